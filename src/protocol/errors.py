@@ -1,0 +1,165 @@
+"""The error tree, drawn once.
+
+Both sides of the channel raise these classes: user space catches them inside the sandbox, an
+embedding program catches them on the host. The split is by who can mend it.
+
+    CapsError
+    ├── CodeFault                    the code that runs in the sandbox
+    │   ├── ExecutionError           it raised, or could not be compiled
+    │   └── ValidationError          a payload (or a policy test's payload) does not fit its schema
+    ├── CallerFault                  whoever embeds or operates Caps
+    │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
+    │   ├── RegistrationError        a capability or domain cannot be registered
+    │   └── ConfigurationError       an environment variable or argument is out of range
+    ├── PolicyFault                  the policy said no
+    │   ├── PolicyDeniedError        the capability is not granted, or not for these arguments
+    │   │   └── CapabilityMissingError   the same, met as a missing attribute (an AttributeError)
+    │   └── LimitExceededError       a quota or a bound of the policy's `limits` was reached
+    └── HostFault                    the host, or what it talks to
+        ├── ProviderError            a provider failed; the message is safe to show
+        ├── CapabilityTimeoutError   a provider did not answer in time (a TimeoutError)
+        ├── ProtocolError            the peer broke the protocol
+        ├── WorkerLostError          the worker died; says whether the code had started
+        └── AuditError               evidence could not be written, so nothing was done
+
+`code` is stable and lowercase; messages are for people and may change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class CapsError(Exception):
+    """Base of everything that Caps raises on purpose."""
+
+    code: ClassVar[str] = "caps_error"
+
+    def __init__(self, message: str, /, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: dict[str, Any] = details
+
+    def __getattr__(self, name: str) -> Any:
+        # `e.capability`, `e.reason` and the like read the details that the error carries.
+        if name.startswith("_") or name in ("message", "details"):
+            raise AttributeError(name)
+        try:
+            return self.details[name]
+        except KeyError:
+            raise AttributeError(f"`{type(self).__name__}` has no detail `{name}`") from None
+
+    def __reduce__(self) -> Any:
+        # Details are keyword-only, which the default reduction of exceptions would lose.
+        return (_rebuild, (type(self), self.message, self.details))
+
+
+def _rebuild(cls: type[CapsError], message: str, details: dict[str, Any]) -> CapsError:
+    return cls(message, **details)
+
+
+class CodeFault(CapsError):
+    code = "code_fault"
+
+
+class ExecutionError(CodeFault):
+    code = "execution_error"
+
+
+class ValidationError(CodeFault):
+    """Details: `capability`, `problems` (a list of {path, expected, got})."""
+
+    code = "validation_error"
+
+
+class CallerFault(CapsError):
+    code = "caller_fault"
+
+
+class PolicyInvalidError(CallerFault):
+    """Details: `source` (the file or `dict`), `place` (where in it)."""
+
+    code = "policy_invalid"
+
+
+class RegistrationError(CallerFault):
+    code = "registration_error"
+
+
+class ConfigurationError(CallerFault):
+    code = "configuration_error"
+
+
+class PolicyFault(CapsError):
+    code = "policy_fault"
+
+
+class PolicyDeniedError(PolicyFault):
+    """Details: `capability`, `reason` (a stable reason code), `policy_id`."""
+
+    code = "policy_denied"
+
+
+class CapabilityMissingError(PolicyDeniedError, AttributeError):
+    """What `caps.files.write` raises when it is not granted; `hasattr` is therefore False."""
+
+
+class LimitExceededError(PolicyFault):
+    """Details: `limit` (the name of the limit), `allowed` (its value)."""
+
+    code = "limit_exceeded"
+
+
+class HostFault(CapsError):
+    code = "host_fault"
+
+
+class ProviderError(HostFault):
+    code = "provider_error"
+
+
+class CapabilityTimeoutError(HostFault, TimeoutError):
+    code = "capability_timeout"
+
+
+class ProtocolError(HostFault):
+    """Details: `violation` (a stable name of what was broken)."""
+
+    code = "protocol_error"
+
+
+class WorkerLostError(HostFault):
+    """Details: `started` (False: the code never ran; True: it ran and its result is lost)."""
+
+    code = "worker_lost"
+
+
+class AuditError(HostFault):
+    code = "audit_error"
+
+
+# What a capability call may raise in user space. The wire carries the code; an unknown one is a
+# ProtocolError, never a class looked up by name.
+CALL_ERRORS: dict[str, type[CapsError]] = {
+    cls.code: cls
+    for cls in (
+        PolicyDeniedError,
+        ValidationError,
+        LimitExceededError,
+        CapabilityTimeoutError,
+        ProviderError,
+        AuditError,
+    )
+}
+
+# What user space can name in an `except` clause.
+USER_ERRORS: tuple[type[CapsError], ...] = (
+    CapsError,
+    PolicyDeniedError,
+    ValidationError,
+    LimitExceededError,
+    CapabilityTimeoutError,
+    ProviderError,
+    ExecutionError,
+    ProtocolError,
+)
