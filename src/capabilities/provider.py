@@ -25,7 +25,7 @@ __all__ = ["CallContext", "Provider", "ProviderError", "Scope", "ScopeViolationE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """Who calls, and under which scope. Built by the broker from the grant, never from a message."""
+    """Who calls, under which scope. Built by the broker from the grant, never from a message."""
 
     execution_id: str
     request_id: str

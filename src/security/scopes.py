@@ -41,6 +41,6 @@ class Scope(BaseModel):
         """What of `payload` lies outside this scope for `<domain>.<function>`; None if nothing."""
         raise NotImplementedError
 
-    def anchored(self, base: Path) -> Self:
+    def anchored(self, base: Path) -> Self:  # noqa: ARG002 - for scopes with paths
         """The same scope with relative paths taken from `base`, the policy file's directory."""
         return self

@@ -1,0 +1,175 @@
+"""(3) Setting a policy against a registry: every name must exist, every scope must parse.
+
+A misspelt rule is an error and never a rule that silently matches nothing: a deny that denies
+nothing is a wider grant. The policy's own tests run last, against the real decision function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pydantic
+
+from caps.capabilities.grant import BoundPolicy, Grant, Terms
+from caps.capabilities.provider import Provider, Scope
+from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.spec import CapabilitySpec
+from caps.protocol.errors import PolicyInvalidError
+from caps.protocol.messages import ManifestEntry
+from caps.security.decision import Request, Usage, decide, evaluate_terms
+from caps.security.patterns import nearest
+from caps.security.policy_source import LoadedPolicy
+
+_NOTHING_USED = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A family of capabilities that share a scope model (none: it takes no scope)."""
+
+    name: str
+    scope: type[Scope] | None = None
+    title: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A capability with its provider and its compiled schemas."""
+
+    spec: CapabilitySpec
+    provider: Provider
+    schema_in: CompiledSchema
+    schema_out: CompiledSchema
+
+
+def bind_policy(
+    loaded: LoadedPolicy,
+    domains: Mapping[str, Domain],
+    capabilities: Mapping[str, Registered],
+) -> BoundPolicy:
+    """The policy's terms for every registered capability, its tests passed."""
+    _check_names(loaded, domains, capabilities)
+    scopes = _parse_scopes(loaded, domains)
+    terms = {
+        name: _terms(loaded, name, capabilities[name], domains, scopes)
+        for name in sorted(capabilities)
+    }
+    granted = tuple(name for name, term in terms.items() if term.withheld is None)
+    bound = BoundPolicy(
+        policy=loaded.policy,
+        source=loaded.source,
+        terms=MappingProxyType(terms),
+        granted=granted,
+        manifest=tuple(_manifest_entry(terms[name]) for name in granted),
+    )
+    _run_tests(bound)
+    return bound
+
+
+def _invalid(loaded_source: str, place: str, message: str) -> PolicyInvalidError:
+    return PolicyInvalidError(
+        f"policy `{loaded_source}`: {message} at {place}", source=loaded_source, place=place
+    )
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    found = nearest(name, known)
+    return f"; did you mean `{found}`?" if found else ""
+
+
+def _check_names(
+    loaded: LoadedPolicy, domains: Mapping[str, Domain], capabilities: Mapping[str, Registered]
+) -> None:
+    policy = loaded.policy
+    rules = [
+        (f"{key}[{index}]", rule)
+        for key in ("allow", "deny", "approve")
+        for index, rule in enumerate(getattr(policy, key))
+    ]
+    rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
+    for place, rule in rules:
+        domain, _, function = rule.partition(".")
+        known = domain in domains if function == "*" else rule in capabilities
+        if not known:
+            everything = [*capabilities, *(f"{name}.*" for name in domains)]
+            hint = _hint(rule, everything)
+            raise _invalid(loaded.source, place, f"no capability `{rule}` is registered{hint}")
+
+
+def _parse_scopes(loaded: LoadedPolicy, domains: Mapping[str, Domain]) -> dict[str, Scope]:
+    scopes: dict[str, Scope] = {}
+    for name, raw in loaded.policy.scopes.items():
+        place = f"scopes.{name}"
+        domain = domains.get(name)
+        if domain is None:
+            hint = _hint(name, list(domains))
+            raise _invalid(loaded.source, place, f"no domain `{name}` is registered{hint}")
+        if domain.scope is None:
+            raise _invalid(loaded.source, place, f"domain `{name}` takes no scope")
+        scopes[name] = _parse_scope(loaded, place, domain.scope, raw)
+    return scopes
+
+
+def _parse_scope(
+    loaded: LoadedPolicy, place: str, model: type[Scope], raw: Mapping[str, object]
+) -> Scope:
+    try:
+        return model.model_validate(dict(raw)).anchored(loaded.base)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join([place, *(str(part) for part in first["loc"])])
+        hint = ""
+        if first["type"] == "extra_forbidden":
+            hint = _hint(str(first["loc"][-1]), list(model.model_fields))
+        raise _invalid(loaded.source, where, f"{first['msg'].lower()}{hint}") from None
+
+
+def _terms(
+    loaded: LoadedPolicy,
+    name: str,
+    entry: Registered,
+    domains: Mapping[str, Domain],
+    scopes: Mapping[str, Scope],
+) -> Terms:
+    domain = domains[entry.spec.domain]
+    scope = scopes.get(domain.name)
+    rule, withheld = evaluate_terms(
+        loaded.policy, name, has_scope_model=domain.scope is not None, scope_given=scope is not None
+    )
+    return Terms(
+        spec=entry.spec,
+        provider=entry.provider,
+        schema_in=entry.schema_in,
+        schema_out=entry.schema_out,
+        rule=rule,
+        withheld=withheld,
+        scope=scope,
+        rate=loaded.policy.limits.rate_for(name),
+    )
+
+
+def _manifest_entry(terms: Terms) -> ManifestEntry:
+    spec = terms.spec
+    return ManifestEntry(
+        name=spec.name,
+        schema_in=spec.schema_in,
+        title=spec.title,
+        description=spec.description,
+    )
+
+
+def _run_tests(bound: BoundPolicy) -> None:
+    grant = Grant(execution_id="policy-test", namespace="caps", bound=bound)
+    for index, test in enumerate(bound.policy.tests):
+        decision = decide(grant, Request(test.call, test.payload), _NOTHING_USED)
+        got = "allow" if decision.allowed else "deny"
+        if got != test.expect:
+            raise _invalid(
+                bound.source,
+                f"tests[{index}]",
+                f"`{test.call}` was expected to {test.expect} and gave {got} "
+                f"({decision.reason.value}: {decision.message})",
+            )

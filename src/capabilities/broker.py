@@ -1,0 +1,313 @@
+"""(6) The broker: the reference monitor between user space and every provider.
+
+One `ExecutionBroker` serves one channel. It trusts nothing in a request: the execution, the
+principal and the grant are its own, fixed when the channel was opened. Each request goes
+
+    decide -> audit the decision -> call the provider -> audit the outcome -> answer
+
+and these hold on every path:
+
+- no provider is called unless the decision allows it *and* its record is durable;
+- a provider's result is not handed out unless it fits its schema and the outcome is durable;
+- an idempotency key has one effect, and every repeat gets its recorded answer;
+- a call ends at its deadline, or with its execution, whichever comes first.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+import anyio
+from opentelemetry import trace
+
+from caps.capabilities.calling import Outcome, call_provider
+from caps.capabilities.grant import Grant, Terms
+from caps.capabilities.identity import Identity
+from caps.capabilities.provider import CallContext
+from caps.capabilities.quota import RateWindows
+from caps.capabilities.telemetry import UNREGISTERED, Metrics
+from caps.protocol.errors import AuditError, CapsError
+from caps.protocol.messages import CallFailure, CapabilityRequestMessage
+from caps.security.audit.log import AuditSink
+from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.decision import Decision, ReasonCode, Request, Usage, decide, error_for
+from caps.worker.host.supervisor import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """What all executions share."""
+
+    audit: AuditSink
+    metrics: Metrics
+    tracer: trace.Tracer
+    default_timeout_ms: int
+    rates: RateWindows = field(default_factory=RateWindows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSummary:
+    """One decision as the result of an execution lists it."""
+
+    request_id: str
+    capability: str
+    decision: str
+    reason: str
+    rule: str | None
+    message: str
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """The answer to an idempotency key: there now, or once `ready` is set."""
+
+    args_hmac: str
+    ready: anyio.Event = field(default_factory=anyio.Event)
+    answer: Answer | None = None
+
+
+class ExecutionBroker:
+    """Answers the requests of one execution."""
+
+    def __init__(self, broker: Broker, grant: Grant, identity: Identity, span: trace.Span) -> None:
+        self.grant = grant
+        self.calls = 0
+        self.decisions: list[DecisionSummary] = []
+        self._broker = broker
+        self._identity = identity
+        # Said in every record, and in the context of every provider call.
+        self._who = identity.who(grant.execution_id)
+        self._span_context = trace.set_span_in_context(span)
+        self._deadline = time.monotonic() + grant.limits.wall_ms / 1000
+        self._in_flight = 0
+        self._by_key: dict[tuple[str, str], _Recorded] = {}
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        """Decide, record, act, record; what the worker is told. Never raises a CapsError."""
+        began = time.perf_counter()
+        decision = decide(
+            self.grant, Request(request.capability, request.payload), self._usage(request)
+        )
+        self.calls += 1
+        self._in_flight += 1
+        try:
+            answer = await self._settle(request, decision)
+        except AuditError as error:
+            self._count_request(request, "audit_error")
+            answer = _refusal(error)
+        finally:
+            self._in_flight -= 1
+        metrics = self._broker.metrics
+        metrics.request_seconds.labels(self._label(request)).observe(time.perf_counter() - began)
+        return answer
+
+    def _usage(self, request: CapabilityRequestMessage) -> Usage:
+        terms = self.grant.terms.get(request.capability)
+        now = time.monotonic()
+        in_window = 0
+        if terms is not None and terms.rate is not None:
+            in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
+        return Usage(self.calls, self._in_flight, in_window, now > self._deadline)
+
+    def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
+        return (self.grant.policy_id, self._identity.principal, terms.name)
+
+    async def _settle(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
+        terms = self.grant.terms.get(request.capability)
+        args_hmac, recorded = "", None
+        if decision.allowed and request.idempotency_key is not None:
+            args_hmac = self._broker.audit.redactor.digest(request.payload)
+            recorded = self._by_key.get((request.capability, request.idempotency_key))
+            if recorded is not None and recorded.args_hmac != args_hmac:
+                decision, recorded = self._key_reused(decision), None
+        if not decision.allowed or terms is None:
+            await self._record_decision(request, decision, terms)
+            return self._refuse(request, decision)
+        if recorded is not None:
+            return await self._repeat(request, decision, terms, recorded)
+        if terms.rate is not None:
+            self._broker.rates.add(self._rate_key(terms), time.monotonic())
+        if request.idempotency_key is None:
+            return await self._act(request, decision, terms)
+        return await self._act_once(request, decision, terms, args_hmac)
+
+    async def _act_once(
+        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms, args_hmac: str
+    ) -> Answer:
+        # The key is taken before the first await, so that a repeat at the same time finds it.
+        assert request.idempotency_key is not None
+        key = (request.capability, request.idempotency_key)
+        recorded = self._by_key[key] = _Recorded(args_hmac)
+        try:
+            answer = recorded.answer = await self._act(request, decision, terms)
+        except AuditError as error:
+            # Whether the effect happened is known only if the decision was recorded; either way
+            # a repeat must not act, so the failure is what the key stands for.
+            recorded.answer = _refusal(error)
+            raise
+        finally:
+            recorded.ready.set()
+        return answer
+
+    async def _repeat(
+        self,
+        request: CapabilityRequestMessage,
+        decision: Decision,
+        terms: Terms,
+        recorded: _Recorded,
+    ) -> Answer:
+        await self._record_decision(request, decision, terms)
+        await recorded.ready.wait()
+        await self._record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
+        self._count_request(request, CallStatus.REPLAYED.value)
+        assert recorded.answer is not None  # cancellation of the first ends this execution, too
+        return recorded.answer
+
+    async def _act(
+        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms
+    ) -> Answer:
+        await self._record_decision(request, decision, terms)
+        timeout_ms = self._timeout_ms(request, terms)
+        context = CallContext(
+            **self._who,
+            request_id=request.request_id,
+            capability=terms.name,
+            scope=terms.scope,
+            timeout_ms=timeout_ms,
+        )
+        with self._broker.tracer.start_as_current_span(
+            f"capability {terms.name}",
+            context=self._span_context,
+            attributes={"caps.capability": terms.name, "caps.request_id": request.request_id},
+        ) as span:
+            outcome = await self._call(request, terms, context)
+            span.set_attribute("caps.outcome", outcome.status.value)
+            if outcome.status is not CallStatus.OK:
+                span.set_status(trace.StatusCode.ERROR, outcome.status.value)
+        return outcome.answer
+
+    async def _call(
+        self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
+    ) -> Outcome:
+        began = time.perf_counter_ns()
+        try:
+            outcome = await call_provider(terms, context, request.payload)
+        except anyio.get_cancelled_exc_class():
+            # The execution is over. The effect may have begun, so its end is evidence, too.
+            with anyio.CancelScope(shield=True):
+                await self._record_outcome(
+                    request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
+                )
+            self._count_request(request, CallStatus.CANCELLED.value)
+            raise
+        await self._record_outcome(
+            request,
+            outcome.status,
+            outcome.reason,
+            outcome.detail,
+            _micros_since(began),
+            outcome.bytes_out,
+        )
+        if outcome.status is CallStatus.DENIED:
+            self._count_denied(request, outcome.reason or ReasonCode.SCOPE_VIOLATION.value)
+        self._count_request(request, outcome.status.value)
+        return outcome
+
+    def _refuse(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
+        self._count_denied(request, decision.reason.value)
+        self._count_request(request, "denied")
+        return _refusal(error_for(decision, request.capability))
+
+    def _key_reused(self, decision: Decision) -> Decision:
+        return Decision(
+            False,
+            ReasonCode.PAYLOAD_INVALID,
+            None,
+            decision.policy_id,
+            decision.policy_sha256,
+            "the idempotency key was used before with other arguments",
+        )
+
+    def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
+        asked = (request.timeout_ms, terms.spec.timeout_ms, self._broker.default_timeout_ms)
+        return min(value for value in asked if value is not None)
+
+    async def _record_decision(
+        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None
+    ) -> None:
+        redactor = self._broker.audit.redactor
+        redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
+        key = request.idempotency_key
+        verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
+        self.decisions.append(
+            DecisionSummary(
+                request_id=request.request_id,
+                capability=request.capability,
+                decision=verdict,
+                reason=decision.reason.value,
+                rule=decision.rule,
+                message=decision.message,
+            )
+        )
+        await self._broker.audit.append(
+            DecisionMade(
+                **self._who,
+                request_id=request.request_id,
+                capability=request.capability,
+                decision=verdict,
+                reason=decision.reason.value,
+                rule=decision.rule,
+                message=decision.message,
+                nearest=decision.nearest,
+                policy_id=decision.policy_id,
+                policy_sha256=decision.policy_sha256,
+                args_hmac=redacted.args_hmac,
+                shown=redacted.shown,
+                hidden=redacted.hidden,
+                idempotency_key_hmac=None if key is None else redactor.digest(key),
+            )
+        )
+
+    async def _record_outcome(
+        self,
+        request: CapabilityRequestMessage,
+        status: CallStatus,
+        reason: str | None,
+        detail: str | None,
+        duration_us: int,
+        bytes_out: int,
+    ) -> None:
+        await self._broker.audit.append(
+            OutcomeRecorded(
+                **self._who,
+                request_id=request.request_id,
+                capability=request.capability,
+                status=status,
+                reason=reason,
+                detail=detail,
+                duration_us=duration_us,
+                bytes_out=bytes_out,
+            )
+        )
+
+    def _label(self, request: CapabilityRequestMessage) -> str:
+        # A name that a worker made up must not become a label.
+        return request.capability if request.capability in self.grant.terms else UNREGISTERED
+
+    def _count_request(self, request: CapabilityRequestMessage, outcome: str) -> None:
+        self._broker.metrics.requests.labels(self._label(request), outcome).inc()
+
+    def _count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
+        self._broker.metrics.denied.labels(self._label(request), reason).inc()
+
+
+def _refusal(error: CapsError) -> Answer:
+    return Answer(
+        failure=CallFailure(code=error.code, message=error.message, details=error.details)
+    )
+
+
+def _micros_since(began_ns: int) -> int:
+    return (time.perf_counter_ns() - began_ns) // 1000

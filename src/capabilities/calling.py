@@ -1,0 +1,139 @@
+"""(7) Calling a provider: its deadline, its errors, and whether its result may leave.
+
+Foreign exceptions stop here. User space is told what a provider chose to tell; the audit gets the
+rest through `Outcome.detail`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from caps.capabilities.grant import Terms
+from caps.capabilities.provider import CallContext, Provider
+from caps.protocol.errors import (
+    CapabilityTimeoutError,
+    CapsError,
+    PolicyDeniedError,
+    ProtocolError,
+    ProviderError,
+    ValidationError,
+)
+from caps.protocol.framing import DEFAULT_LIMITS, check_depth
+from caps.protocol.messages import CallFailure
+from caps.security.audit.records import CallStatus
+from caps.security.decision import ReasonCode
+from caps.security.scopes import ScopeViolationError
+from caps.worker.host.supervisor import Answer
+
+# What a response needs beside its result is far below this.
+_MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call ended: what the worker is told, and what the audit is."""
+
+    status: CallStatus
+    answer: Answer
+    reason: str | None = None
+    detail: str | None = None
+    bytes_out: int = 0
+
+
+async def call_provider(terms: Terms, context: CallContext, payload: Mapping[str, Any]) -> Outcome:
+    """Call the provider within its deadline; every error of its becomes an outcome."""
+    with anyio.move_on_after(context.timeout_ms / 1000) as deadline:
+        try:
+            result = await _invoke(terms.provider, context, payload)
+        except ScopeViolationError as error:
+            return _refused_by_scope(terms, context, error)
+        except ValidationError as error:
+            return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
+        except ProviderError as error:
+            return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a provider may raise anything
+            shown = ProviderError(
+                f"`{context.capability}` failed; the audit log says why under "
+                f"request `{context.request_id}`",
+                capability=context.capability,
+            )
+            detail = f"{type(error).__name__}: {error}"
+            return _failed(CallStatus.PROVIDER_ERROR, shown, None, detail=detail)
+        return _checked(terms, context, result)
+    assert deadline.cancelled_caught
+    late = CapabilityTimeoutError(
+        f"`{context.capability}` did not answer within {context.timeout_ms} ms",
+        capability=context.capability,
+        timeout_ms=context.timeout_ms,
+    )
+    return _failed(CallStatus.TIMEOUT, late, None)
+
+
+async def _invoke(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
+    if _is_async(provider):
+        result = provider(context, payload)
+    else:
+        # A thread cannot be stopped: when its deadline passes it is left behind, its result unread.
+        result = await anyio.to_thread.run_sync(provider, context, payload, abandon_on_cancel=True)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _is_async(provider: Provider) -> bool:
+    call = getattr(provider, "__call__", None)  # noqa: B004 - its kind matters, not its presence
+    return inspect.iscoroutinefunction(provider) or inspect.iscoroutinefunction(call)
+
+
+def _checked(terms: Terms, context: CallContext, result: Any) -> Outcome:
+    """The result as it goes out, if it may."""
+    try:
+        check_depth(result, DEFAULT_LIMITS.max_depth)
+        problems = terms.schema_out.problems(result)
+        encoded = _encoder.encode(result) if not problems else b""
+    except (TypeError, ValueError, OverflowError, RecursionError, ProtocolError) as error:
+        return _bad_output(context, f"{type(error).__name__}: {error}")
+    if problems:
+        first = problems[0]
+        return _bad_output(context, f"{first.path}: expected {first.expected}")
+    if len(encoded) > _MAX_RESULT_BYTES:
+        return _bad_output(context, f"{len(encoded)} bytes, over {_MAX_RESULT_BYTES}")
+    return Outcome(
+        status=CallStatus.OK,
+        answer=Answer(result=msgspec.Raw(encoded)),
+        bytes_out=len(encoded),
+    )
+
+
+def _bad_output(context: CallContext, detail: str) -> Outcome:
+    error = ProviderError(
+        f"`{context.capability}` gave a result that does not fit its schema or the channel",
+        capability=context.capability,
+    )
+    return _failed(CallStatus.INVALID_OUTPUT, error, None, detail=detail)
+
+
+def _refused_by_scope(terms: Terms, context: CallContext, error: ScopeViolationError) -> Outcome:
+    rule = f"scopes.{terms.spec.domain}.{error.violation.rule}"
+    denied = PolicyDeniedError(
+        f"`{context.capability}` is not granted for these arguments: {error.violation.message}",
+        capability=context.capability,
+        reason=ReasonCode.SCOPE_VIOLATION.value,
+    )
+    return _failed(
+        CallStatus.DENIED, denied, ReasonCode.SCOPE_VIOLATION.value, detail=f"outside `{rule}`"
+    )
+
+
+def _failed(
+    status: CallStatus, error: CapsError, reason: str | None, *, detail: str | None = None
+) -> Outcome:
+    failure = CallFailure(code=error.code, message=error.message, details=error.details)
+    return Outcome(status=status, answer=Answer(failure=failure), reason=reason, detail=detail)

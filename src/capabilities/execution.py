@@ -1,0 +1,257 @@
+"""One execution from grant to result: inject, record, run, record.
+
+The first record is durable before the worker gets a byte of the code, and the last is written
+however the execution ends, cancellation included. Evidence that cannot be written turns the result
+into a failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from opentelemetry import trace
+
+from caps.capabilities.broker import Broker, ExecutionBroker
+from caps.capabilities.grant import Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.result import (
+    ExecutionResult,
+    Failure,
+    Resources,
+    failure_of_code,
+    failure_of_host,
+    status_of,
+)
+from caps.protocol.errors import (
+    AuditError,
+    CapsError,
+    LimitExceededError,
+    ProtocolError,
+)
+from caps.protocol.messages import ResultMessage, WorkerLimits
+from caps.protocol.values import decode_value
+from caps.security.audit.records import (
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    LimitReached,
+    ProtocolViolated,
+    Withheld,
+)
+from caps.worker.host.pool import WorkerPool
+from caps.worker.host.supervisor import Job
+
+# Refused requests are answered up to here; beyond it a worker is flooding and is ended.
+_PATIENCE = 64
+
+# The layers that hold the code, as every record of the start says.
+ISOLATION = {"language": "fully", "process": "fully", "kernel": "not"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionRequest:
+    """What to run, and for whom."""
+
+    source: str
+    filename: str
+    identity: Identity
+    on_output: Callable[[str], None] | None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known of an execution while it runs."""
+
+    printed: list[str] = field(default_factory=list)
+    output_bytes: int = 0
+    message: ResultMessage | None = None
+    failure: Failure | None = None
+    from_code: bool = False
+    started: bool = False
+    value: Any = None
+
+
+async def run_execution(
+    broker: Broker,
+    pool: WorkerPool,
+    inject: Callable[[str], Grant],
+    request: ExecutionRequest,
+) -> ExecutionResult:
+    """Run one execution; its result, whatever the code did."""
+    execution_id = uuid.uuid4().hex
+    grant = inject(execution_id)
+    with broker.tracer.start_as_current_span(
+        "execution", attributes={"caps.execution_id": execution_id, "caps.policy": grant.policy_id}
+    ) as span:
+        run = _Run(broker, grant, request, span)
+        result = await run.to_end(pool)
+        span.set_attribute("caps.outcome", result.status.value)
+        if not result.ok:
+            span.set_status(trace.StatusCode.ERROR, result.status.value)
+        return result
+
+
+class _Run:
+    """The state of one execution on the host."""
+
+    def __init__(
+        self, broker: Broker, grant: Grant, request: ExecutionRequest, span: trace.Span
+    ) -> None:
+        self._broker = broker
+        self._grant = grant
+        self._request = request
+        self._who = request.identity.who(grant.execution_id)
+        self._calls = ExecutionBroker(broker, grant, request.identity, span)
+        self._progress = _Progress()
+        self._began = time.perf_counter()
+
+    async def to_end(self, pool: WorkerPool) -> ExecutionResult:
+        status = ExecutionStatus.CANCELLED
+        try:
+            await self._run(pool)
+            status = self._status()
+        finally:
+            with anyio.CancelScope(shield=True):
+                status = await self._record_end(status)
+        return self._result(status)
+
+    async def _run(self, pool: WorkerPool) -> None:
+        progress = self._progress
+        try:
+            await self._record_start()
+            message = await pool.run(self._job(), self._calls.handle, self._take_output)
+            self._take_result(message)
+        except CapsError as error:
+            progress.failure = failure_of_host(error)
+            progress.started = error.details.get("started", progress.started)
+            await self._record_trouble(error)
+
+    def _job(self) -> Job:
+        grant, limits = self._grant, self._grant.limits
+        return Job(
+            execution_id=grant.execution_id,
+            namespace=grant.namespace,
+            policy_id=grant.policy_id,
+            manifest=grant.bound.manifest,
+            source=self._request.source,
+            filename=self._request.filename,
+            wall_ms=limits.wall_ms,
+            output_bytes=limits.output_bytes,
+            most_requests=limits.calls + _PATIENCE,
+            worker_limits=WorkerLimits(
+                cpu_ms=limits.cpu_ms,
+                memory_mb=limits.memory_mb,
+                concurrency=limits.concurrency,
+            ),
+        )
+
+    def _take_output(self, text: str) -> None:
+        self._progress.printed.append(text)
+        self._progress.output_bytes += len(text.encode())
+        if self._request.on_output is not None:
+            self._request.on_output(text)
+
+    def _take_result(self, message: ResultMessage) -> None:
+        progress = self._progress
+        progress.started = not message.never_ran
+        progress.from_code = True
+        if message.error is not None:
+            progress.failure = failure_of_code(message.error)
+        elif message.value:
+            progress.value = decode_value(message.value)
+        progress.message = message
+
+    def _status(self) -> ExecutionStatus:
+        return status_of(self._progress.failure, from_code=self._progress.from_code)
+
+    async def _record_start(self) -> None:
+        grant, bound = self._grant, self._grant.bound
+        metrics = self._broker.metrics
+        await self._broker.audit.append(
+            ExecutionStarted(
+                **self._who,
+                policy_id=grant.policy_id,
+                policy_sha256=grant.policy_sha256,
+                source_sha256=hashlib.sha256(
+                    self._request.source.encode("utf-8", "surrogatepass")
+                ).hexdigest(),
+                granted=list(bound.granted),
+                withheld=[
+                    Withheld(capability=terms.name, reason=str(terms.withheld))
+                    for terms in bound.withheld
+                ],
+                isolation=ISOLATION,
+            )
+        )
+        for name in bound.granted:
+            metrics.injected.labels(name).inc()
+
+    async def _record_trouble(self, error: CapsError) -> None:
+        """What ended the execution from outside is a record of its own."""
+        if isinstance(error, ProtocolError):
+            violation = str(error.details.get("violation", "unknown"))
+            event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
+        elif isinstance(error, LimitExceededError):
+            event = LimitReached(
+                **self._who,
+                limit=str(error.details["limit"]),
+                allowed=int(error.details["allowed"]),
+                message=error.message,
+            )
+        else:
+            return
+        await self._append_or_fail(event)
+
+    async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
+        progress = self._progress
+        duration = time.perf_counter() - self._began
+        failed = await self._append_or_fail(
+            ExecutionEnded(
+                **self._who,
+                status=status,
+                error_code=progress.failure.code if progress.failure else None,
+                error_message=progress.failure.message if progress.failure else None,
+                duration_us=int(duration * 1_000_000),
+                calls=self._calls.calls,
+                output_bytes=progress.output_bytes,
+            )
+        )
+        status = ExecutionStatus.HOST_FAILED if failed else status
+        self._broker.metrics.executions.labels(status.value).inc()
+        self._broker.metrics.execution_seconds.observe(duration)
+        return status
+
+    async def _append_or_fail(self, event: Any) -> bool:
+        """Write a record; if it cannot be written the execution has failed. True if so."""
+        try:
+            await self._broker.audit.append(event)
+        except AuditError as error:
+            self._progress.failure = failure_of_host(error)
+            self._progress.from_code = False
+            self._progress.value = None
+            return True
+        return False
+
+    def _result(self, status: ExecutionStatus) -> ExecutionResult:
+        progress = self._progress
+        return ExecutionResult(
+            execution_id=self._grant.execution_id,
+            status=status,
+            started=progress.started,
+            value=progress.value,
+            value_is_repr=progress.message.value_is_repr if progress.message else False,
+            stdout="".join(progress.printed),
+            error=progress.failure,
+            usage=Resources(
+                duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
+                calls=self._calls.calls,
+                output_bytes=progress.output_bytes,
+            ),
+            decisions=tuple(self._calls.decisions),
+        )

@@ -1,0 +1,138 @@
+"""What an execution gives back: the value, what was printed, what went wrong, what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from caps.capabilities.broker import DecisionSummary
+from caps.protocol.errors import (
+    CapsError,
+    ExecutionError,
+    LimitExceededError,
+    PolicyDeniedError,
+    ProtocolError,
+    WorkerLostError,
+)
+from caps.protocol.messages import ErrorReport, Frame
+from caps.security.audit.records import ExecutionStatus
+
+_STATUS_BY_CODE = {
+    PolicyDeniedError.code: ExecutionStatus.POLICY_REFUSED,
+    LimitExceededError.code: ExecutionStatus.LIMIT,
+    ProtocolError.code: ExecutionStatus.PROTOCOL_VIOLATION,
+    WorkerLostError.code: ExecutionStatus.WORKER_LOST,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an execution did not end well. `line` and what follows concern the user's own code."""
+
+    code: str
+    type: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+    source_line: str | None = None
+    traceback: str = ""
+    frames: tuple[Frame, ...] = ()
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What an execution used."""
+
+    duration_ms: float
+    calls: int
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionResult:
+    """The end of one execution."""
+
+    execution_id: str
+    status: ExecutionStatus
+    started: bool
+    """False: no line of the code ran."""
+    value: Any
+    value_is_repr: bool
+    """The value could not cross as itself; `value` is its `repr`."""
+    stdout: str
+    error: Failure | None
+    usage: Resources
+    decisions: tuple[DecisionSummary, ...]
+
+    @property
+    def ok(self) -> bool:
+        return self.status is ExecutionStatus.OK
+
+    def unwrap(self) -> Any:
+        """The value; an ExecutionError with the failure if there is none."""
+        if self.error is not None:
+            raise ExecutionError(self.error.message, failure=self.error, result=self)
+        return self.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; the value as it is."""
+        error = None
+        if self.error is not None:
+            error = {
+                **{name: getattr(self.error, name) for name in _FAILURE_FIELDS},
+                "frames": [
+                    {"line": frame.line, "function": frame.function, "source": frame.source}
+                    for frame in self.error.frames
+                ],
+            }
+        return {
+            "execution_id": self.execution_id,
+            "ok": self.ok,
+            "status": self.status.value,
+            "started": self.started,
+            "value": self.value,
+            "value_is_repr": self.value_is_repr,
+            "stdout": self.stdout,
+            "error": error,
+            "usage": asdict(self.usage),
+            "decisions": [asdict(decision) for decision in self.decisions],
+        }
+
+
+_FAILURE_FIELDS = (
+    "code",
+    "type",
+    "message",
+    "line",
+    "column",
+    "end_column",
+    "source_line",
+    "traceback",
+    "details",
+)
+
+
+def failure_of_code(report: ErrorReport) -> Failure:
+    """What the worker reported of an error in the code."""
+    fields = {name: getattr(report, name) for name in _FAILURE_FIELDS}
+    return Failure(**fields, frames=tuple(report.frames))
+
+
+def failure_of_host(error: CapsError) -> Failure:
+    """An error that ended the execution from outside."""
+    return Failure(
+        code=error.code, type=type(error).__name__, message=error.message, details=error.details
+    )
+
+
+def status_of(failure: Failure | None, *, from_code: bool) -> ExecutionStatus:
+    """How an execution with this failure ended."""
+    if failure is None:
+        return ExecutionStatus.OK
+    known = _STATUS_BY_CODE.get(failure.code)
+    # What the worker reports of itself is never more than "the code failed" or "was refused".
+    if from_code and known not in (ExecutionStatus.POLICY_REFUSED, ExecutionStatus.LIMIT):
+        return ExecutionStatus.CODE_FAILED
+    return known or ExecutionStatus.HOST_FAILED

@@ -1,0 +1,230 @@
+"""The way in: a `Runtime` holds registry, policy, audit and workers, and runs code.
+
+async with Runtime(policy="policy.json", registry=builtin_registry()) as runtime:
+    result = await runtime.run("await caps.files.read(path='notes.txt')")
+
+with Runtime(policy={"allow": ["time.now"]}, registry=builtin_registry()) as runtime:
+    result = runtime.run_sync("await caps.time.now()")
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio.from_thread
+from anyio.from_thread import BlockingPortal
+from opentelemetry.trace import TracerProvider
+
+from caps.capabilities.broker import Broker
+from caps.capabilities.execution import ExecutionRequest, run_execution
+from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.identity import Identity
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.result import ExecutionResult
+from caps.capabilities.settings import capability_timeout_ms
+from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
+from caps.protocol.errors import ConfigurationError, PolicyInvalidError
+from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
+from caps.security.audit.records import PolicyLoaded
+from caps.security.policy_source import PolicySource, load_policy
+from caps.worker.host.pool import WorkerPool
+
+_DEFAULT_WORKERS = 256
+
+
+class Runtime:
+    """Runs untrusted code under one policy. Enter it, then `run` as often as you like."""
+
+    def __init__(
+        self,
+        policy: PolicySource | None = None,
+        *,
+        registry: CapabilityRegistry | None = None,
+        audit: AuditSink | str | os.PathLike[str] | None = None,
+        namespace: str = "caps",
+        max_workers: int = _DEFAULT_WORKERS,
+        default_timeout_ms: int | None = None,
+        metrics: Metrics | None = None,
+        tracer_provider: TracerProvider | None = None,
+    ) -> None:
+        """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
+
+        Without any policy nothing is granted. An `audit` that is handed over stays open when the
+        runtime closes; one that is opened here is closed with it.
+        """
+        if max_workers < 1:
+            raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
+        self.registry = CapabilityRegistry() if registry is None else registry
+        self._policy_source = policy
+        self._audit_source = audit
+        self._namespace = namespace
+        self._max_workers = max_workers
+        self._timeout_ms = capability_timeout_ms(default_timeout_ms)
+        self._metrics = default_metrics() if metrics is None else metrics
+        self._tracer = tracer_from(tracer_provider)
+        self._opened: _Opened | None = None
+        self._sync_stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open audit and policy; raises AuditError, PolicyInvalidError."""
+        if self._opened is not None:
+            raise ConfigurationError("the runtime is open already")
+        audit, owned = self._open_audit()
+        try:
+            bound = await self._bind(audit)
+        except BaseException:
+            if owned:
+                with anyio.CancelScope(shield=True):
+                    await audit.aclose()
+            raise
+        broker = Broker(
+            audit=audit,
+            metrics=self._metrics,
+            tracer=self._tracer,
+            default_timeout_ms=self._timeout_ms,
+        )
+        pool = WorkerPool(self._max_workers, self._metrics.workers_alive.set)
+        self._opened = _Opened(broker, pool, bound, owned)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        opened, self._opened = self._opened, None
+        if opened is not None and opened.owns_audit:
+            with anyio.CancelScope(shield=True):
+                await opened.broker.audit.aclose()
+        return None
+
+    @property
+    def policy(self) -> BoundPolicy:
+        """The policy in force, set against the registry."""
+        return self._open().bound
+
+    async def run(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+    ) -> ExecutionResult:
+        """Run `source` in a process of its own, for `principal`.
+
+        Whatever the code does, the result says it; nothing that the code did is raised. Cancelling
+        kills the worker. `on_output` gets what is printed as it is printed.
+        """
+        opened = self._open()
+        request = ExecutionRequest(
+            source=source,
+            filename=filename,
+            identity=Identity(principal=principal, agent=agent, session=session),
+            on_output=on_output,
+        )
+        injected = functools.partial(self.registry.inject, self._namespace, policy=opened.bound)
+        return await run_execution(opened.broker, opened.pool, injected, request)
+
+    def __enter__(self) -> Self:
+        """The sync way in: an event loop of our own in a thread."""
+        with ExitStack() as stack:
+            portal = stack.enter_context(anyio.from_thread.start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self))
+            self._portal = portal
+            self._sync_stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._portal = None
+        self._sync_stack.__exit__(kind, error, traceback)
+
+    def run_sync(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+    ) -> ExecutionResult:
+        """`run` for programs without an event loop; from any thread, within `with Runtime(...)`."""
+        if self._portal is None:
+            raise ConfigurationError("run_sync needs `with Runtime(...)`; the runtime is not open")
+        run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
+            self.run,
+            source,
+            principal=principal,
+            agent=agent,
+            session=session,
+            filename=filename,
+            on_output=on_output,
+        )
+        return self._portal.call(run)
+
+    def _open(self) -> _Opened:
+        if self._opened is None:
+            raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
+        return self._opened
+
+    def _open_audit(self) -> tuple[AuditSink, bool]:
+        given = self._audit_source
+        if given is None:
+            return AuditLog.open(default_audit_directory()), True
+        if isinstance(given, (str, os.PathLike)):
+            return AuditLog.open(Path(given)), True
+        return given, False
+
+    async def _bind(self, audit: AuditSink) -> BoundPolicy:
+        try:
+            bound = self.registry.bind(load_policy(self._policy_source))
+        except PolicyInvalidError as error:
+            await audit.append(
+                PolicyLoaded(
+                    policy_id="(unread)",
+                    policy_sha256="",
+                    source=str(error.details.get("source", "")),
+                    status="refused",
+                    message=error.message,
+                )
+            )
+            raise
+        await audit.append(
+            PolicyLoaded(
+                policy_id=bound.policy.id,
+                policy_sha256=bound.policy.sha256,
+                source=bound.source,
+                status="accepted",
+            )
+        )
+        return bound
+
+
+class _Opened:
+    """What an open runtime holds."""
+
+    __slots__ = ("bound", "broker", "owns_audit", "pool")
+
+    def __init__(
+        self, broker: Broker, pool: WorkerPool, bound: BoundPolicy, owns_audit: bool
+    ) -> None:
+        self.broker = broker
+        self.pool = pool
+        self.bound = bound
+        self.owns_audit = owns_audit

@@ -1,0 +1,34 @@
+"""What the environment may set, read once and checked: a bad value is an error, not a default."""
+
+from __future__ import annotations
+
+import os
+
+from caps.protocol.errors import ConfigurationError
+
+DEFAULT_TIMEOUT_VARIABLE = "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS"
+_DEFAULT_TIMEOUT_MS = 30_000
+_LONGEST_TIMEOUT_MS = 3_600_000
+
+
+def capability_timeout_ms(given: int | None) -> int:
+    """The cap on every capability call: `given`, or the environment's, or thirty seconds."""
+    if given is not None:
+        return _checked(given, "default_timeout_ms", given)
+    text = os.environ.get(DEFAULT_TIMEOUT_VARIABLE, "")
+    if not text:
+        return _DEFAULT_TIMEOUT_MS
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    return _checked(value, DEFAULT_TIMEOUT_VARIABLE, text)
+
+
+def _checked(value: int, name: str, shown: object) -> int:
+    if not 1 <= value <= _LONGEST_TIMEOUT_MS:
+        raise ConfigurationError(
+            f"{name} is `{shown}`; set a whole number of milliseconds from 1 to "
+            f"{_LONGEST_TIMEOUT_MS}"
+        )
+    return value

@@ -1,0 +1,48 @@
+"""(2) What a capability is: a name, two schemas, and what audit, docs and broker need to know."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+_PART = r"[a-z][a-z0-9_]{0,63}"
+
+DomainName = Annotated[str, StringConstraints(pattern=rf"^{_PART}$")]
+FullName = Annotated[str, StringConstraints(pattern=rf"^{_PART}\.{_PART}$")]
+
+# A wrapper option or a method of the namespace would be shadowed by a capability of that name.
+RESERVED_FUNCTIONS = frozenset({"options"})
+
+
+class CapabilitySpec(BaseModel):
+    """One capability. Its schemas are JSON Schema (2020-12) and refer only to themselves."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: FullName
+    schema_in: dict[str, Any] = Field(default_factory=dict)
+    schema_out: dict[str, Any] = Field(default_factory=dict)
+    tags: frozenset[str] = frozenset()
+    title: str = ""
+    description: str = ""
+    shown: tuple[str, ...] = ()
+    """Payload fields that the audit may show in clear; all others are redacted."""
+    idempotent: bool = False
+    """Calling it twice has the effect of calling it once; callers may retry."""
+    timeout_ms: int | None = Field(default=None, ge=1, le=3_600_000)
+
+    @field_validator("name")
+    @classmethod
+    def _not_reserved(cls, name: str) -> str:
+        if name.partition(".")[2] in RESERVED_FUNCTIONS:
+            raise ValueError(f"`{name}` is a reserved name")
+        return name
+
+    @property
+    def domain(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def function(self) -> str:
+        return self.name.partition(".")[2]

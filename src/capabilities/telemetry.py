@@ -1,0 +1,68 @@
+"""(8) Metrics and spans. Labels are low in cardinality: nothing from a worker becomes a label.
+
+Metrics live in a `prometheus_client` registry, the global one unless another is given. Spans go
+through the OpenTelemetry API; without a configured provider they cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from opentelemetry.trace import Tracer, TracerProvider, get_tracer
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+UNREGISTERED = "(unregistered)"
+
+_SECONDS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+
+
+class Metrics:
+    """What an operator watches."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.injected = Counter(
+            "capability_injected",
+            "Capabilities granted to an execution.",
+            ["capability"],
+            registry=registry,
+        )
+        self.denied = Counter(
+            "policy_denied",
+            "Requests and capabilities that the policy refused.",
+            ["capability", "reason"],
+            registry=registry,
+        )
+        self.requests = Counter(
+            "caps_capability_requests",
+            "Capability requests by how they ended.",
+            ["capability", "outcome"],
+            registry=registry,
+        )
+        self.request_seconds = Histogram(
+            "caps_capability_request_duration_seconds",
+            "From the arrival of a request to its answer.",
+            ["capability"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.executions = Counter(
+            "caps_executions", "Executions by how they ended.", ["outcome"], registry=registry
+        )
+        self.execution_seconds = Histogram(
+            "caps_execution_duration_seconds",
+            "From start to result of an execution.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
+
+
+@functools.cache
+def default_metrics() -> Metrics:
+    """The process's own metrics, in the global registry."""
+    return Metrics(REGISTRY)
+
+
+def tracer_from(provider: TracerProvider | None) -> Tracer:
+    """The tracer of Caps, from the given provider or the global one."""
+    return get_tracer("caps", tracer_provider=provider)

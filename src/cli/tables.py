@@ -1,0 +1,120 @@
+"""Audit records as a table that a person can read.
+
+Everything in a record may stem from hostile code, so no text reaches the terminal as it is: markup
+is never parsed (cells are `Text`), and what is not printable, escape sequences and bidirectional
+overrides among it, is shown as its escape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from caps.security.audit import (
+    AuditEvent,
+    CallStatus,
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    LimitReached,
+    LogOpened,
+    LogRecovered,
+    OutcomeRecorded,
+    PolicyLoaded,
+    ProtocolViolated,
+    Record,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_GOOD: Final = "green"
+_BAD: Final = "red"
+_PLAIN: Final = ""
+_SHORT_ID: Final = 12
+
+
+class _Row(NamedTuple):
+    what: str
+    verdict: str
+    style: str
+    why: str
+    arguments: str = ""
+
+
+def audit_table(records: Iterable[Record]) -> Table:
+    """One row for each record, oldest first."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_edge=False, pad_edge=False)
+    for heading in ("time", "execution", "what", "verdict", "why", "arguments"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("time", "execution"))
+    for record in records:
+        row = _row(record.event)
+        execution = getattr(record.event, "execution_id", "")[:_SHORT_ID]
+        table.add_row(
+            Text(visible(record.ts)),
+            Text(visible(execution)),
+            Text(visible(row.what)),
+            Text(visible(row.verdict), style=row.style),
+            Text(visible(row.why)),
+            Text(visible(row.arguments)),
+        )
+    return table
+
+
+def visible(value: str) -> str:
+    """`value` with every character that is not printable as its escape."""
+    if value.isprintable():
+        return value
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in value
+    )
+
+
+def _row(event: AuditEvent) -> _Row:
+    match event:
+        case DecisionMade():
+            style = _GOOD if event.decision == "allow" else _BAD
+            why = _joined(event.reason, event.rule, event.message)
+            return _Row(event.capability, event.decision, style, why, _arguments(event))
+        case OutcomeRecorded():
+            style = _GOOD if event.status is CallStatus.OK else _BAD
+            why = _joined(event.reason, event.detail, f"{event.duration_us} us")
+            return _Row(f"{event.capability} ended", event.status.value, style, why)
+        case ExecutionStarted() | ExecutionEnded():
+            return _execution_row(event)
+        case ProtocolViolated():
+            return _Row("protocol", "violated", _BAD, _joined(event.violation, event.message))
+        case LimitReached():
+            return _Row("limit", "reached", _BAD, _joined(event.limit, event.message))
+        case PolicyLoaded():
+            style = _GOOD if event.status == "accepted" else _BAD
+            why = _joined(event.policy_id, event.source, event.message)
+            return _Row("policy", event.status, style, why)
+        case LogOpened():
+            return _Row("log", "opened", _PLAIN, event.host_software)
+        case LogRecovered():
+            return _Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
+
+
+def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
+    if isinstance(event, ExecutionStarted):
+        why = f"policy `{event.policy_id}` for `{event.principal}`"
+        return _Row("execution", "started", _PLAIN, why, ", ".join(event.granted))
+    style = _GOOD if event.status is ExecutionStatus.OK else _BAD
+    why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
+    return _Row("execution ended", event.status.value, style, why)
+
+
+def _arguments(event: DecisionMade) -> str:
+    shown = [f"{name}={value!r}" for name, value in event.shown.items()]
+    hidden = [f"{name}=<hidden>" for name in event.hidden]
+    return ", ".join(shown + hidden)
+
+
+def _joined(*parts: str | None) -> str:
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,223 @@
+"""One channel's life as a table: bytes in, messages out, and a step that is not in it is an error.
+
+Both sides run this machine; it does no IO. A violation by the peer raises `ProtocolError` once and
+leaves the connection in FAILED for good: there is no resynchronising with a peer that lied.
+
+What it holds, beside the table:
+
+- a message travels only in its own direction (each side decodes only the other's union);
+- after the manifest, the `id` of every message from the worker is `<execution>:<n>` with n counting
+  up from 1: a replayed, reordered or foreign frame breaks the count;
+- a `request_id` is used once; at most `max_in_flight` requests wait for their answer;
+- a response answers a request that is waiting.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from caps.protocol.errors import ProtocolError
+from caps.protocol.framing import DEFAULT_LIMITS, FrameLimits, FrameReader, check_depth, frame
+from caps.protocol.messages import (
+    CancelMessage,
+    CapabilityRequestMessage,
+    CapabilityResponseMessage,
+    FromHost,
+    FromWorker,
+    ManifestMessage,
+    Message,
+    OutputMessage,
+    ReadyMessage,
+    ResultMessage,
+    StartedMessage,
+    StartMessage,
+)
+
+
+class State(enum.Enum):
+    BOOTING = "booting"  # the worker shuts itself in
+    READY = "ready"  # it waits for a manifest
+    PREPARED = "prepared"  # it has built `caps`
+    STARTING = "starting"  # it has the code and compiles it
+    RUNNING = "running"  # user code runs
+    DONE = "done"  # the result is out
+    FAILED = "failed"  # the peer broke the protocol
+
+
+TRANSITIONS: dict[tuple[State, type[Message]], State] = {
+    (State.BOOTING, ReadyMessage): State.READY,
+    (State.READY, ManifestMessage): State.PREPARED,
+    (State.PREPARED, StartMessage): State.STARTING,
+    (State.STARTING, StartedMessage): State.RUNNING,
+    (State.STARTING, ResultMessage): State.DONE,  # it did not compile
+    (State.STARTING, CancelMessage): State.STARTING,
+    (State.RUNNING, CapabilityRequestMessage): State.RUNNING,
+    (State.RUNNING, CapabilityResponseMessage): State.RUNNING,
+    (State.RUNNING, OutputMessage): State.RUNNING,
+    (State.RUNNING, CancelMessage): State.RUNNING,
+    (State.RUNNING, ResultMessage): State.DONE,
+    # An answer or a cancel may cross the result on its way.
+    (State.DONE, CapabilityResponseMessage): State.DONE,
+    (State.DONE, CancelMessage): State.DONE,
+}
+
+Incoming = TypeVar("Incoming", bound=Message)
+
+
+class _Connection(Generic[Incoming]):
+    """What both ends share."""
+
+    _decoder: msgspec.msgpack.Decoder[Any]
+
+    def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+        self.state = State.BOOTING
+        self._limits = limits
+        self._reader = FrameReader(limits)
+        self._encoder = msgspec.msgpack.Encoder()
+        self._waiting: set[str] = set()
+        self._sent = 0
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests wait for their answer."""
+        return len(self._waiting)
+
+    def receive(self, data: bytes) -> list[Incoming]:
+        """The messages that `data` completes, in order.
+
+        Raises ProtocolError at the first violation. Messages that came before it in the same bytes
+        are dropped: nothing that a lying peer said last is acted on.
+        """
+        try:
+            return [self._accept(body) for body in self._reader.feed(data)]
+        except ProtocolError:
+            self.state = State.FAILED
+            raise
+
+    def at_end(self) -> None:
+        """Tell that the peer closed; a ProtocolError if it did so in mid-frame."""
+        if self._reader.pending:
+            self.state = State.FAILED
+            raise ProtocolError(
+                f"the channel ended {self._reader.pending} bytes into a frame",
+                violation="truncated_frame",
+            )
+
+    def _accept(self, body: bytes) -> Incoming:
+        try:
+            message: Incoming = self._decoder.decode(body)
+        except msgspec.ValidationError as error:
+            raise ProtocolError(f"a malformed message: {error}", violation="malformed") from None
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+            raise ProtocolError("bytes that are no message", violation="garbage") from None
+        self._step(message)
+        self._check_incoming(message)
+        return message
+
+    def _step(self, message: Message) -> None:
+        after = TRANSITIONS.get((self.state, type(message)))
+        if after is None:
+            raise ProtocolError(
+                f"a `{type(message).__name__}` while {self.state.value}", violation="out_of_turn"
+            )
+        self.state = after
+
+    def _check_incoming(self, message: Incoming) -> None:
+        raise NotImplementedError
+
+    def _encode(self, message: Message) -> bytes:
+        body = frame(self._encoder.encode(message), self._limits)
+        self._step(message)
+        self._sent += 1  # only what was really sent counts, so a refused message leaves no gap
+        return body
+
+    def _settle(self, request_id: str) -> None:
+        if request_id not in self._waiting:
+            raise ProtocolError(
+                f"an answer to `{request_id}`, which was not asked", violation="unasked_answer"
+            )
+        self._waiting.remove(request_id)
+
+
+class HostConnection(_Connection[FromWorker]):
+    """The host's end: sends `FromHost`, receives `FromWorker`."""
+
+    _decoder = msgspec.msgpack.Decoder(FromWorker)
+
+    def __init__(self, execution_id: str, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+        super().__init__(limits)
+        self.execution_id = execution_id
+        self._received = 0
+        self._seen: set[str] = set()
+
+    def send(self, message: FromHost) -> bytes:
+        """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        data = self._encode(message)
+        if isinstance(message, CapabilityResponseMessage):
+            self._settle(message.request_id)
+        return data
+
+    def stamp(self) -> dict[str, Any]:
+        """The `id` and `timestamp` of the next message from this end."""
+        return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
+
+    def _check_incoming(self, message: FromWorker) -> None:
+        if isinstance(message, ReadyMessage):
+            return
+        self._received += 1
+        expected = f"{self.execution_id}:{self._received}"
+        if message.id != expected:
+            raise ProtocolError(
+                f"a message calls itself `{message.id}` where `{expected}` was due",
+                violation="forged_id",
+            )
+        if isinstance(message, CapabilityRequestMessage):
+            self._check_request(message)
+
+    def _check_request(self, message: CapabilityRequestMessage) -> None:
+        if message.request_id in self._seen:
+            raise ProtocolError(
+                f"request `{message.request_id}` was sent before", violation="replayed_request"
+            )
+        if len(self._waiting) >= self._limits.max_in_flight:
+            raise ProtocolError(
+                f"more than {self._limits.max_in_flight} requests in flight",
+                violation="too_many_in_flight",
+            )
+        check_depth(message.payload, self._limits.max_depth)
+        self._seen.add(message.request_id)
+        self._waiting.add(message.request_id)
+
+
+class WorkerConnection(_Connection[FromHost]):
+    """The worker's end: sends `FromWorker`, receives `FromHost`."""
+
+    _decoder = msgspec.msgpack.Decoder(FromHost)
+
+    def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+        super().__init__(limits)
+        self._execution_id = "spare"
+
+    def send(self, message: FromWorker) -> bytes:
+        """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        if isinstance(message, CapabilityRequestMessage):
+            check_depth(message.payload, self._limits.max_depth)
+            data = self._encode(message)
+            self._waiting.add(message.request_id)
+            return data
+        return self._encode(message)
+
+    def stamp(self) -> dict[str, Any]:
+        """The `id` and `timestamp` of the next message from this end."""
+        return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
+
+    def _check_incoming(self, message: FromHost) -> None:
+        if isinstance(message, ManifestMessage):
+            self._execution_id = message.execution_id
+            self._sent = 0
+        elif isinstance(message, CapabilityResponseMessage):
+            self._settle(message.request_id)

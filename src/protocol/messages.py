@@ -1,0 +1,160 @@
+"""(5) What the two sides of the channel say to each other: a closed set of frozen messages.
+
+Two tagged unions, one for each direction, so that a side can only decode what the other side may
+say. Every field has a bound; an unknown field or type is refused. `payload` and `result` hold
+JSON-like data (null, booleans, 64-bit integers, finite floats, strings, arrays, string-keyed
+objects); the depth of both is checked by the connection.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+PROTOCOL_VERSION = 1
+
+ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
+CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
+Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]
+
+
+class Message(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"
+):
+    """What every message has. `id` is unique and in sequence within one channel and direction."""
+
+    id: ShortText
+    timestamp: float
+
+
+class CapabilityRequestMessage(Message, frozen=True, kw_only=True, tag="capability_request"):
+    """User space asks for a capability. Nothing in it is believed; the channel says who asks."""
+
+    type: ClassVar[str] = "capability_request"
+    request_id: ShortText
+    capability: CapabilityName
+    payload: dict[str, Any]
+    idempotency_key: ShortText | None = None
+    timeout_ms: Milliseconds | None = None
+
+
+class CallFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a capability call failed: a code of `errors.CALL_ERRORS`, a line, and details."""
+
+    code: ShortText
+    message: str
+    details: dict[str, Any] = {}
+
+
+class CapabilityResponseMessage(Message, frozen=True, kw_only=True, tag="capability_response"):
+    """The broker's answer to one request: a result, or a failure."""
+
+    type: ClassVar[str] = "capability_response"
+    request_id: ShortText
+    result: Any = None
+    failure: CallFailure | None = None
+
+
+class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One granted capability as user space may know it: nothing of its scope, nothing secret."""
+
+    name: CapabilityName
+    schema_in: dict[str, Any]
+    title: str = ""
+    description: str = ""
+
+
+class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):
+    """What the execution is granted. The worker builds `caps` from it."""
+
+    type: ClassVar[str] = "manifest"
+    execution_id: ShortText
+    namespace: ShortText
+    policy_id: ShortText
+    capabilities: list[ManifestEntry]
+
+
+class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The limits that the worker applies to itself; the host enforces its own copy of them."""
+
+    cpu_ms: Annotated[int, Meta(ge=1)]
+    memory_mb: Annotated[int, Meta(ge=1)]
+    concurrency: Annotated[int, Meta(ge=1)]
+
+
+class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
+    """The code to run."""
+
+    type: ClassVar[str] = "start"
+    source: str
+    filename: ShortText
+    limits: WorkerLimits
+
+
+class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):
+    """The host asks the code to stop; if it does not, it is killed."""
+
+    type: ClassVar[str] = "cancel"
+    reason: str
+
+
+class ReadyMessage(Message, frozen=True, kw_only=True, tag="ready"):
+    """The worker has shut itself in and waits for a manifest."""
+
+    type: ClassVar[str] = "ready"
+    protocol: int
+    python: ShortText
+
+
+class StartedMessage(Message, frozen=True, kw_only=True, tag="started"):
+    """Sent before the first line of user code runs: without it, the code never ran."""
+
+    type: ClassVar[str] = "started"
+
+
+class OutputMessage(Message, frozen=True, kw_only=True, tag="output"):
+    """Text that the code printed."""
+
+    type: ClassVar[str] = "output"
+    text: str
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of a user-space traceback."""
+
+    line: int
+    function: str
+    source: str = ""
+
+
+class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An error of the code as a person or a model can act on it; never a frame of ours."""
+
+    type: str
+    code: ShortText
+    message: str
+    line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+    source_line: str | None = None
+    traceback: str = ""
+    frames: list[Frame] = []
+    details: dict[str, Any] = {}
+
+
+class ResultMessage(Message, frozen=True, kw_only=True, tag="result"):
+    """How the code ended. `value` is encoded by `values`; `value_is_repr` marks a stand-in."""
+
+    type: ClassVar[str] = "result"
+    value: bytes = b""
+    value_is_repr: bool = False
+    error: ErrorReport | None = None
+    never_ran: bool = False
+
+
+FromWorker = (
+    ReadyMessage | StartedMessage | CapabilityRequestMessage | OutputMessage | ResultMessage
+)
+FromHost = ManifestMessage | StartMessage | CapabilityResponseMessage | CancelMessage

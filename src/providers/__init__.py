@@ -1,0 +1,1 @@
+"""(7) Providers: they do the work, outside the sandbox, under the scope the broker hands them."""

@@ -1,0 +1,89 @@
+"""(7) The `math` domain: four operations that either give an exact kind of number or say why not.
+
+Integers stay integers, also where a division leaves no remainder. A result that the wire cannot
+carry (an integer beyond 64 bits, an infinity, a NaN) is an error, never a silently other number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from caps.capabilities.provider import ProviderError
+from caps.capabilities.registry import CapabilityRegistry
+
+SMALLEST_INTEGER = -(2**63)
+LARGEST_INTEGER = 2**64 - 1
+
+Number = int | float
+First = Annotated[Number, Field(description="the first number")]
+Second = Annotated[Number, Field(description="the second number")]
+
+
+class Result(TypedDict):
+    """The number that came out."""
+
+    result: Number
+
+
+async def add(a: First, b: Second) -> Result:
+    """Add two numbers."""
+    _require_carriable("a", a)
+    _require_carriable("b", b)
+    return _result(a + b)
+
+
+async def subtract(a: First, b: Second) -> Result:
+    """Subtract the second number from the first."""
+    _require_carriable("a", a)
+    _require_carriable("b", b)
+    return _result(a - b)
+
+
+async def multiply(a: First, b: Second) -> Result:
+    """Multiply two numbers."""
+    _require_carriable("a", a)
+    _require_carriable("b", b)
+    return _result(a * b)
+
+
+async def divide(a: First, b: Second) -> Result:
+    """Divide the first number by the second; exact quotients of integers stay integers."""
+    _require_carriable("a", a)
+    _require_carriable("b", b)
+    if b == 0:
+        raise ProviderError("division by zero")
+    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
+        return _result(a // b)
+    return _result(a / b)
+
+
+def register_arithmetic(registry: CapabilityRegistry) -> None:
+    """Declare the domain `math` and its four capabilities."""
+    registry.domain("math", scope=None, title="Math", description="Arithmetic on two numbers.")
+    tags = frozenset({"pure"})
+    registry.capability("math.add", title="Add", tags=tags, idempotent=True)(add)
+    registry.capability("math.subtract", title="Subtract", tags=tags, idempotent=True)(subtract)
+    registry.capability("math.multiply", title="Multiply", tags=tags, idempotent=True)(multiply)
+    registry.capability("math.divide", title="Divide", tags=tags, idempotent=True)(divide)
+
+
+def _is_carriable(number: Number) -> bool:
+    if isinstance(number, int):
+        return SMALLEST_INTEGER <= number <= LARGEST_INTEGER
+    return math.isfinite(number)
+
+
+def _require_carriable(name: str, number: Number) -> None:
+    # Before computing, so that the size of the work is bounded whoever calls.
+    if isinstance(number, bool) or not _is_carriable(number):
+        raise ProviderError(f"`{name}` must be a finite number; integers of at most 64 bits")
+
+
+def _result(number: Number) -> Result:
+    if not _is_carriable(number):
+        raise ProviderError("the result is too large; integers have at most 64 bits")
+    return {"result": number}

@@ -1,0 +1,39 @@
+"""When a file was born, which `os.stat` does not tell on Linux but `statx` does."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from datetime import UTC, datetime
+
+_AT_EMPTY_PATH = 0x1000
+_STATX_BTIME = 0x800
+_STATX_SIZE = 256
+_MASK = struct.Struct("=I")  # stx_mask, at the start of struct statx
+_BIRTH = struct.Struct("=qI")  # stx_btime: seconds and nanoseconds
+_BIRTH_OFFSET = 80
+
+# Absent from C libraries older than the call; the time of birth is then unknown.
+_statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
+if _statx is not None:
+    _statx.restype = ctypes.c_int
+    _statx.argtypes = (
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_uint,
+        ctypes.c_char_p,
+    )
+
+
+def born_at(descriptor: int) -> datetime | None:
+    """The birth of an open file, or None where the file system does not keep it."""
+    if _statx is None:
+        return None
+    answer = ctypes.create_string_buffer(_STATX_SIZE)
+    if _statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, answer) != 0:
+        return None
+    if not _MASK.unpack_from(answer)[0] & _STATX_BTIME:
+        return None
+    seconds, nanoseconds = _BIRTH.unpack_from(answer, _BIRTH_OFFSET)
+    return datetime.fromtimestamp(seconds + nanoseconds / 1e9, tz=UTC)

@@ -1,0 +1,59 @@
+"""(8) The audit log: evidence of every decision before its effect, and of every outcome after it.
+
+records.py      what can be said            bounds.py      ... so that it can always be written
+redaction.py    digests instead of values   chain.py       records as bytes with hashes
+segment.py      the file, blocking          log.py         group commit; the sinks
+keyfiles.py     the keys of a directory     checkpoint.py  signed heads
+reader.py       reading it back             verify.py      is it what was written?
+"""
+
+from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
+from caps.security.audit.memory import MemoryAuditLog
+from caps.security.audit.reader import read_records
+from caps.security.audit.records import (
+    AuditEvent,
+    CallStatus,
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    LimitReached,
+    LogOpened,
+    LogRecovered,
+    OutcomeRecorded,
+    PolicyLoaded,
+    ProtocolViolated,
+    Record,
+    Withheld,
+)
+from caps.security.audit.redaction import Redacted, Redactor
+from caps.security.audit.segment import Durability
+from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
+
+__all__ = [
+    "AuditEvent",
+    "AuditLog",
+    "AuditSink",
+    "CallStatus",
+    "DecisionMade",
+    "Durability",
+    "ExecutionEnded",
+    "ExecutionStarted",
+    "ExecutionStatus",
+    "LimitReached",
+    "LogOpened",
+    "LogRecovered",
+    "MemoryAuditLog",
+    "OutcomeRecorded",
+    "PolicyLoaded",
+    "ProtocolViolated",
+    "Record",
+    "Redacted",
+    "Redactor",
+    "VerifyReport",
+    "VerifyStatus",
+    "Withheld",
+    "default_audit_directory",
+    "read_records",
+    "verify_log",
+]

@@ -1,0 +1,135 @@
+"""(8) The chain: how a record becomes bytes, and how the bytes prove themselves.
+
+    hash = sha256("caps.audit.record.v1" NUL + canonical(record without `hash`))
+    line = canonical(record with `hash`) + newline
+
+`canonical` is RFC 8785. `prev` is the hash of the record before, 64 zeros for the first, so a hash
+covers everything up to and including its record. A line has one spelling only; the same record
+spelt otherwise is an edit. The writer spells with msgspec, which is fast and agrees with RFC 8785
+on the restricted values of `records.py`; the verifier spells with the `rfc8785` library, and a
+property test holds the two together. No IO here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import rfc8785
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.records import RECORD_VERSION, AuditEvent, Record
+
+GENESIS: Final = "0" * 64
+_DOMAIN: Final = b"caps.audit.record.v1\0"
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+class Head(NamedTuple):
+    """The last record of a chain: all that a writer needs to continue it."""
+
+    seq: int
+    hash: str
+
+
+ORIGIN: Final = Head(0, GENESIS)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A line that proved to be a record with the hash that it claims."""
+
+    seq: int
+    prev: str
+    hash: str
+
+    @property
+    def head(self) -> Head:
+        return Head(self.seq, self.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A line that is not what a writer wrote; `seq` is what it claims, if it claims one."""
+
+    seq: int | None
+    message: str
+
+
+class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    v: int
+    seq: int
+    ts: str
+    prev: str
+    hash: str
+
+
+_decode_any: Final = msgspec.json.Decoder().decode
+_decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_decode_event: Final = msgspec.json.Decoder(AuditEvent).decode
+
+
+def seal(fields: dict[str, Any], ts: str, after: Head) -> tuple[bytes, Head]:
+    """The line of the record that follows `after`, and the head that it makes.
+
+    `fields` come from `bounds.storable`; only then do the bytes agree with RFC 8785.
+    """
+    seq = after.seq + 1
+    record = {**fields, "v": RECORD_VERSION, "seq": seq, "ts": ts, "prev": after.hash}
+    digest = hashlib.sha256(_DOMAIN + _encode(record)).hexdigest()
+    record["hash"] = digest
+    return _encode(record) + b"\n", Head(seq, digest)
+
+
+def inspect(line: bytes) -> Link | Flaw:
+    """Checks one line (without its newline) by itself, as the verifier spells it."""
+    try:
+        record = _decode_any(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return Flaw(None, "is not JSON")
+    if not isinstance(record, dict):
+        return Flaw(None, "is not a record")
+    seq, prev, claimed = record.get("seq"), record.get("prev"), record.pop("hash", None)
+    if type(seq) is not int or not isinstance(prev, str) or not isinstance(claimed, str):
+        return Flaw(None, "lacks `seq`, `prev` or `hash`")
+    try:
+        unhashed = rfc8785.dumps(record)
+        spelt = rfc8785.dumps({**record, "hash": claimed})
+    except (ValueError, RecursionError):
+        return Flaw(seq, "holds a value that no writer records")
+    if hashlib.sha256(_DOMAIN + unhashed).hexdigest() != claimed:
+        return Flaw(seq, "does not match its hash")
+    if spelt != line:
+        return Flaw(seq, "is not spelt as it was written")
+    return Link(seq, prev, claimed)
+
+
+def decode(line: bytes) -> Record:
+    """Reads one line as a record, without checking its hash.
+
+    Raises `AuditError` for what is not a record, or is of a kind that this version does not know.
+    """
+    try:
+        envelope = _decode_envelope(line)
+        event: AuditEvent = _decode_event(line)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise AuditError(f"not an audit record of version {RECORD_VERSION}: {error}") from error
+    return Record(
+        v=envelope.v,
+        seq=envelope.seq,
+        ts=envelope.ts,
+        prev=envelope.prev,
+        hash=envelope.hash,
+        event=event,
+    )
+
+
+def record_fields(record: Record) -> dict[str, Any]:
+    """The record as the one flat object that it is on disk."""
+    fields: dict[str, Any] = msgspec.to_builtins(record.event)
+    for name in ("v", "seq", "ts", "prev", "hash"):
+        fields[name] = getattr(record, name)
+    return fields

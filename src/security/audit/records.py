@@ -1,0 +1,201 @@
+"""(8) What the audit log can say: a closed set of events, and the record that each becomes.
+
+Callers build an *event*. The log turns it into a *record* by adding the envelope (`v`, `seq`, `ts`,
+`prev`, `hash`); on disk both lie flat in one JSON object. The values are restricted so that their
+canonical form is beyond argument: no floats (durations are integer microseconds), integers within
+2**53, ASCII field names, and an absent value is an absent field. `bounds.py` holds events to that.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import time
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+import msgspec
+
+RECORD_VERSION: Final = 1
+ENVELOPE_FIELDS: Final = ("v", "seq", "ts", "kind", "prev", "hash")
+
+# One record, its newline not counted. What is longer is neither written nor read.
+MAX_LINE_BYTES: Final = 1024 * 1024
+
+ShownValue = str | int | bool | None
+
+
+class CallStatus(enum.Enum):
+    """How one capability call ended."""
+
+    OK = "ok"
+    DENIED = "denied"
+    INVALID_OUTPUT = "invalid_output"
+    PROVIDER_ERROR = "provider_error"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    REPLAYED = "replayed"
+
+
+class ExecutionStatus(enum.Enum):
+    """How one execution ended."""
+
+    OK = "ok"
+    CODE_FAILED = "code_failed"
+    POLICY_REFUSED = "policy_refused"
+    LIMIT = "limit"
+    PROTOCOL_VIOLATION = "protocol_violation"
+    WORKER_LOST = "worker_lost"
+    CANCELLED = "cancelled"
+    HOST_FAILED = "host_failed"
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """Base of all events; a field that is None is left out of the record."""
+
+
+class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """Who: the execution, and for whom it ran."""
+
+    execution_id: str
+    principal: str
+    agent: str | None = None
+    session: str | None = None
+
+
+class Withheld(msgspec.Struct, frozen=True, kw_only=True):
+    """A capability that exists and was not granted."""
+
+    capability: str
+    reason: str
+
+
+class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_started"):
+    """Code is about to run under this grant, with these layers in force."""
+
+    policy_id: str
+    policy_sha256: str
+    source_sha256: str
+    granted: list[str]
+    withheld: list[Withheld]
+    isolation: dict[str, str]
+
+
+class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
+    """The broker decided about one call; on disk before the call has any effect."""
+
+    request_id: str
+    capability: str
+    decision: Literal["allow", "deny"]
+    reason: str
+    rule: str | None = None
+    message: str
+    nearest: str | None = None
+    policy_id: str
+    policy_sha256: str
+    args_hmac: str
+    shown: dict[str, ShownValue]
+    hidden: dict[str, str]
+    idempotency_key_hmac: str | None = None
+
+
+class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
+    """What came of a call that was decided."""
+
+    request_id: str
+    capability: str
+    status: CallStatus
+    reason: str | None = None
+    detail: str | None = None
+    duration_us: int
+    bytes_out: int
+
+
+class ProtocolViolated(_ExecutionEvent, frozen=True, kw_only=True, tag="protocol_violated"):
+    """The worker sent what no honest worker sends."""
+
+    violation: str
+    message: str
+
+
+class LimitReached(_ExecutionEvent, frozen=True, kw_only=True, tag="limit_reached"):
+    """A bound of the policy's `limits` was reached."""
+
+    limit: str
+    allowed: int
+    message: str
+
+
+class ExecutionEnded(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_ended"):
+    """The execution is over."""
+
+    status: ExecutionStatus
+    error_code: str | None = None
+    error_message: str | None = None
+    duration_us: int
+    calls: int
+    output_bytes: int
+
+
+class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
+    """A policy was put in force, or refused."""
+
+    policy_id: str
+    policy_sha256: str
+    source: str
+    status: Literal["accepted", "refused"]
+    message: str | None = None
+
+
+class LogOpened(_Event, frozen=True, kw_only=True, tag="log_opened"):
+    """The first record of a log."""
+
+    writer: str
+    host_software: str
+
+
+class LogRecovered(_Event, frozen=True, kw_only=True, tag="log_recovered"):
+    """A writer had died within a write; what it left of a line was dropped."""
+
+    dropped_bytes: int
+    dropped_sha256: str
+
+
+AuditEvent = (
+    ExecutionStarted
+    | DecisionMade
+    | OutcomeRecorded
+    | ProtocolViolated
+    | LimitReached
+    | ExecutionEnded
+    | PolicyLoaded
+    | LogOpened
+    | LogRecovered
+)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with its place in the chain."""
+
+    seq: int
+    ts: str
+    prev: str
+    hash: str
+    event: AuditEvent
+    v: int = RECORD_VERSION
+
+
+def kind_of(event: AuditEvent) -> str:
+    """The value of the field `kind` for this event."""
+    return str(event.__struct_config__.tag)
+
+
+def timestamp() -> str:
+    """Now, as RFC 3339 in UTC with microseconds."""
+    second, microsecond = divmod(time.time_ns() // 1000, 1_000_000)
+    return f"{_to_the_second(second)}.{microsecond:06d}Z"
+
+
+@functools.lru_cache(maxsize=4)
+def _to_the_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

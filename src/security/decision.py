@@ -1,0 +1,326 @@
+"""(6) The decision: may this execution make this call, now? Every rule is here.
+
+Pure: no files, no clocks, no state. The broker says what was asked and what was used so far; the
+grant says what is allowed; `decide` answers with a value that says why. These are the rules, in
+the order in which they are applied; the first that refuses is the answer.
+
+- A capability that is not registered is refused.
+- `deny` beats `allow`: a capability under a `deny` rule is withheld.
+- Deny by default: a capability under no `allow` rule is withheld.
+- A capability whose domain has scopes is withheld when the policy gives that domain none.
+- A capability under an `approve` rule is withheld until somebody approved it.
+- A capability that was revoked since the execution started is refused.
+- Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
+- Nothing is allowed once `limits.calls` requests were made, refused ones included.
+- Nothing is allowed while `limits.concurrency` calls are under way.
+- A capability is refused while its window holds as many calls as its rate (`limits.rates`) lets in.
+- A payload that does not fit the capability's schema is refused.
+- A payload that lies outside the scope of the capability's domain is refused.
+- What is left is allowed.
+- Any error while evaluating these rules is a refusal.
+
+The first five are settled by `evaluate_terms` when a policy meets the registry; `decide` reads the
+outcome from the grant. `message` and `nearest` are for the operator and the audit and never quote a
+payload; `detail` and `problems` may, and are for the caller. `error_for` is what the caller sees.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from caps.protocol.errors import (
+    CapsError,
+    LimitExceededError,
+    PolicyDeniedError,
+    ValidationError,
+)
+from caps.security.patterns import domain_of, nearest, quoted
+from caps.security.policy import Limits, Rate, RuleEffect, SecurityPolicy
+from caps.security.scopes import Scope
+
+
+class ReasonCode(enum.StrEnum):
+    """Why a request was decided as it was. Stable: audits and metrics carry these."""
+
+    ALLOWED = "allowed"
+    UNKNOWN_CAPABILITY = "unknown_capability"
+    NOT_ALLOWED = "not_allowed"
+    DENIED_BY_RULE = "denied_by_rule"
+    SCOPE_MISSING = "scope_missing"
+    REVOKED = "revoked"
+    APPROVAL_REQUIRED = "approval_required"
+    DEADLINE_PASSED = "deadline_passed"
+    CALLS_EXCEEDED = "calls_exceeded"
+    CONCURRENCY_EXCEEDED = "concurrency_exceeded"
+    RATE_EXCEEDED = "rate_exceeded"
+    PAYLOAD_INVALID = "payload_invalid"
+    SCOPE_VIOLATION = "scope_violation"
+    INTERNAL_ERROR = "internal_error"
+
+
+# The limit behind each reason, as the policy spells it under `limits`.
+LIMITS: Final[Mapping[ReasonCode, str]] = {
+    ReasonCode.DEADLINE_PASSED: "wall_ms",
+    ReasonCode.CALLS_EXCEEDED: "calls",
+    ReasonCode.CONCURRENCY_EXCEEDED: "concurrency",
+    ReasonCode.RATE_EXCEEDED: "rates",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One way in which a payload does not fit its schema. `got` describes what was given."""
+
+    path: str
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to one request, and why.
+
+    `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
+    `scopes.<domain>.<key>` or `limits.<name>`. `nearest` is the name that was probably meant, or
+    the change of the policy that is needed first for an allow. `bound` is the value of the limit.
+    """
+
+    allowed: bool
+    reason: ReasonCode
+    rule: str | None
+    policy_id: str
+    policy_sha256: str
+    message: str
+    nearest: str | None = None
+    problems: tuple[Problem, ...] = ()
+    bound: int | str | None = None
+    detail: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.allowed is not (self.reason is ReasonCode.ALLOWED):
+            raise ValueError(f"a decision cannot be allowed={self.allowed} for `{self.reason}`")
+
+
+class CapabilityTerms(Protocol):
+    """What a grant says about one registered capability, granted or withheld."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def rule(self) -> str | None: ...
+    @property
+    def withheld(self) -> ReasonCode | None:
+        """Why it is not granted, as `evaluate_terms` found; None if it is."""
+
+    @property
+    def scope(self) -> Scope | None: ...
+    @property
+    def rate(self) -> Rate | None: ...
+    def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
+        """What does not fit the schema of the capability; pure, and empty if all fits."""
+
+
+class GrantTerms(Protocol):
+    """What one execution may do: a policy applied to everything that is registered."""
+
+    @property
+    def policy_id(self) -> str: ...
+    @property
+    def policy_sha256(self) -> str: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def terms(self) -> Mapping[str, CapabilityTerms]: ...
+    @property
+    def revoked(self) -> AbstractSet[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for."""
+
+    capability: str
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the execution used before this request."""
+
+    calls: int
+    in_flight: int
+    in_rate_window: int
+    past_deadline: bool
+
+
+def evaluate_terms(
+    policy: SecurityPolicy, capability: str, has_scope_model: bool, scope_given: bool
+) -> tuple[str | None, ReasonCode | None]:
+    """The rule that settles `capability`, and why it is withheld (None: it is granted)."""
+    verdict = policy.verdict(capability)
+    if verdict.effect is RuleEffect.DENY:
+        return verdict.rule, ReasonCode.DENIED_BY_RULE
+    if verdict.effect is not RuleEffect.ALLOW:
+        return None, ReasonCode.NOT_ALLOWED
+    if has_scope_model and not scope_given:
+        return verdict.rule, ReasonCode.SCOPE_MISSING
+    if verdict.approve is not None:
+        return verdict.approve, ReasonCode.APPROVAL_REQUIRED
+    return verdict.rule, None
+
+
+def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
+    """Apply the rules to one request. Never raises: what cannot be evaluated is refused."""
+    try:
+        terms = grant.terms.get(request.capability)
+        if terms is None:
+            return _unknown(grant, request, usage)
+        if terms.withheld is not None:
+            return _withheld(grant, terms, terms.withheld)
+        if terms.name in grant.revoked:
+            message = f"`{terms.name}` was revoked after the execution started"
+            return _refusal(grant, ReasonCode.REVOKED, message)
+        refused = _over_limit(grant, terms, usage) or _misfit(grant, terms, request)
+        return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
+        # The class alone: the text of a foreign error may quote the payload.
+        what = f"the rules could not be evaluated, `{type(error).__name__}`"
+        return _refusal(grant, ReasonCode.INTERNAL_ERROR, what)
+
+
+@functools.lru_cache(maxsize=1024)
+def _allowed(rule: str | None, policy_id: str, policy_sha256: str) -> Decision:
+    # Kept, for building one costs more than all the checks before it; frozen, so it can be shared.
+    return Decision(True, ReasonCode.ALLOWED, rule, policy_id, policy_sha256, "allowed")
+
+
+def _refusal(
+    grant: GrantTerms, reason: ReasonCode, message: str, *, rule: str | None = None, **more: Any
+) -> Decision:
+    return Decision(False, reason, rule, grant.policy_id, grant.policy_sha256, message, **more)
+
+
+def _unknown(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
+    # Comparing names is the one costly step here, so code that spent its calls does not get it.
+    spent = usage.calls >= grant.limits.calls
+    return _refusal(
+        grant,
+        ReasonCode.UNKNOWN_CAPABILITY,
+        f"{quoted(request.capability)} is not a registered capability",
+        nearest=None if spent else nearest(request.capability, grant.terms),
+    )
+
+
+def _withheld(grant: GrantTerms, terms: CapabilityTerms, reason: ReasonCode) -> Decision:
+    name, rule, domain = f"`{terms.name}`", terms.rule, domain_of(terms.name)
+    policy = f"policy `{grant.policy_id}`"
+    match reason:
+        case ReasonCode.NOT_ALLOWED:
+            message, change = f"{name} is allowed by no rule of {policy}", f"allow: {terms.name}"
+        case ReasonCode.DENIED_BY_RULE:
+            message = f"{name} is denied by rule `{rule}` of {policy}"
+            change = f"remove deny: {rule}"
+        case ReasonCode.SCOPE_MISSING:
+            message = f"{name} is allowed by rule `{rule}` of {policy} but has no `scopes.{domain}`"
+            change = f"scopes: {domain}"
+        case ReasonCode.APPROVAL_REQUIRED:
+            message = f"{name} needs an approval by rule `{rule}` of {policy}"
+            change = f"remove approve: {rule}"
+        case _:
+            raise ValueError("not a reason to withhold a capability")
+    return _refusal(grant, reason, message, rule=rule, nearest=change)
+
+
+def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+    limits, rate = grant.limits, terms.rate
+    bound: int | str
+    if usage.past_deadline:
+        reason, bound = ReasonCode.DEADLINE_PASSED, limits.wall_ms
+    elif usage.calls >= limits.calls:
+        reason, bound = ReasonCode.CALLS_EXCEEDED, limits.calls
+    elif usage.in_flight >= limits.concurrency:
+        reason, bound = ReasonCode.CONCURRENCY_EXCEEDED, limits.concurrency
+    elif rate is not None and usage.in_rate_window >= rate.count:
+        reason, bound = ReasonCode.RATE_EXCEEDED, str(rate)
+    else:
+        return None
+    rule = f"limits.{LIMITS[reason]}"
+    message = f"`{terms.name}` is over `{rule}` of policy `{grant.policy_id}`, which is {bound}"
+    return _refusal(grant, reason, message, rule=rule, bound=bound)
+
+
+def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:
+    problems = terms.problems_in(request.payload)
+    # Compared to the empty tuple, not taken as a truth: what is no tuple at all must not pass.
+    if problems != ():
+        message = f"the payload of `{terms.name}` does not fit its schema"
+        return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=tuple(problems))
+    if terms.scope is None:
+        return None
+    domain, _, function = terms.name.partition(".")
+    violation = terms.scope.violation(function, request.payload)
+    if violation is None:
+        return None
+    rule = f"scopes.{domain}.{violation.rule}"
+    message = f"the payload of `{terms.name}` is outside `{rule}` of policy `{grant.policy_id}`"
+    reason = ReasonCode.SCOPE_VIOLATION
+    return _refusal(grant, reason, message, rule=rule, detail=violation.message)
+
+
+def error_for(decision: Decision, capability: str) -> CapsError:
+    """What a refused caller sees: which capability and which policy, but not what would help."""
+    name, policy_id, reason = quoted(capability), decision.policy_id, decision.reason
+    if decision.allowed:
+        raise ValueError(f"{name} was allowed, there is no error for it")
+    if reason is ReasonCode.PAYLOAD_INVALID:
+        return ValidationError(
+            f"{decision.message}{_first(decision.problems)}",
+            capability=capability,
+            problems=[
+                {"path": p.path, "expected": p.expected, "got": p.got} for p in decision.problems
+            ],
+        )
+    if reason in LIMITS:
+        return LimitExceededError(
+            f"{name} is over `limits.{LIMITS[reason]}` of policy `{policy_id}`, {decision.bound}",
+            capability=capability,
+            reason=reason.value,
+            policy_id=policy_id,
+            limit=LIMITS[reason],
+            allowed=decision.bound,
+        )
+    return PolicyDeniedError(
+        f"{name} is not granted by policy `{policy_id}`{_why(decision)}",
+        capability=capability,
+        reason=reason.value,
+        policy_id=policy_id,
+    )
+
+
+def _first(problems: tuple[Problem, ...]) -> str:
+    if not problems:
+        return ""
+    first, more = problems[0], len(problems) - 1
+    suffix = f" (and {more} more)" if more else ""
+    return f": {quoted(first.path)} should be {first.expected}, got {first.got}{suffix}"
+
+
+def _why(decision: Decision) -> str:
+    match decision.reason:
+        case ReasonCode.UNKNOWN_CAPABILITY:
+            return ": there is no such capability"
+        case ReasonCode.SCOPE_VIOLATION:
+            return f" for these arguments: {decision.detail or decision.message}"
+        case ReasonCode.APPROVAL_REQUIRED:
+            return " without an approval"
+        case ReasonCode.REVOKED:
+            return ": it was revoked"
+        case ReasonCode.INTERNAL_ERROR:
+            return ": the request could not be checked"
+        case _:
+            return ""

@@ -1,0 +1,287 @@
+"""(1) The policy: what an execution may do, as immutable data.
+
+A policy is JSON (see `policies/policy.schema.json`) and this model is its whole grammar. Nothing is
+allowed that it does not say: the empty policy denies everything, unknown keys are errors, values
+are never converted to fit, and every limit is bounded by default.
+
+A policy never changes after it was validated, and `sha256` names its content. What it holds of
+free-form JSON (`scopes`, the payloads of `tests`) is copied when it is validated, so that a caller
+who later edits the dictionary that it came from edits nothing here. Python cannot keep someone who
+holds the policy itself from writing into those inner dictionaries; whoever needs one to change asks
+`scope_of` for a copy.
+
+This module reads no files: `policy_source` does.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Self
+
+import rfc8785
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    WithJsonSchema,
+    model_validator,
+)
+
+from caps.security.patterns import (
+    CAPABILITY_PATTERN,
+    NAME_PATTERN,
+    RULE_PATTERN,
+    checked_capability,
+    checked_domain,
+    checked_rule,
+    matching_rule,
+    quoted,
+)
+
+JSON_DEPTH: Final = 32
+_DIGEST_DOMAIN = b"caps.policy.v1\0"
+# Beyond it a number means different things to different JSON readers, and has no canonical form.
+_LARGEST_INTEGER = 2**53 - 1
+_MIB = 1024 * 1024
+
+_PERIODS = {"s": 1, "sec": 1, "min": 60, "hour": 3600, "day": 86400}
+_PERIOD_NAMES = {1: "s", 60: "min", 3600: "hour", 86400: "day"}
+_RATE_PATTERN = r"^([1-9][0-9]{0,5})/(s|sec|min|hour|day)$"
+_RATE = re.compile(_RATE_PATTERN[1:-1])
+
+
+class NotJsonError(ValueError):
+    """A value that JSON cannot carry, or not exactly; `path` is where it is inside the value."""
+
+    def __init__(self, what: str, path: tuple[str | int, ...]) -> None:
+        super().__init__(what)
+        self.path = path
+
+
+def plain_json(value: object, path: tuple[str | int, ...] = ()) -> Any:
+    """A deep copy of `value`, made of nothing but plain JSON types; NotJsonError if it is not."""
+    if value is None or type(value) is bool:
+        return value
+    if type(value) is str:
+        return _plain_text(value, path)
+    if type(value) is int or type(value) is float:
+        return _plain_number(value, path)
+    if len(path) >= JSON_DEPTH:
+        raise NotJsonError(f"nested deeper than {JSON_DEPTH} levels", path)
+    if isinstance(value, list | tuple):
+        return [plain_json(item, (*path, index)) for index, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return {_plain_key(k, path): plain_json(v, (*path, str(k))) for k, v in value.items()}
+    raise NotJsonError(f"should be JSON data, got `{type(value).__name__}`", path)
+
+
+def _plain_key(key: object, path: tuple[str | int, ...]) -> str:
+    if type(key) is not str:
+        raise NotJsonError(f"keys should be strings, got `{type(key).__name__}`", path)
+    return _plain_text(key, path)
+
+
+def _plain_text(text: str, path: tuple[str | int, ...]) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise NotJsonError("text holds half of a surrogate pair", path) from None
+    return text
+
+
+def _plain_number(number: int | float, path: tuple[str | int, ...]) -> int | float:
+    if type(number) is int:
+        if abs(number) > _LARGEST_INTEGER:
+            raise NotJsonError("integer is beyond 2**53 - 1 and would lose precision", path)
+    elif not math.isfinite(number):
+        raise NotJsonError("should be a finite number", path)
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most `count` calls in any window of `period_s` seconds."""
+
+    count: int
+    period_s: int
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.period_s not in _PERIOD_NAMES:
+            raise ValueError(f"`{self.count}` in `{self.period_s}` seconds is not a rate")
+
+    def __str__(self) -> str:
+        return f"{self.count}/{_PERIOD_NAMES[self.period_s]}"
+
+
+def _rate(value: object) -> Rate:
+    if isinstance(value, Rate):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("should be a rate such as `60/min`")  # noqa: TRY004 - pydantic's protocol
+    match = _RATE.fullmatch(value)
+    if match is None:
+        raise ValueError(
+            f"{quoted(value)} is not a rate: a count from 1 to 999999, `/`, and one of "
+            "`s`, `sec`, `min`, `hour`, `day`, as in `60/min`"
+        )
+    return Rate(int(match[1]), _PERIODS[match[2]])
+
+
+def _version(value: object) -> object:
+    # A literal alone would take `true` and `1.0` for 1.
+    if type(value) is not int or value != 1:
+        raise ValueError("should be 1, the version of policies that this release reads")
+    return value
+
+
+def _as_tuple(value: object) -> object:
+    # JSON has arrays only and Python callers like sets; neither is a conversion of what they hold.
+    if isinstance(value, set | frozenset):
+        return tuple(sorted(value, key=str))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _normalised(rules: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(set(rules)))
+
+
+def _string(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+Rule = Annotated[str, AfterValidator(checked_rule), _string(RULE_PATTERN)]
+Capability = Annotated[str, AfterValidator(checked_capability), _string(CAPABILITY_PATTERN)]
+Domain = Annotated[str, AfterValidator(checked_domain), _string(f"^{NAME_PATTERN}$")]
+RateText = Annotated[Rate, BeforeValidator(_rate), PlainSerializer(str), _string(_RATE_PATTERN)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(plain_json)]
+Rules = Annotated[
+    tuple[Rule, ...],
+    Field(max_length=1024),
+    BeforeValidator(_as_tuple),
+    AfterValidator(_normalised),
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Limits(_Part):
+    """The bounds of one execution. A missing one has a safe default, never none at all."""
+
+    wall_ms: int = Field(
+        default=30_000, ge=1, le=3_600_000, description="From start to end, in ms."
+    )
+    cpu_ms: int = Field(default=10_000, ge=1, le=3_600_000, description="Processor time, in ms.")
+    memory_mb: int = Field(
+        default=256, ge=16, le=65_536, description="Memory of the worker, in MiB."
+    )
+    calls: int = Field(default=1000, ge=0, le=1_000_000, description="Capability calls in all.")
+    concurrency: int = Field(
+        default=64, ge=1, le=1024, description="Capability calls under way at once."
+    )
+    output_bytes: int = Field(
+        default=_MIB, ge=0, le=64 * _MIB, description="Captured output, in bytes."
+    )
+    rates: dict[Rule, RateText] = Field(
+        default={},
+        description="Calls of each capability in a time, `60/min`; the exact rule comes first.",
+        json_schema_extra={"additionalProperties": False},
+    )
+
+    def rate_for(self, capability: str) -> Rate | None:
+        """The rate of `capability`. A `domain.*` rate counts each of its capabilities apart."""
+        rule = matching_rule(self.rates, capability)
+        return None if rule is None else self.rates[rule]
+
+
+class PolicyTest(_Part):
+    """A call and what the policy should say to it; run before a policy comes into force."""
+
+    call: Capability
+    payload: JsonObject = {}
+    expect: Literal["allow", "deny"]
+
+
+class RuleEffect(enum.StrEnum):
+    """What the rules of a policy say about a capability, before scopes and limits."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """The effect, the rule that has it, and the rule that asks for an approval besides."""
+
+    effect: RuleEffect
+    rule: str | None
+    approve: str | None = None
+
+
+class SecurityPolicy(_Part):
+    """Everything that one execution may do. Deny by default; `deny` beats `allow`."""
+
+    version: Annotated[Literal[1], BeforeValidator(_version)] = 1
+    id: str = Field(default="unnamed", min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._-]+$")
+    description: str | None = Field(default=None, max_length=1024)
+    allow: Rules = Field(default=(), description="`domain.function` or `domain.*`.")
+    deny: Rules = Field(default=(), description="Beats `allow`.")
+    approve: Rules = Field(default=(), description="Allowed only once somebody approved.")
+    scopes: dict[Domain, JsonObject] = Field(
+        default={},
+        description="For each domain what its functions may reach; none reaches nothing.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    limits: Limits = Limits()
+    tests: Annotated[tuple[PolicyTest, ...], BeforeValidator(_as_tuple)] = ()
+
+    _sha256: str = PrivateAttr("")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_schema(cls, data: Any) -> Any:
+        # Editors find the JSON Schema by this key; it says nothing about what is allowed.
+        if isinstance(data, Mapping) and isinstance(data.get("$schema"), str):
+            return {key: value for key, value in data.items() if key != "$schema"}
+        return data
+
+    @model_validator(mode="after")
+    def _digest(self) -> Self:
+        canonical = rfc8785.dumps(self.model_dump(mode="json"))
+        self._sha256 = hashlib.sha256(_DIGEST_DOMAIN + canonical).hexdigest()
+        return self
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # noqa: ARG002 - a copy is always deep
+        """A policy with `update` in place, validated and named anew."""
+        return type(self).model_validate({**self.model_dump(), **(update or {})})
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the policy's meaning: its RFC 8785 form with every default filled in."""
+        return self._sha256
+
+    def scope_of(self, domain: str) -> dict[str, Any] | None:
+        """A copy of `scopes.<domain>`; None if the policy gives the domain none."""
+        scope = self.scopes.get(domain)
+        return None if scope is None else dict(plain_json(scope))
+
+    def verdict(self, capability: str) -> RuleVerdict:
+        """What the rules say about `capability`; of two rules that match, the exact one."""
+        denied = matching_rule(self.deny, capability)
+        if denied is not None:
+            return RuleVerdict(RuleEffect.DENY, denied)
+        allowed = matching_rule(self.allow, capability)
+        if allowed is None:
+            return RuleVerdict(RuleEffect.NONE, None)
+        return RuleVerdict(RuleEffect.ALLOW, allowed, matching_rule(self.approve, capability))

@@ -1,0 +1,129 @@
+"""The worker's end of the channel: one blocking descriptor, and the loop's idle hook.
+
+What is to be sent is collected and written once a turn, so that a `gather` travels in few system
+calls. Printed text is collected too, and leaves when it is old or long enough, before any request
+that was made after it, and before the result.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from collections import deque
+from typing import Any, NoReturn
+
+from caps.protocol.connection import WorkerConnection
+from caps.protocol.messages import (
+    CancelMessage,
+    CapabilityRequestMessage,
+    CapabilityResponseMessage,
+    FromHost,
+    FromWorker,
+    OutputMessage,
+)
+from caps.worker.inside.loop import Future, Loop, Task
+
+_READ_BYTES = 16 * 1024
+_OUTPUT_CHARACTERS = 8 * 1024
+_OUTPUT_SECONDS = 0.02
+
+
+class Channel:
+    """Sends and receives for this worker; the only way out of it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.connection = WorkerConnection()
+        self.loop = Loop(self._idle)
+        self.main: Task | None = None
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+        self._outgoing: list[bytes] = []
+        self._inbox: deque[FromHost] = deque()
+        self._answers: dict[str, Future] = {}
+        self._printed: list[str] = []
+        self._printed_characters = 0
+        self._last_output = time.monotonic()
+
+    def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
+        """Queue a message for the end of this turn, behind what was printed before it."""
+        self._flush_printed()
+        message = kind(**fields, **self.connection.stamp())
+        self._outgoing.append(self.connection.send(message))
+        return message
+
+    def request(self, request_id: str, **fields: Any) -> Future:
+        """Send a capability request; the future of its answer."""
+        self.send(CapabilityRequestMessage, request_id=request_id, **fields)
+        answer = self._answers[request_id] = self.loop.future()
+        return answer
+
+    def write(self, text: str) -> None:
+        """Take printed text."""
+        self._printed.append(text)
+        self._printed_characters += len(text)
+        old = time.monotonic() - self._last_output > _OUTPUT_SECONDS
+        if old or self._printed_characters > _OUTPUT_CHARACTERS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything that is queued."""
+        self._flush_printed()
+        data = memoryview(b"".join(self._outgoing))
+        self._outgoing.clear()
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BrokenPipeError:
+                leave()
+
+    def next_message(self) -> FromHost:
+        """Wait for one message; used before user code runs, when only one can come."""
+        while not self._inbox:
+            self._inbox.extend(self.connection.receive(self._read()))
+        return self._inbox.popleft()
+
+    def _flush_printed(self) -> None:
+        if not self._printed:
+            return
+        text = "".join(self._printed)
+        self._printed.clear()
+        self._printed_characters = 0
+        self._last_output = time.monotonic()
+        # Long text is cut so that no print can make a frame that the host refuses.
+        for start in range(0, len(text), 1 << 20):
+            piece = text[start : start + (1 << 20)].encode("utf-8", "backslashreplace").decode()
+            message = OutputMessage(text=piece, **self.connection.stamp())
+            self._outgoing.append(self.connection.send(message))
+
+    def _idle(self, timeout: float | None) -> None:
+        self.flush()
+        wait_ms = None if timeout is None else int(timeout * 1000 + 0.999)
+        if self._poll.poll(wait_ms):
+            for message in self.connection.receive(self._read()):
+                self._dispatch(message)
+
+    def _read(self) -> bytes:
+        data = os.read(self._descriptor, _READ_BYTES)
+        if not data:
+            leave()
+        return data
+
+    def _dispatch(self, message: FromHost) -> None:
+        if isinstance(message, CapabilityResponseMessage):
+            answer = self._answers.pop(message.request_id)
+            answer._finish(message, None)
+        elif isinstance(message, CancelMessage) and self.main is not None:
+            self.main.cancel()
+
+
+def leave(code: int = 0) -> NoReturn:
+    """End this process at once: the host is gone, or everything is said."""
+    os._exit(code)
+
+
+def python_version() -> str:
+    """The interpreter, as the ready message names it."""
+    return ".".join(str(part) for part in sys.version_info[:3])

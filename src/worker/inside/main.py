@@ -1,0 +1,156 @@
+"""(4) A worker's life: shut itself in, take a manifest and code, run it once, say how it ended.
+
+Started by the host as `python -I -m caps.worker.inside.main`, with an empty environment and its end
+of a socket pair as descriptor 0. That is the only descriptor that it keeps.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import os
+import resource
+import sys
+from typing import Any, NoReturn
+
+from caps.protocol.errors import ProtocolError
+from caps.protocol.messages import (
+    PROTOCOL_VERSION,
+    ErrorReport,
+    ManifestMessage,
+    ReadyMessage,
+    ResultMessage,
+    StartedMessage,
+    StartMessage,
+    WorkerLimits,
+)
+from caps.protocol.values import encode_value
+from caps.worker.inside.builtins_ import make_builtins
+from caps.worker.inside.channel import Channel, leave, python_version
+from caps.worker.inside.compiler import Program, SourceError, compile_source
+from caps.worker.inside.concurrency import Concurrency
+from caps.worker.inside.facades import Importer, load_facades, make_facade
+from caps.worker.inside.namespace import build_namespace
+from caps.worker.inside.report import describe
+
+_CHANNEL = 0
+_MAX_RESULT_BYTES = 8 * 1024 * 1024
+_MAX_REPR_CHARACTERS = 64 * 1024
+
+
+def main() -> NoReturn:
+    """Serve one execution on descriptor 0."""
+    load_facades()
+    channel = Channel(_CHANNEL)
+    shut_in()
+    try:
+        serve(channel)
+    except ProtocolError:
+        leave(2)
+    leave()
+
+
+def shut_in() -> None:
+    """Give up what the start-up needed: descriptors, the import system, the command line.
+
+    After this nothing more can be imported, whatever the language layer lets through.
+    """
+    sys.stdin = sys.stdout = sys.stderr = None
+    os.closerange(_CHANNEL + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    # The lowest free number is the limit from now on: no descriptor can ever be opened.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_CHANNEL + 1, _CHANNEL + 1))
+    sys.argv = [""]
+    sys.path.clear()
+    sys.meta_path.clear()
+    sys.path_hooks.clear()
+    sys.path_importer_cache.clear()
+    gc.collect()
+    gc.freeze()
+
+
+def serve(channel: Channel) -> None:
+    """One execution, from ready to result."""
+    channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
+    channel.flush()
+    manifest = channel.next_message()
+    start = channel.next_message()
+    if not isinstance(manifest, ManifestMessage) or not isinstance(start, StartMessage):
+        raise ProtocolError("a manifest and a start were due", violation="out_of_turn")
+    limit_resources(start.limits)
+    try:
+        program = compile_source(start.source, start.filename)
+    except SourceError as error:
+        channel.send(ResultMessage, error=_bounded(describe(error, None)), never_ran=True)
+    else:
+        channel.send(StartedMessage)
+        channel.flush()
+        channel.send(ResultMessage, **run(program, manifest, start, channel))
+    channel.flush()
+
+
+def limit_resources(limits: WorkerLimits) -> None:
+    """The kernel's own limits on this process; the host enforces its own beside them."""
+    seconds = -(-limits.cpu_ms // 1000)
+    for kind, most in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, limits.memory_mb * 1024 * 1024),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        resource.setrlimit(kind, (most, most))
+
+
+def run(
+    program: Program, manifest: ManifestMessage, start: StartMessage, channel: Channel
+) -> dict[str, Any]:
+    """Run the program; the fields of its result message."""
+    caps = build_namespace(manifest, channel, start.limits.concurrency)
+    extra = {
+        manifest.namespace: caps,
+        "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
+    }
+    user_globals: dict[str, Any] = {
+        "__builtins__": make_builtins(channel.write, Importer(extra)),
+        "__name__": "__main__",
+        manifest.namespace: caps,
+    }
+    try:
+        value = execute(program, user_globals, channel)
+    except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
+        return {"error": _bounded(describe(error, program))}
+    return result_fields(value)
+
+
+def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
+    """The value of the last expression."""
+    outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
+    if program.is_coroutine:
+        channel.main = channel.loop.task(outcome)
+        channel.loop.run(channel.main)
+    return user_globals.get(program.result_name)
+
+
+def result_fields(value: Any) -> dict[str, Any]:
+    """The value as it crosses, or its `repr`, marked as such."""
+    try:
+        return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
+    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
+        return {"value": _repr_bytes(value), "value_is_repr": True}
+
+
+def _repr_bytes(value: Any) -> bytes:
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
+        text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+    safe = text[:_MAX_REPR_CHARACTERS].encode("utf-8", "backslashreplace").decode()
+    return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
+
+
+def _bounded(report: ErrorReport) -> ErrorReport:
+    return report
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""(4) `caps` as user space sees it, built from the manifest and from nothing else.
+
+What is not granted has no wrapper: touching it raises `CapabilityMissingError`, which is a
+`PolicyDeniedError` and an `AttributeError`, so that `hasattr` is False. A wrapper checks its
+payload, sends a `CapabilityRequestMessage`, and turns the answer into a record or an error. It
+decides nothing; the broker does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections import deque
+from typing import Any
+
+from caps.protocol.errors import (
+    CALL_ERRORS,
+    USER_ERRORS,
+    CapabilityMissingError,
+    ProtocolError,
+    ValidationError,
+)
+from caps.protocol.messages import CapabilityResponseMessage, ManifestEntry, ManifestMessage
+from caps.worker.inside.channel import Channel
+from caps.worker.inside.loop import Future
+from caps.worker.inside.payload import bind, problems_in
+from caps.worker.inside.record import record_of
+
+_OPTIONS_SCHEMA = {
+    "properties": {
+        "timeout_ms": {"type": ["integer", "null"], "minimum": 1, "maximum": 3_600_000},
+        "idempotency_key": {"type": ["string", "null"], "minLength": 1, "maxLength": 256},
+    }
+}
+
+
+class Caller:
+    """Sends requests for all wrappers of one execution, at most `concurrency` at a time."""
+
+    def __init__(self, channel: Channel, concurrency: int) -> None:
+        self._channel = channel
+        self._free = concurrency
+        self._queue: deque[Future] = deque()
+        self._numbers = itertools.count(1)
+
+    async def call(self, fields: dict[str, Any]) -> Any:
+        """One request and its answer: a record, or the error that the broker names."""
+        await self._take_slot()
+        try:
+            response = await self._channel.request(f"r{next(self._numbers)}", **fields)
+        finally:
+            self._give_slot()
+        return _unwrap(response)
+
+    async def _take_slot(self) -> None:
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn = self._channel.loop.future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except BaseException:
+            # Cancelled while queueing: pass on a slot that was already handed over.
+            if turn.done() and not turn.cancelled():
+                self._give_slot()
+            raise
+
+    def _give_slot(self) -> None:
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn._finish(None, None)
+                return
+        self._free += 1
+
+
+def _unwrap(response: CapabilityResponseMessage) -> Any:
+    failure = response.failure
+    if failure is None:
+        return record_of(response.result)
+    error = CALL_ERRORS.get(failure.code)
+    if error is None:
+        raise ProtocolError(f"an unknown failure `{failure.code}`", violation="malformed")
+    raise error(failure.message, **failure.details)
+
+
+class Capability:
+    """One wrapper: `await caps.files.read(path="notes.txt")`."""
+
+    __slots__ = ("__doc__", "_caller", "_entry", "_options")
+
+    def __init__(
+        self, caller: Caller, entry: ManifestEntry, options: dict[str, Any] | None = None
+    ) -> None:
+        self._caller = caller
+        self._entry = entry
+        self._options = options or {}
+        self.__doc__ = entry.description or entry.title
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        entry = self._entry
+        try:
+            payload = bind(entry.schema_in, args, kwargs)
+        except TypeError as error:
+            raise TypeError(f"caps.{entry.name}: {error}") from None
+        problems = problems_in(_closed(entry.schema_in), payload, entry.schema_in)
+        if problems:
+            raise _invalid(entry.name, problems)
+        fields = {"capability": entry.name, "payload": payload, **self._options}
+        try:
+            return await self._caller.call(fields)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            problem = {"path": "$", "expected": "json-like data", "got": str(error)}
+            raise _invalid(entry.name, [problem]) from None
+
+    def options(
+        self, *, timeout_ms: int | None = None, idempotency_key: str | None = None
+    ) -> Capability:
+        """The same capability with a deadline, or with a key that makes repeats harmless."""
+        if timeout_ms is not None and not (
+            type(timeout_ms) is int and 1 <= timeout_ms <= 3_600_000
+        ):
+            raise _option_problem(self._entry.name, "timeout_ms", "1 to 3600000", timeout_ms)
+        if idempotency_key is not None and not (
+            isinstance(idempotency_key, str) and 1 <= len(idempotency_key) <= 256
+        ):
+            raise _option_problem(
+                self._entry.name, "idempotency_key", "1 to 256 characters", idempotency_key
+            )
+        chosen = {"timeout_ms": timeout_ms, "idempotency_key": idempotency_key}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return Capability(self._caller, self._entry, {**self._options, **given})
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._entry.schema_in.get("properties", ()))
+        return f"<capability caps.{self._entry.name}({names})>"
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    return schema or {"type": "object", "additionalProperties": False}
+
+
+def _invalid(name: str, problems: list[dict[str, str]]) -> ValidationError:
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return ValidationError(
+        f"`{name}`: {first['path']}: expected {first['expected']}, got {first['got']}{more}",
+        capability=name,
+        problems=problems,
+    )
+
+
+class Domain:
+    """`caps.files`: the granted capabilities of one domain."""
+
+    __slots__ = ("_capabilities", "_name", "_policy_id")
+
+    def __init__(self, name: str, policy_id: str, capabilities: dict[str, Capability]) -> None:
+        self._name = name
+        self._policy_id = policy_id
+        self._capabilities = capabilities
+
+    def __getattr__(self, function: str) -> Capability:
+        # Wrappers are plain attributes of the mapping, not of the instance: nothing can be set.
+        found = self._capabilities.get(function)
+        if found is None:
+            raise _missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
+        return found
+
+    def _listed(self) -> dict[str, str]:
+        return {function: f"{self._name}.{function}" for function in self._capabilities}
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._capabilities)
+
+    def __repr__(self) -> str:
+        return f"<caps.{self._name}: {', '.join(sorted(self._capabilities))}>"
+
+
+class Namespace:
+    """`caps`: the granted domains, and the errors that a call may raise."""
+
+    __slots__ = ("_domains", "_errors", "_policy_id")
+
+    def __init__(self, policy_id: str, domains: dict[str, Domain]) -> None:
+        self._policy_id = policy_id
+        self._domains = domains
+        self._errors = {error.__name__: error for error in USER_ERRORS}
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._domains.get(name) or self._errors.get(name)
+        if found is None:
+            raise _missing(name, self._policy_id, name, {known: known for known in self._domains})
+        return found
+
+    def __dir__(self) -> list[str]:
+        return sorted([*self._domains, *self._errors])
+
+    def __repr__(self) -> str:
+        return f"<caps: {', '.join(sorted(self._domains)) or 'nothing granted'}>"
+
+
+def _missing(
+    full: str, policy_id: str, name: str, listed: dict[str, str]
+) -> CapabilityMissingError:
+    near = difflib.get_close_matches(name, listed, n=1, cutoff=0.6)
+    if near:
+        hint = f"; did you mean `{listed[near[0]]}`?"
+    else:
+        hint = f"; granted: {', '.join(sorted(listed.values())) or 'nothing'}"
+    return CapabilityMissingError(
+        f"`{full}` is not granted by policy `{policy_id}`{hint}",
+        capability=full,
+        reason="not_granted",
+        policy_id=policy_id,
+    )
+
+
+def build_namespace(manifest: ManifestMessage, channel: Channel, concurrency: int) -> Namespace:
+    """`caps` for one execution."""
+    caller = Caller(channel, concurrency)
+    by_domain: dict[str, dict[str, Capability]] = {}
+    for entry in manifest.capabilities:
+        domain, _, function = entry.name.partition(".")
+        by_domain.setdefault(domain, {})[function] = Capability(caller, entry)
+    return Namespace(
+        manifest.policy_id,
+        {
+            name: Domain(name, manifest.policy_id, capabilities)
+            for name, capabilities in by_domain.items()
+        },
+    )

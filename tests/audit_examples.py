@@ -1,0 +1,56 @@
+"""Audit events that the tests of the audit log share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from caps.security.audit import DecisionMade, LogOpened, Redactor, read_records
+from caps.security.audit.reader import FIRST_SEGMENT
+
+REDACTOR = Redactor(b"k" * 32)
+
+
+def decision(request_id: str = "r1", **changes: object) -> DecisionMade:
+    """An allowed `files.read`, with `changes` to its fields."""
+    redacted = REDACTOR.split({"path": "./sandbox/a.txt", "content": "secret"}, ("path",))
+    fields: dict[str, object] = {
+        "execution_id": "exec-0001",
+        "principal": "local",
+        "request_id": request_id,
+        "capability": "files.read",
+        "decision": "allow",
+        "reason": "allowed",
+        "rule": "files.read",
+        "message": "allowed by `files.read`",
+        "policy_id": "reader",
+        "policy_sha256": "ab" * 32,
+        "args_hmac": redacted.args_hmac,
+        "shown": redacted.shown,
+        "hidden": redacted.hidden,
+    }
+    return DecisionMade(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def request_ids(directory: Path) -> list[str]:
+    """The request ids of the decisions in a log, in its order."""
+    events = (record.event for record in read_records(directory))
+    return [event.request_id for event in events if isinstance(event, DecisionMade)]
+
+
+def kinds(directory: Path) -> list[str]:
+    """The class names of the events in a log, in its order."""
+    return [type(record.event).__name__ for record in read_records(directory)]
+
+
+def segment_of(directory: Path) -> Path:
+    return directory / FIRST_SEGMENT
+
+
+def opening() -> LogOpened:
+    return LogOpened(writer="00" * 16, host_software="test")
+
+
+def mode_of(path: Path) -> int:
+    """The permission bits of a file."""
+    return os.stat(path).st_mode & 0o777

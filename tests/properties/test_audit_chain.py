@@ -1,0 +1,176 @@
+"""The writer's bytes and the verifier's bytes are the same, for every event there can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import rfc8785
+from audit_examples import REDACTOR, decision
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caps.security.audit import (
+    AuditEvent,
+    CallStatus,
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    LimitReached,
+    OutcomeRecorded,
+    Withheld,
+)
+from caps.security.audit.bounds import storable
+from caps.security.audit.chain import ORIGIN, Flaw, Head, Link, decode, inspect, seal
+from caps.security.audit.reader import Line
+from caps.security.audit.verify import VerifyStatus, verify_lines
+
+# Any code point, lone surrogates too, and often the ones that encoders like to disagree on.
+texts = st.text(
+    st.one_of(
+        st.sampled_from("\x00\x08\t\n\x0c\r\x1b\x1f\"\\/<>&'\x7f\x80\x9f\u2028\u2029\ufeff\uffff"),
+        st.sampled_from("\ud800\udfff\U0001f600\U0010ffff\ue000"),
+        st.characters(exclude_categories=()),
+    ),
+    max_size=40,
+)
+optional_texts = st.none() | texts
+names = st.dictionaries(texts, texts, max_size=4)
+counters = st.integers(0, 2**63)
+shown = st.dictionaries(
+    texts, texts | st.integers() | st.booleans() | st.none() | st.floats(), max_size=4
+)
+who = {
+    "execution_id": texts,
+    "principal": texts,
+    "agent": optional_texts,
+    "session": optional_texts,
+}
+
+events: st.SearchStrategy[AuditEvent] = st.one_of(
+    st.builds(
+        DecisionMade,
+        **who,
+        request_id=texts,
+        capability=texts,
+        decision=st.sampled_from(["allow", "deny"]),
+        reason=texts,
+        rule=optional_texts,
+        message=texts,
+        nearest=optional_texts,
+        policy_id=texts,
+        policy_sha256=texts,
+        args_hmac=texts,
+        shown=shown,
+        hidden=names,
+        idempotency_key_hmac=optional_texts,
+    ),
+    st.builds(
+        OutcomeRecorded,
+        **who,
+        request_id=texts,
+        capability=texts,
+        status=st.sampled_from(CallStatus),
+        reason=optional_texts,
+        detail=optional_texts,
+        duration_us=counters,
+        bytes_out=counters,
+    ),
+    st.builds(
+        ExecutionStarted,
+        **who,
+        policy_id=texts,
+        policy_sha256=texts,
+        source_sha256=texts,
+        granted=st.lists(texts, max_size=3),
+        withheld=st.lists(st.builds(Withheld, capability=texts, reason=texts), max_size=3),
+        isolation=names,
+    ),
+    st.builds(
+        ExecutionEnded,
+        **who,
+        status=st.sampled_from(ExecutionStatus),
+        error_code=optional_texts,
+        error_message=optional_texts,
+        duration_us=counters,
+        calls=counters,
+        output_bytes=counters,
+    ),
+    st.builds(LimitReached, **who, limit=texts, allowed=st.integers(), message=texts),
+)
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(events, st.text("0123456789abcdef", min_size=64, max_size=64), st.integers(0, 2**40))
+def test_the_writer_spells_as_rfc_8785_does(event: AuditEvent, prev: str, seq: int) -> None:
+    """Every line that is written is canonical, by an independent library."""
+    line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", Head(seq, prev))
+    assert rfc8785.dumps(msgspec.json.decode(line)) + b"\n" == line
+    assert inspect(line[:-1]) == Link(seq + 1, prev, head.hash)
+
+
+@given(events)
+def test_every_record_can_be_read(event: AuditEvent) -> None:
+    """What was mended to be written still fits its type."""
+    line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
+    record = decode(line[:-1])
+    assert (type(record.event), record.hash) == (type(event), head.hash)
+
+
+@given(json_values)
+def test_every_value_has_a_digest_and_one_only(value: Any) -> None:
+    """Redaction never fails for JSON-like data; a copy through the wire has the same digest."""
+    assert REDACTOR.digest(value) == REDACTOR.digest(_copied(value))
+
+
+def _copied(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _copied(value[key]) for key in reversed(value)}
+        case list():
+            return [_copied(item) for item in value]
+        case _:
+            return value
+
+
+def chain(count: int) -> list[bytes]:
+    lines, head = [], ORIGIN
+    for number in range(count):
+        line, head = seal(storable(decision(f"r{number}")), "2025-01-01T00:00:00.000000Z", head)
+        lines.append(line[:-1])
+    return lines
+
+
+CHAIN = chain(6)
+
+
+def verdict(lines: list[bytes]) -> VerifyStatus:
+    return verify_lines(Line(n, data, torn=False) for n, data in enumerate(lines, 1)).status
+
+
+@given(st.integers(0, 5), st.data())
+def test_every_changed_byte_is_found(index: int, data: st.DataObject) -> None:
+    """No byte of a line can change unseen, not even to another spelling of the same record."""
+    line = bytearray(CHAIN[index])
+    place = data.draw(st.integers(0, len(line) - 1))
+    line[place] ^= data.draw(st.integers(1, 255))
+    assert isinstance(inspect(bytes(line)), Flaw)
+    assert verdict([*CHAIN[:index], bytes(line), *CHAIN[index + 1 :]]) is VerifyStatus.EDITED
+
+
+@given(st.lists(st.sampled_from(CHAIN), max_size=8))
+def test_only_a_prefix_of_the_chain_is_sound(lines: list[bytes]) -> None:
+    """However lines are dropped, copied or moved, the result is sound only if it is a prefix."""
+    if not lines:
+        expected = {VerifyStatus.EMPTY}
+    elif lines == CHAIN[: len(lines)]:
+        expected = {VerifyStatus.OK}
+    else:
+        expected = {VerifyStatus.GAP, VerifyStatus.REORDERED}
+    assert verdict(lines) in expected

@@ -1,0 +1,272 @@
+"""(6) The decision against a model of it that is too plain to be wrong, over random worlds.
+
+The model knows the policy as raw JSON and looks at each rule by itself; it shares no code with what
+it judges. Beside it stand the properties that must hold whatever the rules are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from caps.security.decision import (
+    CapabilityTerms,
+    Decision,
+    Problem,
+    Request,
+    Usage,
+    decide,
+    evaluate_terms,
+)
+from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.policy_source import load_policy
+from caps.security.scopes import Scope, Violation
+
+EXAMPLES = settings(max_examples=500, deadline=None)
+
+DOMAINS = ("files", "time", "web")
+NAMES = tuple(f"{domain}.{function}" for domain in DOMAINS for function in ("read", "write"))
+RULES = (*NAMES, *(f"{domain}.*" for domain in DOMAINS))
+SCOPED_DOMAINS = ("files", "web")  # the domains that declare a scope model
+# What a payload does when it is looked at.
+FITS, MISFIT, OUTSIDE, SCHEMA_RAISES, SCOPE_RAISES = range(5)
+
+
+class Watched(Scope):
+    """A scope whose answer is written in the payload."""
+
+    def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
+        if payload["kind"] == SCOPE_RAISES:
+            raise RuntimeError(function)
+        return Violation("key", "outside") if payload["kind"] == OUTSIDE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    name: str
+    rule: str | None
+    withheld: Any
+    scope: Scope | None
+    rate: Rate | None
+
+    def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
+        if payload["kind"] == SCHEMA_RAISES:
+            raise RuntimeError(self.name)
+        return (Problem("a", "b", "c"),) if payload["kind"] == MISFIT else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    policy_id: str
+    policy_sha256: str
+    limits: Limits
+    terms: Mapping[str, CapabilityTerms]
+    revoked: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A policy as JSON, what is registered, what was revoked, and one request."""
+
+    source: dict[str, Any]
+    registered: frozenset[str]
+    revoked: frozenset[str]
+    request: Request
+    usage: Usage
+
+    def decision(self) -> Decision:
+        policy = load_policy(self.source).policy
+        return decide(bound(policy, self.registered, self.revoked), self.request, self.usage)
+
+
+def bound(policy: SecurityPolicy, registered: frozenset[str], revoked: frozenset[str]) -> Grant:
+    """A policy applied to a registry."""
+    terms: dict[str, CapabilityTerms] = {}
+    for name in registered:
+        domain = name.split(".")[0]
+        given_scope = policy.scope_of(domain)
+        scoped = domain in SCOPED_DOMAINS
+        rule, withheld = evaluate_terms(policy, name, scoped, given_scope is not None)
+        scope = Watched() if scoped and given_scope is not None else None
+        terms[name] = Terms(name, rule, withheld, scope, policy.limits.rate_for(name))
+    return Grant(policy.id, policy.sha256, policy.limits, terms, revoked)
+
+
+def model(world: World) -> str:
+    """The reason that the request should be decided with. Every rule, one after the other."""
+    source, usage, name = world.source, world.usage, world.request.capability
+    domain = name.split(".")[0]
+    kind = world.request.payload["kind"]
+    limits = {"calls": 1000, "concurrency": 64, "rates": {}, **source["limits"]}
+    scoped = domain in SCOPED_DOMAINS
+
+    def covered(rules: Any) -> bool:
+        return any(rule in (name, f"{domain}.*") for rule in rules)
+
+    def rate() -> float:
+        for rule in (name, f"{domain}.*"):
+            if rule in limits["rates"]:
+                return int(limits["rates"][rule].split("/")[0])
+        return float("inf")
+
+    verdicts = [
+        (name not in world.registered, "unknown_capability"),
+        (covered(source["deny"]), "denied_by_rule"),
+        (not covered(source["allow"]), "not_allowed"),
+        (scoped and domain not in source["scopes"], "scope_missing"),
+        (covered(source["approve"]), "approval_required"),
+        (name in world.revoked, "revoked"),
+        (usage.past_deadline, "deadline_passed"),
+        (usage.calls + 1 > limits["calls"], "calls_exceeded"),
+        (usage.in_flight + 1 > limits["concurrency"], "concurrency_exceeded"),
+        (usage.in_rate_window + 1 > rate(), "rate_exceeded"),
+        (kind == SCHEMA_RAISES, "internal_error"),
+        (kind == MISFIT, "payload_invalid"),
+        (scoped and kind == SCOPE_RAISES, "internal_error"),
+        (scoped and kind == OUTSIDE, "scope_violation"),
+    ]
+    return next((reason for applies, reason in verdicts if applies), "allowed")
+
+
+rules = st.lists(st.sampled_from(RULES), max_size=3)
+ALL_DOMAINS = [f"{domain}.*" for domain in DOMAINS]
+ALL_SCOPES = {domain: {"any": 1} for domain in SCOPED_DOMAINS}
+
+
+def mostly(usual: Any, others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Skewed to what lets a request pass, so that the later rules get their turn too."""
+    return st.integers(0, 4).flatmap(lambda n: others if n == 4 else st.just(usual))
+
+
+policies = st.fixed_dictionaries(
+    {
+        "allow": mostly(ALL_DOMAINS, st.lists(st.sampled_from(RULES), max_size=9)),
+        "deny": mostly([], rules),
+        "approve": mostly([], rules),
+        "scopes": mostly(
+            ALL_SCOPES, st.dictionaries(st.sampled_from(DOMAINS), st.just({"any": 1}), max_size=3)
+        ),
+        "limits": st.fixed_dictionaries(
+            {},
+            optional={
+                "calls": mostly(5, st.integers(0, 4)),
+                "concurrency": mostly(6, st.integers(1, 4)),
+                "rates": st.dictionaries(
+                    st.sampled_from(RULES), st.sampled_from(["1/s", "2/min", "3/day"]), max_size=3
+                ),
+            },
+        ),
+    }
+)
+usages = st.builds(
+    Usage,
+    calls=st.integers(0, 5),
+    in_flight=st.integers(0, 5),
+    in_rate_window=st.integers(0, 4),
+    past_deadline=mostly(False, st.just(True)),
+)
+names = st.sampled_from(NAMES)
+worlds = st.builds(
+    World,
+    source=policies,
+    registered=mostly(frozenset(NAMES), st.frozensets(names)),
+    revoked=mostly(frozenset[str](), st.frozensets(names, max_size=2)),
+    request=st.builds(
+        Request,
+        capability=names,
+        payload=st.fixed_dictionaries({"kind": st.integers(FITS, SCOPE_RAISES)}),
+    ),
+    usage=st.just(Usage(0, 0, 0, False)) | usages,
+)
+
+
+@settings(EXAMPLES, max_examples=2000)
+@given(worlds)
+def test_every_decision_is_the_one_of_the_model(world: World) -> None:
+    """Policies, registries, requests and usages at random: both always give the same reason."""
+    decision = world.decision()
+    event(decision.reason)
+    assert decision.reason == model(world)
+    assert decision.allowed is (decision.reason == "allowed")
+
+
+@EXAMPLES
+@given(worlds)
+def test_an_allow_names_an_allow_rule_that_covers_the_request(world: World) -> None:
+    """The evidence of an allow can be checked against the policy by eye."""
+    decision = world.decision()
+    if decision.allowed:
+        assert decision.rule in world.source["allow"]
+        domain = world.request.capability.split(".")[0]
+        assert decision.rule in (world.request.capability, f"{domain}.*")
+    assert decision.policy_sha256 == load_policy(world.source).policy.sha256
+
+
+def changed(world: World, **rules: Any) -> World:
+    return replace(world, source={**world.source, **rules})
+
+
+@EXAMPLES
+@given(worlds, st.sampled_from(RULES))
+def test_adding_a_deny_never_allows_more(world: World, rule: str) -> None:
+    """A policy with one more `deny` refuses whatever it refused before."""
+    more = changed(world, deny=[*world.source["deny"], rule])
+    assert world.decision().allowed or not more.decision().allowed
+
+
+@EXAMPLES
+@given(worlds, st.data())
+def test_removing_an_allow_never_allows_more(world: World, data: st.DataObject) -> None:
+    """A policy with one `allow` less refuses whatever it refused before."""
+    allow = world.source["allow"]
+    if allow:
+        index = data.draw(st.integers(0, len(allow) - 1))
+        fewer = changed(world, allow=allow[:index] + allow[index + 1 :])
+        assert world.decision().allowed or not fewer.decision().allowed
+
+
+@EXAMPLES
+@given(worlds)
+def test_a_policy_without_allows_denies_everything(world: World) -> None:
+    """Nothing else in a policy can stand in for an `allow`."""
+    assert not changed(world, allow=[]).decision().allowed
+    empty = replace(world, source={})
+    assert not empty.decision().allowed
+
+
+@EXAMPLES
+@given(worlds, usages)
+def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
+    """What was used up cannot be what allows a request."""
+    before = world.usage
+    later = Usage(
+        before.calls + usage.calls,
+        before.in_flight + usage.in_flight,
+        before.in_rate_window + usage.in_rate_window,
+        before.past_deadline or usage.past_deadline,
+    )
+    assert world.decision().allowed or not replace(world, usage=later).decision().allowed
+
+
+@EXAMPLES
+@given(worlds, st.sampled_from([SCHEMA_RAISES, SCOPE_RAISES]))
+def test_an_error_while_evaluating_never_allows(world: World, kind: int) -> None:
+    """A schema check or a scope that raises, where it is asked at all, is a refusal."""
+    broken = replace(world, request=Request(world.request.capability, {"kind": kind}))
+    decision = broken.decision()
+    scoped = world.request.capability.split(".")[0] in SCOPED_DOMAINS
+    if kind == SCHEMA_RAISES or scoped:
+        assert not decision.allowed
+
+
+@EXAMPLES
+@given(policies)
+def test_the_digest_depends_on_the_meaning_alone(source: dict[str, Any]) -> None:
+    """The order in which rules are written is not part of a policy's name."""
+    shuffled = {key: source[key] for key in reversed(source)}
+    shuffled["allow"] = [*reversed(source["allow"]), *source["allow"]]
+    assert load_policy(shuffled).policy.sha256 == load_policy(source).policy.sha256

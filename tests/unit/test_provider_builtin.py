@@ -1,0 +1,134 @@
+"""The registry as it is shipped."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from caps.capabilities.provider import CallContext, ProviderError, Scope
+from caps.capabilities.registry import CapabilityRegistry
+from caps.providers.builtin import builtin_registry
+from caps.providers.files import FilesScope
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def registry() -> CapabilityRegistry:
+    """Built once; nothing here changes it."""
+    return builtin_registry()
+
+
+async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: Scope | None) -> Any:
+    """What the provider of `name` answers, its payload and its answer held to their schemas."""
+    entry = registry.capabilities[name]
+    context = CallContext(
+        execution_id="e1",
+        request_id="r1",
+        capability=name,
+        principal="tester",
+        agent=None,
+        session=None,
+        scope=scope,
+        timeout_ms=1000,
+    )
+    assert entry.schema_in.problems(payload) == ()
+    answer = entry.provider(context, payload)
+    if inspect.isawaitable(answer):
+        answer = await answer
+    assert entry.schema_out.problems(answer) == ()
+    return answer
+
+
+def test_three_domains_with_their_functions(registry: CapabilityRegistry) -> None:
+    """What exists is a closed and known list."""
+    assert [spec.name for spec in registry] == [
+        "files.delete",
+        "files.list",
+        "files.read",
+        "files.stat",
+        "files.write",
+        "math.add",
+        "math.divide",
+        "math.multiply",
+        "math.subtract",
+        "time.now",
+    ]
+    assert registry.domains["files"].scope is FilesScope
+    assert registry.domains["math"].scope is registry.domains["time"].scope is None
+
+
+def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
+    """A title, a description, and payload fields to show that it really has."""
+    for spec in registry:
+        assert spec.title
+        assert spec.description
+        assert set(spec.shown) <= set(spec.schema_in["properties"])
+        assert spec.schema_in["additionalProperties"] is False
+        assert "context" not in spec.schema_in["properties"]
+
+
+def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
+    """A caller may retry whatever looks or computes."""
+    assert {spec.name for spec in registry if not spec.idempotent} == {
+        "files.delete",
+        "files.write",
+    }
+
+
+async def test_files_work_through_the_registry(
+    registry: CapabilityRegistry, tmp_path: Path
+) -> None:
+    """Each function answers what its schema promises."""
+    scope = FilesScope.model_validate({"allowlist": [str(tmp_path)]})
+    written = await called(registry, "files.write", {"path": "a/b", "content": "x"}, scope)
+    assert written == {"path": "a/b", "size_bytes": 1, "created": True}
+    assert (await called(registry, "files.read", {"path": "a/b"}, scope))["content"] == "x"
+    assert (await called(registry, "files.list", {}, scope))["count"] == 1
+    assert (await called(registry, "files.stat", {"path": "a/b"}, scope))["exists"]
+    assert not (await called(registry, "files.stat", {"path": "c"}, scope))["exists"]
+    gone = await called(registry, "files.delete", {"path": "a", "recursive": True}, scope)
+    assert gone == {"path": "a", "deleted": True}
+
+
+@pytest.mark.parametrize("how", ["iso8601", "unix", "human"])
+async def test_time_works_through_the_registry(registry: CapabilityRegistry, how: str) -> None:
+    """Each format fits the schema."""
+    payload = {"timezone": "Europe/Paris", "format": how}
+    assert (await called(registry, "time.now", payload, None))["format"] == how
+
+
+async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityRegistry) -> None:
+    """Converting the payload does not turn integers into floats, nor floats into integers."""
+    whole = (await called(registry, "math.add", {"a": 2**63, "b": 1}, None))["result"]
+    assert (whole, type(whole)) == (2**63 + 1, int)
+    part = (await called(registry, "math.add", {"a": 1.0, "b": 1}, None))["result"]
+    assert (part, type(part)) == (2.0, float)
+    with pytest.raises(ProviderError, match="division by zero"):
+        await called(registry, "math.divide", {"a": 1, "b": 0}, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("files.read", {}),
+        ("files.read", {"path": 5}),
+        ("files.read", {"path": "x" * 4097}),
+        ("files.write", {"path": "x", "content": "y", "encoding": "zip"}),
+        ("files.delete", {"path": "x", "recursive": "yes"}),
+        ("files.list", {"path": ".", "follow": True}),
+        ("time.now", {"timezone": "x" * 65}),
+        ("time.now", {"format": "rfc822"}),
+        ("math.add", {"a": True, "b": 1}),
+        ("math.add", {"a": "1", "b": 1}),
+        ("math.add", {"a": 1}),
+    ],
+)
+def test_a_payload_that_does_not_fit_is_refused_by_the_schema(
+    registry: CapabilityRegistry, name: str, payload: dict[str, Any]
+) -> None:
+    """Wrong types, unknown keys and missing ones never reach a provider."""
+    assert registry.capabilities[name].schema_in.problems(payload) != ()
