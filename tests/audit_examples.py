@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from caps.security.audit import DecisionMade, LogOpened, Redactor, read_records
+from caps.security.audit import DecisionMade, Redactor, read_records
 from caps.security.audit.reader import FIRST_SEGMENT
 
 REDACTOR = Redactor(b"k" * 32)
@@ -47,10 +46,6 @@ def segment_of(directory: Path) -> Path:
     return directory / FIRST_SEGMENT
 
 
-def opening() -> LogOpened:
-    return LogOpened(writer="00" * 16, host_software="test")
-
-
 def mode_of(path: Path) -> int:
     """The permission bits of a file."""
-    return os.stat(path).st_mode & 0o777
+    return path.stat().st_mode & 0o777

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import rfc8785
-from audit_examples import REDACTOR, decision
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit_examples import REDACTOR, decision
 from caps.security.audit import (
     AuditEvent,
     CallStatus,

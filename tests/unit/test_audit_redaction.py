@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import rfc8785
-from audit_examples import REDACTOR
 
+from audit_examples import REDACTOR
 from caps.security.audit import Redactor
 from caps.security.audit.redaction import MAX_FIELDS, OTHER_FIELDS
 

@@ -35,12 +35,10 @@ def storable(event: AuditEvent) -> dict[str, Any]:
     """
     try:
         fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
-        if _needs_no_mending(event, fields):
-            return fields
-    except UnicodeEncodeError:
-        pass  # a lone surrogate, which mending escapes
     except (TypeError, ValueError, RecursionError) as error:
         raise AuditError(f"an audit event holds what cannot be recorded: {error}") from error
+    if _needs_no_mending(event, fields):
+        return fields
     mended = {name: _mended(name, value) for name, value in fields.items()}
     if len(_encode(mended)) > _MAX_FIELDS_BYTES:
         raise AuditError(
@@ -51,7 +49,10 @@ def storable(event: AuditEvent) -> dict[str, Any]:
 
 def _needs_no_mending(event: AuditEvent, fields: dict[str, Any]) -> bool:
     """The usual case, settled by one encoding: short, ASCII, and no number that needs a look."""
-    encoded = _encode(event)
+    try:
+        encoded = _encode(event)
+    except ValueError:
+        return False  # a lone surrogate, or an integer too long for decimal
     # Shorter than the shortest limit as a whole, so no text in it can be over its own.
     return len(encoded) <= MAX_TEXT_CHARS and encoded.isascii() and _all_plain(fields.values())
 

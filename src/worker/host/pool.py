@@ -7,6 +7,7 @@ of them miss their deadline.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,8 @@ from caps.protocol.errors import LimitExceededError, WorkerLostError
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.process import Ending, WorkerProcess
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler
+
+logger = logging.getLogger(__name__)
 
 _BOOT_SECONDS = 30
 _LAST_WORDS_SECONDS = 2
@@ -104,10 +107,12 @@ def _from_ending(
             limit="cpu_ms",
             allowed=allowed,
         )
+    if ending.diagnostics:
+        # For the operator: it names files of the host, so it is no part of the result.
+        logger.error("a worker ended with %s and said: %s", ending, ending.diagnostics)
     when = "after its code had started" if lost.started else "before its code ran"
     return WorkerLostError(
         f"the worker was lost {when} ({ending})",
         started=lost.started,
         ending=str(ending),
-        diagnostics=ending.diagnostics,
     )

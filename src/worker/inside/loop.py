@@ -171,6 +171,8 @@ class Loop:
         """Turn until `task` is done; its result, or its error raised."""
         while not task.done():
             self._turn()
+            if not task.done():
+                self._idle(0 if self._ready else self._until_next_timer())
         return task.result()
 
     def _turn(self) -> None:
@@ -178,7 +180,6 @@ class Loop:
         for _ in range(len(self._ready)):
             callback, argument = self._ready.popleft()
             callback(argument)
-        self._idle(0 if self._ready else self._until_next_timer())
 
     def _fire_timers(self) -> None:
         now = time.monotonic() if self._timers else 0.0

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
     PROTOCOL_VERSION,
-    ErrorReport,
     ManifestMessage,
     ReadyMessage,
     ResultMessage,
@@ -30,6 +29,7 @@ from caps.worker.inside.channel import Channel, leave, python_version
 from caps.worker.inside.compiler import Program, SourceError, compile_source
 from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.facades import Importer, load_facades, make_facade
+from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.report import describe
 
@@ -80,7 +80,7 @@ def serve(channel: Channel) -> None:
     try:
         program = compile_source(start.source, start.filename)
     except SourceError as error:
-        channel.send(ResultMessage, error=_bounded(describe(error, None)), never_ran=True)
+        channel.send(ResultMessage, error=describe(error, None), never_ran=True)
     else:
         channel.send(StartedMessage)
         channel.flush()
@@ -110,15 +110,16 @@ def run(
         manifest.namespace: caps,
         "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
     }
+    own = OwnClasses()
     user_globals: dict[str, Any] = {
-        "__builtins__": make_builtins(channel.write, Importer(extra)),
+        "__builtins__": make_builtins(channel.write, Importer(own, extra), own),
         "__name__": "__main__",
         manifest.namespace: caps,
     }
     try:
         value = execute(program, user_globals, channel)
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
-        return {"error": _bounded(describe(error, program))}
+        return {"error": describe(error, program)}
     return result_fields(value)
 
 
@@ -146,10 +147,6 @@ def _repr_bytes(value: Any) -> bytes:
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     safe = text[:_MAX_REPR_CHARACTERS].encode("utf-8", "backslashreplace").decode()
     return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
-
-
-def _bounded(report: ErrorReport) -> ErrorReport:
-    return report
 
 
 if __name__ == "__main__":

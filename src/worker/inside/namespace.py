@@ -86,8 +86,8 @@ def _unwrap(response: CapabilityResponseMessage) -> Any:
 
 
 class Capability:
-    """One wrapper: `await caps.files.read(path="notes.txt")`."""
-
+    # One wrapper: `await caps.files.read(path="notes.txt")`. Its docstring is the capability's own,
+    # so the class has none.
     __slots__ = ("__doc__", "_caller", "_entry", "_options")
 
     def __init__(
@@ -118,17 +118,10 @@ class Capability:
         self, *, timeout_ms: int | None = None, idempotency_key: str | None = None
     ) -> Capability:
         """The same capability with a deadline, or with a key that makes repeats harmless."""
-        if timeout_ms is not None and not (
-            type(timeout_ms) is int and 1 <= timeout_ms <= 3_600_000
-        ):
-            raise _option_problem(self._entry.name, "timeout_ms", "1 to 3600000", timeout_ms)
-        if idempotency_key is not None and not (
-            isinstance(idempotency_key, str) and 1 <= len(idempotency_key) <= 256
-        ):
-            raise _option_problem(
-                self._entry.name, "idempotency_key", "1 to 256 characters", idempotency_key
-            )
         chosen = {"timeout_ms": timeout_ms, "idempotency_key": idempotency_key}
+        problems = problems_in(_OPTIONS_SCHEMA, chosen, _OPTIONS_SCHEMA, "options")
+        if problems:
+            raise _invalid(self._entry.name, problems)
         given = {name: value for name, value in chosen.items() if value is not None}
         return Capability(self._caller, self._entry, {**self._options, **given})
 

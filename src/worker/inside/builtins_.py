@@ -1,0 +1,66 @@
+"""(4) The builtins of user space: a dictionary made for one execution, real names left out.
+
+Missing on purpose: `open`, `eval`, `exec`, `compile`, `input`, `globals`, `locals`, `breakpoint`,
+`help`, `exit`. The guards live here too, under names that no source can spell, so that no global of
+the user's can stand before them.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from caps.protocol.errors import USER_ERRORS
+from caps.worker.inside.guards import (
+    AttributeGuards,
+    OwnClasses,
+    make_print,
+    safe_type,
+    text,
+    type_of,
+)
+from caps.worker.inside.transformer import OWN_GUARD, TEXT_GUARD, TYPE_GUARD
+
+_PLAIN = (
+    "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
+    "bytes callable chr classmethod complex dict divmod enumerate filter float format "
+    "frozenset hash hex id int isinstance issubclass iter len list map max memoryview min "
+    "next object oct ord pow property range repr reversed round set slice sorted staticmethod "
+    "str sum super tuple zip "
+).split()
+
+
+def _exceptions() -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException)
+    }
+
+
+def make_builtins(
+    write: Callable[[str], None], importer: Callable[..., Any], own: OwnClasses
+) -> dict[str, Any]:
+    """The builtins of one execution; `write` takes what is printed."""
+    guards = AttributeGuards(own)
+    return {
+        **{name: getattr(builtins, name) for name in _PLAIN},
+        **_exceptions(),
+        **{error.__name__: error for error in USER_ERRORS},
+        "__build_class__": own.build_class,
+        "__debug__": True,
+        "__import__": importer,
+        "__name__": "builtins",
+        "delattr": guards.delattr,
+        "dir": guards.dir,
+        "getattr": guards.getattr,
+        "hasattr": guards.hasattr,
+        "print": make_print(write),
+        "setattr": guards.setattr,
+        "type": safe_type,
+        "vars": guards.vars,
+        OWN_GUARD: own.own,
+        TEXT_GUARD: text,
+        TYPE_GUARD: type_of,
+    }

@@ -1,0 +1,114 @@
+"""(4) From source to a program that may run, or an error with the user's own line."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import warnings
+from dataclasses import dataclass
+from types import CodeType
+
+from caps.protocol.errors import ExecutionError
+from caps.worker.inside.transformer import RESULT_NAME, Refusal, Transformer
+
+MAX_SOURCE_BYTES = 256 * 1024
+
+
+class SourceError(ExecutionError):
+    """The source cannot run. Details: `kind` (syntax, refused), `line`, `column`, `problems`."""
+
+    code = "source_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Compiled user code."""
+
+    code: CodeType
+    filename: str
+    lines: tuple[str, ...]
+    result_name: str = RESULT_NAME
+
+    @property
+    def is_coroutine(self) -> bool:
+        """Whether running it gives a coroutine: it awaits at the top level."""
+        return bool(self.code.co_flags & inspect.CO_COROUTINE)
+
+
+def compile_source(source: str, filename: str = "<agent>") -> Program:
+    """Parse, check and compile; a SourceError says what is wrong and where."""
+    size = len(source.encode("utf-8", "surrogatepass"))
+    if size > MAX_SOURCE_BYTES:
+        raise SourceError(
+            f"the source has {size} bytes, over the limit of {MAX_SOURCE_BYTES}",
+            kind="refused",
+            problems=[],
+        )
+    lines = tuple(source.splitlines())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+            tree = _transformed(tree, lines)
+            code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
+        except SyntaxError as error:
+            raise _syntax_error(error, lines) from None
+        except (RecursionError, MemoryError):
+            raise SourceError(
+                "the source nests too deeply to compile", kind="refused", problems=[]
+            ) from None
+        except ValueError as error:  # a NUL byte, a lone surrogate
+            raise SourceError(
+                f"the source is no valid text: {error}", kind="syntax", problems=[]
+            ) from None
+    return Program(code, filename, lines)
+
+
+_PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+
+def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> ast.Module:
+    transformer = Transformer()
+    changed = transformer.visit(tree)
+    if transformer.refusals:
+        raise _refused(transformer.refusals, lines)
+    assert isinstance(changed, ast.Module)
+    return changed
+
+
+def _refused(refusals: list[Refusal], lines: tuple[str, ...]) -> SourceError:
+    ordered = sorted(refusals, key=lambda refusal: (refusal.line, refusal.column))
+    first = ordered[0]
+    more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
+    return SourceError(
+        f"refused on line {first.line}: {first.message}{more}",
+        kind="refused",
+        line=first.line,
+        column=first.column,
+        end_column=first.end_column,
+        source_line=_line(lines, first.line),
+        problems=[
+            {"line": refusal.line, "column": refusal.column, "message": refusal.message}
+            for refusal in ordered[:64]
+        ],
+    )
+
+
+def _syntax_error(error: SyntaxError, lines: tuple[str, ...]) -> SourceError:
+    line = error.lineno or 1
+    column = max(0, (error.offset or 1) - 1)
+    end = (error.end_offset or 0) - 1 if error.end_lineno == line else None
+    message = error.msg or "invalid syntax"
+    return SourceError(
+        f"syntax error on line {line}: {message}",
+        kind="syntax",
+        line=line,
+        column=column,
+        end_column=end if end is not None and end > column else None,
+        source_line=_line(lines, line),
+        problems=[{"line": line, "column": column, "message": message}],
+    )
+
+
+def _line(lines: tuple[str, ...], number: int) -> str:
+    return lines[number - 1] if 0 < number <= len(lines) else ""

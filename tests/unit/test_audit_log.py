@@ -1,0 +1,344 @@
+"""Appends: one unbroken chain, few syncs, and nothing lost to cancellation. On both backends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from audit_examples import decision, kinds, mode_of, request_ids, segment_of
+from caps.protocol.errors import AuditError
+from caps.security.audit import (
+    AuditLog,
+    AuditSink,
+    Durability,
+    MemoryAuditLog,
+    VerifyStatus,
+    default_audit_directory,
+    read_records,
+    verify_log,
+)
+from caps.security.audit.reader import Line
+from caps.security.audit.verify import verify_lines
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=list(Durability))
+def durability(request: pytest.FixtureRequest) -> Durability:
+    chosen = request.param
+    assert isinstance(chosen, Durability)
+    return chosen
+
+
+class Syncs:
+    """Counts real syncs, and can hold them until released."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.started = threading.Event()
+        self.release = threading.Event()
+        self.release.set()
+        self._real = os.fdatasync
+
+    def __call__(self, fd: int) -> None:
+        self.count += 1
+        self.started.set()
+        assert self.release.wait(timeout=30)
+        self._real(fd)
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> Syncs:
+    counter = Syncs()
+    monkeypatch.setattr(os, "fdatasync", counter)
+    return counter
+
+
+async def test_a_new_log_starts_with_its_opening(tmp_path: Path, durability: Durability) -> None:
+    """The first record says who opened the log; later openings add none."""
+    for _ in range(2):
+        async with AuditLog.open(tmp_path / "log", durability=durability) as log:
+            await log.append(decision())
+    assert kinds(tmp_path / "log") == ["LogOpened", "DecisionMade", "DecisionMade"]
+
+
+async def test_the_files_are_for_their_owner_only(tmp_path: Path) -> None:
+    """Directory, log and keys; the public key may be read."""
+    directory = tmp_path / "state" / "log"
+    async with AuditLog.open(directory) as log:
+        await log.append(decision())
+    assert mode_of(directory) == 0o700
+    assert {path.name: oct(mode_of(path)) for path in directory.iterdir()} == {
+        "audit-000001.jsonl": "0o600",
+        "checkpoints.jsonl": "0o600",
+        "redaction.key": "0o600",
+        "signing.key": "0o600",
+        "signing.pub": "0o644",
+    }
+
+
+async def test_an_appended_record_is_on_disk_when_append_returns(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """Evidence comes before the effect."""
+    async with AuditLog.open(tmp_path, durability=durability) as log:
+        await log.append(decision("before"))
+        assert request_ids(tmp_path) == ["before"]
+        assert log.head.hash == list(read_records(tmp_path))[-1].hash
+
+
+async def test_a_hundred_appends_at_once_are_one_chain_with_few_syncs(
+    tmp_path: Path, syncs: Syncs
+) -> None:
+    """Appends that wait for the same disk share its syncs."""
+    async with AuditLog.open(tmp_path) as log:
+        before = syncs.count
+        async with anyio.create_task_group() as tasks:
+            for number in range(100):
+                tasks.start_soon(log.append, decision(f"r{number}"))
+        assert 1 <= syncs.count - before <= 5
+    assert sorted(request_ids(tmp_path)) == sorted(f"r{number}" for number in range(100))
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def test_without_sync_the_disk_is_not_waited_for(tmp_path: Path, syncs: Syncs) -> None:
+    """`Durability.OS` writes and goes on."""
+    log = AuditLog.open(tmp_path, durability=Durability.OS)
+    await log.append(decision())
+    assert syncs.count == 0
+    await log.aclose()
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def test_records_of_one_task_keep_their_order(tmp_path: Path, durability: Durability) -> None:
+    """What was appended first has the lower number."""
+    async with AuditLog.open(tmp_path, durability=durability) as log:
+        for number in range(20):
+            await log.append(decision(f"r{number}"))
+    assert request_ids(tmp_path) == [f"r{number}" for number in range(20)]
+
+
+async def test_a_cancelled_leader_still_commits_its_batch(tmp_path: Path, syncs: Syncs) -> None:
+    """Followers of a cancelled task are served, and its own event is not lost."""
+    async with AuditLog.open(tmp_path) as log:
+        syncs.started.clear()
+        syncs.release.clear()
+        async with anyio.create_task_group() as tasks:
+            with anyio.CancelScope() as leader:
+                tasks.start_soon(_append_within, leader, log, "leader")
+                await anyio.to_thread.run_sync(syncs.started.wait)
+            tasks.start_soon(log.append, decision("next"))
+            tasks.start_soon(log.append, decision("follower"))
+            await anyio.lowlevel.checkpoint()
+            leader.cancel()
+            syncs.release.set()
+    assert request_ids(tmp_path)[0] == "leader"
+    assert sorted(request_ids(tmp_path)) == ["follower", "leader", "next"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def _append_within(scope: anyio.CancelScope, log: AuditLog, request_id: str) -> None:
+    with scope:
+        await log.append(decision(request_id))
+
+
+async def test_a_cancelled_follower_is_recorded_all_the_same(tmp_path: Path, syncs: Syncs) -> None:
+    """Whoever stops waiting does not take the evidence along."""
+    async with AuditLog.open(tmp_path) as log:
+        syncs.started.clear()
+        syncs.release.clear()
+        scopes = [anyio.CancelScope() for _ in range(3)]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(log.append, decision("leader"))
+            await anyio.to_thread.run_sync(syncs.started.wait)
+            for number, scope in enumerate(scopes):
+                tasks.start_soon(_append_within, scope, log, f"r{number}")
+            await anyio.wait_all_tasks_blocked()
+            for scope in scopes:
+                scope.cancel()
+            syncs.release.set()
+        assert all(scope.cancelled_caught for scope in scopes[1:])
+    assert request_ids(tmp_path) == ["leader", "r0", "r1", "r2"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("times", [1, 3])
+async def test_asyncio_cancel_does_not_tear_a_batch(
+    tmp_path: Path, syncs: Syncs, times: int
+) -> None:
+    """`Task.cancel()` passes a shield; the leader finishes first, then it is cancelled."""
+    async with AuditLog.open(tmp_path) as log:
+        syncs.started.clear()
+        syncs.release.clear()
+        leader = asyncio.create_task(log.append(decision("leader")))
+        await anyio.to_thread.run_sync(syncs.started.wait)
+        second = asyncio.create_task(log.append(decision("second")))
+        follower = asyncio.create_task(log.append(decision("follower")))
+        for _ in range(times):
+            await asyncio.sleep(0)
+            leader.cancel()
+            second.cancel()
+        await asyncio.sleep(0)
+        syncs.release.set()
+        await follower
+        for task in (leader, second):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+    assert request_ids(tmp_path) == ["leader", "second", "follower"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def test_closing_waits_for_what_was_handed_in(tmp_path: Path, syncs: Syncs) -> None:
+    """`aclose` comes after the last append, whoever called it first."""
+    log = AuditLog.open(tmp_path)
+    syncs.started.clear()
+    syncs.release.clear()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(log.append, decision("first"))
+        await anyio.to_thread.run_sync(syncs.started.wait)
+        tasks.start_soon(log.append, decision("second"))
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(log.aclose)
+        await anyio.wait_all_tasks_blocked()
+        syncs.release.set()
+    assert request_ids(tmp_path) == ["first", "second"]
+    assert verify_log(tmp_path).checkpoints == 1
+
+
+async def test_a_closed_log_takes_nothing(tmp_path: Path) -> None:
+    """An append after the end is an error, and closing twice is not."""
+    log = AuditLog.open(tmp_path)
+    await log.aclose()
+    await log.aclose()
+    with pytest.raises(AuditError, match="closed"):
+        await log.append(decision())
+
+
+async def test_closing_signs_the_head_once(tmp_path: Path) -> None:
+    """A checkpoint is made when there is something new to sign."""
+    async with AuditLog.open(tmp_path) as log:
+        await log.append(decision())
+    async with AuditLog.open(tmp_path):
+        pass
+    report = verify_log(tmp_path)
+    assert (report.status, report.checkpoints) == (VerifyStatus.OK, 1)
+
+
+async def test_a_checkpoint_is_made_every_so_many_records(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """A long-lived log does not wait for its end to be signed."""
+    log = AuditLog.open(tmp_path, durability=durability, checkpoint_every=10)
+    for number in range(35):
+        await log.append(decision(f"r{number}"))
+    assert verify_log(tmp_path).checkpoints == 3
+    await log.aclose()
+    assert verify_log(tmp_path).checkpoints == 4
+
+
+async def test_a_bad_event_fails_alone(tmp_path: Path) -> None:
+    """Those who share a batch with it are not harmed."""
+    async with AuditLog.open(tmp_path) as log, anyio.create_task_group() as tasks:
+        tasks.start_soon(log.append, decision("good"))
+        with pytest.raises(AuditError, match="cannot be recorded"):
+            await log.append(decision("bad", shown={"x": object()}))
+    assert request_ids(tmp_path) == ["good"]
+
+
+async def test_a_thread_that_cannot_start_is_an_audit_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong, nobody is told that evidence is safe when it is not."""
+    async with AuditLog.open(tmp_path) as log:
+
+        async def refuse(*args: object, **options: object) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(anyio.to_thread, "run_sync", refuse)
+            with pytest.raises(AuditError):
+                await log.append(decision("lost"))
+        await log.append(decision("kept"))
+    assert request_ids(tmp_path) == ["kept"]
+
+
+async def test_the_redaction_key_belongs_to_the_directory(tmp_path: Path) -> None:
+    """Equal values have equal digests for the life of a log, and in no other."""
+    digests = []
+    for name in ("a", "a", "b"):
+        async with AuditLog.open(tmp_path / name) as log:
+            digests.append(log.redactor.digest("value"))
+    assert digests[0] == digests[1] != digests[2]
+
+
+async def test_a_damaged_redaction_key_refuses_to_open(tmp_path: Path) -> None:
+    """A key is never replaced behind the operator's back."""
+    (tmp_path / "redaction.key").write_text("short")
+    with pytest.raises(AuditError, match="not a key"):
+        AuditLog.open(tmp_path)
+
+
+async def test_a_log_in_memory_has_the_same_chain() -> None:
+    """Its lines verify as those on disk do."""
+    log = MemoryAuditLog()
+    sink: AuditSink = log
+    for number in range(5):
+        await sink.append(decision(f"r{number}"))
+    await sink.aclose()
+    lines = [Line(n, line[:-1], torn=False) for n, line in enumerate(log.lines, 1)]
+    assert verify_lines(lines).status is VerifyStatus.OK
+    assert [record.seq for record in log.records] == [1, 2, 3, 4, 5]
+    assert log.events[0] == decision("r0")
+    with pytest.raises(AuditError, match="closed"):
+        await sink.append(decision())
+
+
+async def test_a_full_log_in_memory_is_an_audit_error() -> None:
+    """So that an embedding program can test what it does then."""
+    log = MemoryAuditLog(capacity=1)
+    await log.append(decision())
+    with pytest.raises(AuditError, match="full at 1 records"):
+        await log.append(decision())
+    assert len(log.records) == 1
+
+
+async def test_reading_can_be_narrowed_to_one_execution(tmp_path: Path) -> None:
+    """Records of other executions, and of none, are left out."""
+    async with AuditLog.open(tmp_path) as log:
+        await log.append(decision("a", execution_id="one"))
+        await log.append(decision("b", execution_id="two"))
+    records = list(read_records(tmp_path, execution_id="two"))
+    assert [record.seq for record in records] == [3]
+
+
+def test_the_default_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`CAPS_AUDIT_PATH`, then the state directory, then the home directory."""
+    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("CAPS_AUDIT_PATH", raising=False)
+    assert default_audit_directory() == Path("/home/someone/.local/state/caps/audit")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert default_audit_directory() == Path("/home/someone/.local/state/caps/audit")
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert default_audit_directory() == Path("/state/caps/audit")
+    monkeypatch.setenv("CAPS_AUDIT_PATH", "/var/log/caps")
+    assert default_audit_directory() == Path("/var/log/caps")
+
+
+async def test_the_segment_is_where_the_reader_looks(tmp_path: Path) -> None:
+    """One file, and every line of it a record."""
+    async with AuditLog.open(tmp_path) as log:
+        await log.append(decision())
+    assert segment_of(tmp_path).read_bytes().count(b"\n") == 2
