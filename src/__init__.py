@@ -1,0 +1,112 @@
+"""Caps: untrusted Python with exactly the powers that a policy grants, and evidence of every use.
+
+The names below are the way in. They are loaded when they are first used, so that a worker, which
+imports `caps.worker.inside`, and the command line pay only for what they need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from caps.capabilities.provider import CallContext, Scope, ScopeViolationError, Violation
+    from caps.capabilities.registry import CapabilityRegistry
+    from caps.capabilities.result import ExecutionResult, Failure
+    from caps.capabilities.runtime import Runtime
+    from caps.capabilities.spec import CapabilitySpec
+    from caps.capabilities.telemetry import Metrics
+    from caps.protocol.errors import (
+        AuditError,
+        CapabilityTimeoutError,
+        CapsError,
+        ConfigurationError,
+        ExecutionError,
+        LimitExceededError,
+        PolicyDeniedError,
+        PolicyInvalidError,
+        ProtocolError,
+        ProviderError,
+        RegistrationError,
+        ValidationError,
+        WorkerLostError,
+    )
+    from caps.providers.builtin import builtin_registry
+    from caps.security.audit import AuditLog, Durability, MemoryAuditLog
+    from caps.security.policy import SecurityPolicy
+
+_HOMES = {
+    "AuditError": "caps.protocol.errors",
+    "AuditLog": "caps.security.audit",
+    "CallContext": "caps.capabilities.provider",
+    "CapabilityRegistry": "caps.capabilities.registry",
+    "CapabilitySpec": "caps.capabilities.spec",
+    "CapabilityTimeoutError": "caps.protocol.errors",
+    "CapsError": "caps.protocol.errors",
+    "ConfigurationError": "caps.protocol.errors",
+    "Durability": "caps.security.audit",
+    "ExecutionError": "caps.protocol.errors",
+    "ExecutionResult": "caps.capabilities.result",
+    "Failure": "caps.capabilities.result",
+    "LimitExceededError": "caps.protocol.errors",
+    "MemoryAuditLog": "caps.security.audit",
+    "Metrics": "caps.capabilities.telemetry",
+    "PolicyDeniedError": "caps.protocol.errors",
+    "PolicyInvalidError": "caps.protocol.errors",
+    "ProtocolError": "caps.protocol.errors",
+    "ProviderError": "caps.protocol.errors",
+    "RegistrationError": "caps.protocol.errors",
+    "Runtime": "caps.capabilities.runtime",
+    "Scope": "caps.capabilities.provider",
+    "ScopeViolationError": "caps.capabilities.provider",
+    "SecurityPolicy": "caps.security.policy",
+    "ValidationError": "caps.protocol.errors",
+    "Violation": "caps.capabilities.provider",
+    "WorkerLostError": "caps.protocol.errors",
+    "builtin_registry": "caps.providers.builtin",
+}
+
+__all__ = [
+    "AuditError",
+    "AuditLog",
+    "CallContext",
+    "CapabilityRegistry",
+    "CapabilitySpec",
+    "CapabilityTimeoutError",
+    "CapsError",
+    "ConfigurationError",
+    "Durability",
+    "ExecutionError",
+    "ExecutionResult",
+    "Failure",
+    "LimitExceededError",
+    "MemoryAuditLog",
+    "Metrics",
+    "PolicyDeniedError",
+    "PolicyInvalidError",
+    "ProtocolError",
+    "ProviderError",
+    "RegistrationError",
+    "Runtime",
+    "Scope",
+    "ScopeViolationError",
+    "SecurityPolicy",
+    "ValidationError",
+    "Violation",
+    "WorkerLostError",
+    "builtin_registry",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module `caps` has no attribute `{name}`")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

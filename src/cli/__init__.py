@@ -1,0 +1,1 @@
+"""The `caps` command. Thin: every command calls the library and prints."""

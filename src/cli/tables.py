@@ -40,29 +40,36 @@ class _Row(NamedTuple):
     verdict: str
     style: str
     why: str
-    arguments: str = ""
 
 
-def audit_table(records: Iterable[Record]) -> Table:
-    """One row for each record, oldest first."""
+def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) -> Table:
+    """One row for each record, oldest first; of one execution, its id is not repeated."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(show_edge=False, pad_edge=False)
-    for heading in ("time", "execution", "what", "verdict", "why", "arguments"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("time", "execution"))
+    for heading in ("time", "execution", "what", "verdict", "why"):
+        if not (of_one_execution and heading == "execution"):
+            fixed = heading in ("time", "execution", "verdict")
+            table.add_column(heading, overflow="fold", no_wrap=fixed)
     for record in records:
         row = _row(record.event)
-        execution = getattr(record.event, "execution_id", "")[:_SHORT_ID]
-        table.add_row(
-            Text(visible(record.ts)),
-            Text(visible(execution)),
+        cells = [
+            Text(visible(_short_time(record.ts))),
+            Text(visible(getattr(record.event, "execution_id", "")[:_SHORT_ID])),
             Text(visible(row.what)),
             Text(visible(row.verdict), style=row.style),
             Text(visible(row.why)),
-            Text(visible(row.arguments)),
-        )
+        ]
+        if of_one_execution:
+            del cells[1]
+        table.add_row(*cells)
     return table
+
+
+def _short_time(timestamp: str) -> str:
+    """Month, day and time to the millisecond; the JSON form has all of it."""
+    return timestamp[5:23].replace("T", " ")
 
 
 def visible(value: str) -> str:
@@ -79,12 +86,14 @@ def _row(event: AuditEvent) -> _Row:
     match event:
         case DecisionMade():
             style = _GOOD if event.decision == "allow" else _BAD
-            why = _joined(event.reason, event.rule, event.message)
-            return _Row(event.capability, event.decision, style, why, _arguments(event))
+            why = event.message if event.decision == "deny" else f"by rule `{event.rule}`"
+            why = _joined(why, event.reason if event.decision == "deny" else None)
+            what = f"{event.capability}({_arguments(event)})"
+            return _Row(what, event.decision, style, why)
         case OutcomeRecorded():
             style = _GOOD if event.status is CallStatus.OK else _BAD
-            why = _joined(event.reason, event.detail, f"{event.duration_us} us")
-            return _Row(f"{event.capability} ended", event.status.value, style, why)
+            why = _joined(event.reason, event.detail, f"{event.duration_us} µs")
+            return _Row(f"  … {event.capability}", event.status.value, style, why)
         case ExecutionStarted() | ExecutionEnded():
             return _execution_row(event)
         case ProtocolViolated():
@@ -104,7 +113,8 @@ def _row(event: AuditEvent) -> _Row:
 def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
     if isinstance(event, ExecutionStarted):
         why = f"policy `{event.policy_id}` for `{event.principal}`"
-        return _Row("execution", "started", _PLAIN, why, ", ".join(event.granted))
+        granted = f"granted {', '.join(event.granted) or 'nothing'}"
+        return _Row("execution", "started", _PLAIN, _joined(why, granted))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
     why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
     return _Row("execution ended", event.status.value, style, why)

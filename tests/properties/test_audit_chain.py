@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 from typing import Any
 
 import msgspec
 import rfc8785
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit_examples import REDACTOR, decision
@@ -127,6 +128,18 @@ def test_every_record_can_be_read(event: AuditEvent) -> None:
 def test_every_value_has_a_digest_and_one_only(value: Any) -> None:
     """Redaction never fails for JSON-like data; a copy through the wire has the same digest."""
     assert REDACTOR.digest(value) == REDACTOR.digest(_copied(value))
+
+
+@given(json_values)
+@example({"\U0001f600": 1, "\uffff": 2})
+def test_a_digest_is_over_canonical_bytes_where_there_are_any(value: Any) -> None:
+    """Whichever encoder was used, the bytes are those of RFC 8785."""
+    try:
+        canonical = rfc8785.dumps(value)
+    except ValueError:
+        assume(False)
+    mac = hmac.digest(b"k" * 32, canonical, "sha256")
+    assert REDACTOR.digest(value) == f"hmac-sha256:{mac.hex()}"
 
 
 def _copied(value: Any) -> Any:

@@ -95,7 +95,7 @@ def test_show_prints_who_what_and_why(log: Path) -> None:
     assert all(word in allowed for word in ("exec-0001", "files.read", "path='./sandbox/a.txt'"))
     denied = next(row for row in rows if "deny " in row)
     assert all(word in denied for word in ("exec-0002", "scope_forbids", "content=<hidden>"))
-    for word in ("opened", "accepted", "started", "120 us", "too many", "bad_frame"):
+    for word in ("opened", "accepted", "started", "120 µs", "too many", "bad_frame"):
         assert word in result.output
     assert "secret" not in result.output
 

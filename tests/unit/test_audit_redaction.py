@@ -6,7 +6,6 @@ import hashlib
 import hmac
 from typing import Any
 
-import pytest
 import rfc8785
 
 from audit_examples import REDACTOR
@@ -119,8 +118,7 @@ def test_the_key_is_not_in_the_repr() -> None:
     assert "kkk" not in repr(REDACTOR)
 
 
-@pytest.mark.parametrize("value", ["", 0, False, None, [], {}])
-def test_small_values_differ_from_each_other(value: object) -> None:
+def test_small_values_differ_from_each_other() -> None:
     """Emptiness has a type."""
-    others = [other for other in ("", 0, False, None, [], {}) if type(other) is not type(value)]
-    assert REDACTOR.digest(value) not in {REDACTOR.digest(other) for other in others}
+    values: list[object] = ["", 0, False, None, [], {}]
+    assert len({REDACTOR.digest(value) for value in values}) == len(values)

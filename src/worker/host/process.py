@@ -19,6 +19,8 @@ from caps.protocol.transport import SocketTransport
 
 _DIAGNOSTIC_BYTES = 4096
 
+WORKER_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside.main")
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -49,7 +51,7 @@ class WorkerProcess:
         transport, theirs = SocketTransport.pair()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-m", "caps.worker.inside.main"],
+                WORKER_COMMAND,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -3,7 +3,8 @@ network, or to code made from strings.
 
 Left out on purpose, among others: `operator.attrgetter` and `methodcaller`, the real
 `functools.wraps` (it writes any attribute), `typing.get_type_hints` and `get_origin`,
-`dataclasses.make_dataclass`, `string.Formatter` and `Template`, `uuid.uuid1`, `random.SystemRandom`.
+`dataclasses.make_dataclass`, `string.Formatter` and `Template`, `uuid.uuid1`,
+`random.SystemRandom`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def serve(channel: Channel) -> None:
     try:
         program = compile_source(start.source, start.filename)
     except SourceError as error:
-        channel.send(ResultMessage, error=describe(error, None), never_ran=True)
+        channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
     else:
         channel.send(StartedMessage)
         channel.flush()

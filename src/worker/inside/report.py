@@ -25,10 +25,12 @@ _MAX_LINE = 500
 Position = tuple[int, int | None, int | None]
 
 
-def describe(error: BaseException, program: Program | None) -> ErrorReport:
+def describe(
+    error: BaseException, program: Program | None, filename: str = "<agent>"
+) -> ErrorReport:
     """`error` as it crosses to the host."""
     if isinstance(error, SourceError):
-        return _describe_source(error)
+        return _describe_source(error, filename)
     frames = _frames(error, program)
     line, column, end = _position(error, program)
     source_line = _source(program, line) if line is not None else None
@@ -98,13 +100,13 @@ def _is_problem(item: Any) -> bool:
     return all(type(part) in (str, int) for pair in item.items() for part in pair)
 
 
-def _describe_source(error: SourceError) -> ErrorReport:
+def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     details = error.details
     line = details.get("line")
     column, end = details.get("column"), details.get("end_column")
     source_line = details.get("source_line")
     name = "SyntaxError" if details["kind"] == "syntax" else "SourceError"
-    text = [f'  File "<agent>", line {line}\n'] if line else []
+    text = [f'  File "{filename}", line {line}\n'] if line else []
     if source_line:
         text += _caret_lines(source_line, column, end)
     text.append(f"{name}: {error.message}\n")

@@ -1,0 +1,61 @@
+"""`caps capabilities`: what there is, and what a policy grants of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from caps.cli.exits import told_in_one_line
+from caps.cli.options import json_option, load_registry, policy_option, registry_option
+
+if TYPE_CHECKING:
+    from caps.capabilities.grant import BoundPolicy
+
+
+@click.command()
+@policy_option
+@registry_option
+@json_option
+def capabilities(policy_path: str | None, registry_name: str | None, as_json: bool) -> None:
+    """List the registered capabilities; with a policy, whether each is granted."""
+    from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
+
+    registry = load_registry(registry_name)
+    bound = None
+    if policy_path or os.environ.get(POLICY_PATH_VARIABLE):
+        with told_in_one_line():
+            bound = registry.bind(load_policy(policy_path))
+    found = registry.describe()
+    for entry in found:
+        entry["granted"] = None if bound is None else _standing(bound, entry["name"])
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        _print_table(found)
+
+
+def _standing(bound: BoundPolicy, name: str) -> str:
+    withheld = bound.terms[name].withheld
+    return "granted" if withheld is None else str(withheld)
+
+
+def _print_table(found: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("capability", "parameters", "what it does", box=None, pad_edge=False)
+    with_policy = any(entry["granted"] for entry in found)
+    if with_policy:
+        table.add_column("policy")
+    for entry in found:
+        parameters = ", ".join(entry["schema_in"].get("properties", {}))
+        summary = entry["title"] or entry["description"].partition("\n")[0]
+        cells = [entry["name"], parameters, summary]
+        if with_policy:
+            cells.append(entry["granted"])
+        table.add_row(*(Text(cell) for cell in cells))
+    Console().print(table)

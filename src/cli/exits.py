@@ -1,0 +1,40 @@
+"""Exit codes and one-line errors, the same for all commands."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import click
+
+from caps.protocol.errors import CapsError, PolicyInvalidError
+
+
+class ExitCode(enum.IntEnum):
+    OK = 0
+    CODE_FAILED = 1
+    BAD_USAGE = 2
+    POLICY_REFUSED = 3
+    POLICY_INVALID = 4
+    LIMIT = 5
+    HOST_FAILED = 6
+
+
+def fail(message: str, code: ExitCode) -> NoReturn:
+    """Print one line and leave."""
+    click.echo(f"caps: {message}", err=True)
+    sys.exit(code)
+
+
+@contextmanager
+def told_in_one_line() -> Iterator[None]:
+    """An error of ours ends the command with its message and its exit code, without a traceback."""
+    try:
+        yield
+    except PolicyInvalidError as error:
+        fail(error.message, ExitCode.POLICY_INVALID)
+    except CapsError as error:
+        fail(error.message, ExitCode.HOST_FAILED)

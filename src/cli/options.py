@@ -1,0 +1,47 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import click
+
+from caps.cli.exits import ExitCode, fail
+
+if TYPE_CHECKING:
+    from caps.capabilities.registry import CapabilityRegistry
+
+policy_option = click.option(
+    "--policy",
+    "policy_path",
+    metavar="FILE",
+    help="The policy; by default the file that CAPS_POLICY_PATH names, else nothing is granted.",
+)
+registry_option = click.option(
+    "--registry",
+    "registry_name",
+    metavar="MODULE:NAME",
+    envvar="CAPS_REGISTRY",
+    show_envvar=True,
+    help="A registry of your own, or a function that makes one, instead of the built-in one.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def load_registry(name: str | None) -> CapabilityRegistry:
+    """The registry that the option names, or the built-in one."""
+    from caps.capabilities.registry import CapabilityRegistry
+    from caps.providers.builtin import builtin_registry
+
+    if name is None:
+        return builtin_registry()
+    module_name, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), attribute or "registry")
+    except (ImportError, AttributeError, ValueError) as error:
+        fail(f"registry `{name}` cannot be loaded: {error}", ExitCode.BAD_USAGE)
+    registry = found if isinstance(found, CapabilityRegistry) else found()
+    if not isinstance(registry, CapabilityRegistry):
+        fail(f"`{name}` is no capability registry", ExitCode.BAD_USAGE)
+    return registry

@@ -1,0 +1,129 @@
+"""`caps run`: run a file under a policy, and show what came of it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.options import json_option, load_registry, policy_option, registry_option
+
+if TYPE_CHECKING:
+    from caps.capabilities.result import ExecutionResult, Failure
+
+_NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
+_EXIT_BY_STATUS = {
+    "ok": ExitCode.OK,
+    "code_failed": ExitCode.CODE_FAILED,
+    "policy_refused": ExitCode.POLICY_REFUSED,
+    "limit": ExitCode.LIMIT,
+}
+
+
+@click.command()
+@click.argument("file")
+@policy_option
+@click.option(
+    "--audit",
+    "audit_path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
+)
+@click.option("--principal", default=None, help="Who it runs for; by default the current user.")
+@click.option("--agent", default=None, help="The agent that wrote the code.")
+@click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
+@registry_option
+@json_option
+def run(
+    file: str,
+    policy_path: str | None,
+    audit_path: Path | None,
+    principal: str | None,
+    agent: str | None,
+    trail: bool,
+    registry_name: str | None,
+    as_json: bool,
+) -> None:
+    """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
+    from caps.capabilities.runtime import Runtime
+    from caps.security.audit import default_audit_directory
+
+    source = _read_source(file)
+    directory = audit_path or default_audit_directory()
+    shown_name = "<stdin>" if file == "-" else Path(file).name
+    with (
+        told_in_one_line(),
+        Runtime(policy_path, registry=load_registry(registry_name), audit=directory) as runtime,
+    ):
+        result = runtime.run_sync(
+            source,
+            principal=principal or f"user:{getpass.getuser()}",
+            agent=agent,
+            filename=shown_name,
+            on_output=None if as_json else _print_output,
+        )
+    if as_json:
+        click.echo(json.dumps(result.as_dict(), default=repr))
+    else:
+        _print_result(result)
+    if trail:
+        _print_trail(directory, result.execution_id)
+    sys.exit(_EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+
+
+def _read_source(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        fail(f"`{file}` cannot be read: {error.strerror}", ExitCode.BAD_USAGE)
+    except UnicodeDecodeError as error:
+        fail(f"`{file}` is no utf-8 text: byte {error.start}", ExitCode.BAD_USAGE)
+
+
+def _print_output(text: str) -> None:
+    click.echo(_for_terminal(text), nl=False)
+
+
+def _for_terminal(text: str) -> str:
+    """What the code printed, without the escapes that a terminal would obey."""
+    if not sys.stdout.isatty():
+        return text
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else _NOT_SHOWN for mark in text)
+
+
+def _print_result(result: ExecutionResult) -> None:
+    if result.error is not None:
+        _print_failure(result.error)
+    elif result.value is not None:
+        shown = result.value if result.value_is_repr else repr(result.value)
+        click.echo(f"=> {_for_terminal(shown)}")
+
+
+def _print_failure(failure: Failure) -> None:
+    from caps.cli.tables import visible
+
+    if failure.traceback:
+        lines = failure.traceback.rstrip("\n").split("\n")
+        click.echo("\n".join(visible(line) for line in lines), err=True)
+    else:
+        click.echo(f"caps: {visible(failure.message)}", err=True)
+
+
+def _print_trail(directory: Path, execution_id: str) -> None:
+    from rich.console import Console
+
+    from caps.cli.tables import audit_table
+    from caps.security.audit import read_records
+
+    console = Console()
+    console.print()
+    console.print(
+        audit_table(read_records(directory, execution_id=execution_id), of_one_execution=True)
+    )
