@@ -80,9 +80,13 @@ class ExecutionBroker:
         # Said in every record, and in the context of every provider call.
         self._who = identity.who(grant.execution_id)
         self._span_context = trace.set_span_in_context(span)
-        self._deadline = time.monotonic() + grant.limits.wall_ms / 1000
+        self._deadline = 0.0
         self._in_flight = 0
         self._by_key: dict[tuple[str, str], _Recorded] = {}
+
+    def begin(self) -> None:
+        """Start the clock of the execution: its code is being handed over."""
+        self._deadline = time.monotonic() + self.grant.limits.wall_ms / 1000
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. Never raises a CapsError."""

@@ -112,10 +112,13 @@ class _Run:
         self._began = time.perf_counter()
 
     async def to_end(self, pool: WorkerPool) -> ExecutionResult:
-        status = ExecutionStatus.CANCELLED
+        status = ExecutionStatus.HOST_FAILED
         try:
             await self._run(pool)
             status = self._status()
+        except anyio.get_cancelled_exc_class():
+            status = ExecutionStatus.CANCELLED
+            raise
         finally:
             with anyio.CancelScope(shield=True):
                 status = await self._record_end(status)
@@ -125,10 +128,10 @@ class _Run:
         progress = self._progress
         try:
             await self._record_start()
-            message = await pool.run(self._job(), self._calls.handle, self._take_output)
+            message = await pool.run(self._job(), self._calls, self._take_output)
             self._take_result(message)
         except CapsError as error:
-            progress.failure = failure_of_host(error)
+            progress.failure, progress.from_code = failure_of_host(error), False
             progress.started = error.details.get("started", progress.started)
             await self._record_trouble(error)
 

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 
-from caps.protocol.errors import LimitExceededError, WorkerLostError
+from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.process import Ending, WorkerProcess
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler
@@ -36,7 +36,7 @@ class WorkerPool:
         self._on_alive = on_alive
         self._alive = 0
 
-    async def run(self, job: Job, handle: CallHandler, on_output: OutputHandler) -> ResultMessage:
+    async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
         """Run `job` to its end in a process of its own, which is gone afterwards.
 
         Raises LimitExceededError, ProtocolError or WorkerLostError.
@@ -44,7 +44,7 @@ class WorkerPool:
         async with self._slots, AsyncExitStack() as stack:
             async with self._starts:
                 process = await stack.enter_async_context(self._process())
-                execution = Execution(job, process.transport, handle, on_output)
+                execution = Execution(job, process.transport, calls, on_output)
                 try:
                     await self._boot(execution)
                 except WorkerLostError as lost:
@@ -53,6 +53,9 @@ class WorkerPool:
                 return await execution.run()
             except WorkerLostError as lost:
                 raise await _explained(lost, process, job) from None
+            except (LimitExceededError, ProtocolError) as error:
+                error.details.setdefault("started", execution.started)
+                raise
 
     @asynccontextmanager
     async def _process(self) -> AsyncIterator[WorkerProcess]:

@@ -10,8 +10,9 @@ What may come of it, beside a `Finished`: LimitExceededError (a bound was reache
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -60,7 +61,16 @@ class Answer:
     failure: CallFailure | None = None
 
 
-CallHandler = Callable[[CapabilityRequestMessage], Awaitable[Answer]]
+class CallHandler(Protocol):
+    """Who answers the requests of one execution: the broker."""
+
+    def begin(self) -> None:
+        """The code is handed over now; the execution's clock starts."""
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        """The answer to one request. Raises nothing that the worker could provoke."""
+
+
 OutputHandler = Callable[[str], None]
 
 
@@ -70,7 +80,7 @@ class Execution:
 
     job: Job
     transport: Transport
-    handle: CallHandler
+    calls: CallHandler
     on_output: OutputHandler
     connection: HostConnection = field(init=False)
     printed_bytes: int = 0
@@ -93,6 +103,7 @@ class Execution:
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
         with anyio.move_on_after(self.job.wall_ms / 1000):
+            self.calls.begin()
             await self._hand_over()
             return await self._serve_to_end()
         raise LimitExceededError(
@@ -159,7 +170,7 @@ class Execution:
             )
 
     async def _answer(self, request: CapabilityRequestMessage) -> None:
-        answer = await self.handle(request)
+        answer = await self.calls.handle(request)
         await self._send(
             CapabilityResponseMessage(
                 request_id=request.request_id,

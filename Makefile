@@ -1,0 +1,55 @@
+# Everyday commands. `make run` and `make test` need python3 with venv, and nothing else.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
+
+.PHONY: help run setup dev test lint types tests format schema clean
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.core ## run the tour: untrusted code under policies/tour.json
+	@$(BIN)/caps run examples/tour.py --policy policies/tour.json --audit .run/audit --trail
+	@echo
+	@$(BIN)/caps audit verify --audit .run/audit
+
+setup: $(VENV)/.core ## make .venv and install
+
+dev: $(VENV)/.dev ## the same with what the tests need
+
+test: lint types tests ## lint, types and all tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m caps.security.policy_schema --check
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+tests: $(VENV)/.dev
+	$(BIN)/pytest -n 2
+
+format: $(VENV)/.dev ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: $(VENV)/.core ## write policies/policy.schema.json anew
+	$(BIN)/python -m caps.security.policy_schema
+
+clean: ## remove everything that can be made again
+	rm -rf $(VENV) .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.core: pyproject.toml constraints.txt
+	@echo "installing caps into $(VENV); the first time takes a minute"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	@echo "installing what the tests need"
+	$(PIP) -e '.[dev]'
+	@touch $@

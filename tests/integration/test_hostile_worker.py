@@ -1,0 +1,194 @@
+"""Workers that lie, hang or die: nothing reaches a provider, everything is in the audit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+from caps.capabilities.result import ExecutionResult
+from caps.providers.builtin import builtin_registry
+from caps.security.audit import DecisionMade, ExecutionEnded, OutcomeRecorded, ProtocolViolated
+from caps.worker.host import process
+
+pytestmark = pytest.mark.anyio
+
+HOSTILE_WORKER = Path(__file__).parent.parent / "hostile_worker.py"
+
+
+class Scene:
+    """A runtime whose workers are hostile, and what its providers saw."""
+
+    def __init__(self, directory: Path) -> None:
+        self.touched: list[str] = []
+        self.audit = MemoryAuditLog()
+        self.sandbox = directory / "sandbox"
+        self.sandbox.mkdir()
+        (directory / "secret.txt").write_text("secret")
+        (self.sandbox / "notes.txt").write_text("notes")
+        (self.sandbox / "link").symlink_to(directory)
+        self.registry = self._registry()
+        self.policy: dict[str, Any] = {
+            "id": "hostile",
+            "allow": ["files.read", "probe.allowed"],
+            "scopes": {"files": {"allowlist": [str(self.sandbox)]}},
+            "limits": {"wall_ms": 20000, "calls": 20, "output_bytes": 65536},
+        }
+
+    def _registry(self) -> CapabilityRegistry:
+        registry = builtin_registry()
+
+        @registry.capability("probe.touch")
+        async def touch() -> None:
+            self.touched.append("touch")
+
+        @registry.capability("probe.allowed")
+        async def allowed() -> None:
+            self.touched.append("allowed")
+
+        return registry
+
+    async def run(self, source: str = "1", **limits: int) -> ExecutionResult:
+        policy = {**self.policy, "limits": {**self.policy["limits"], **limits}}
+        async with Runtime(policy, registry=self.registry, audit=self.audit) as runtime:
+            return await runtime.run(source)
+
+    def events(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.audit.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+@pytest.fixture
+def attack(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make every worker perform the named attack."""
+
+    def choose(name: str) -> None:
+        command = (sys.executable, "-I", str(HOSTILE_WORKER), name)
+        monkeypatch.setattr(process, "WORKER_COMMAND", command)
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("not_granted", "not_allowed"), ("unknown_capability", "unknown_capability")],
+)
+async def test_a_forged_request_for_what_is_not_granted_is_denied(
+    scene: Scene, attack: Callable[[str], None], name: str, reason: str
+) -> None:
+    """A capability outside the grant reaches no provider, and the denial is recorded."""
+    attack(name)
+    result = await scene.run()
+    assert result.value == ["policy_denied"]
+    assert [(d.decision, d.reason) for d in scene.events(DecisionMade)] == [("deny", reason)]
+    assert (scene.sandbox / "notes.txt").exists()
+
+
+async def test_a_forged_path_out_of_the_scope_is_denied(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """Neither `..`, nor an absolute path, nor a symbolic link leads out of the allowlist."""
+    attack("scope_escape")
+    result = await scene.run()
+    assert result.value == ["policy_denied"] * 4
+    decisions = [d.decision for d in scene.events(DecisionMade)]
+    assert decisions == ["deny", "deny", "allow", "deny"]
+    # Only the moment of use can tell where a link leads: the provider refused, and that is recorded.
+    (outcome,) = scene.events(OutcomeRecorded)
+    assert (outcome.status.value, outcome.reason) == ("denied", "scope_violation")
+
+
+async def test_a_forged_payload_is_refused_by_the_hosts_own_schema(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """The wrapper's check is a courtesy; the broker's is the one that counts."""
+    attack("bad_payload")
+    result = await scene.run()
+    assert result.value == ["validation_error"]
+    assert [d.reason for d in scene.events(DecisionMade)] == ["payload_invalid"]
+
+
+@pytest.mark.parametrize(
+    ("name", "violation"),
+    [
+        ("foreign_id", "forged_id"),
+        ("replayed_request_id", "replayed_request"),
+        ("replayed_frame", "forged_id"),
+        ("oversized_frame", "frame_too_large"),
+        ("half_a_frame", "truncated_frame"),
+        ("garbage", "garbage"),
+        ("deep_payload", "too_deep"),
+        ("out_of_turn", "out_of_turn"),
+        ("flood", "flood"),
+        ("garbage_before_ready", "frame_too_large"),
+        ("result_of_garbage", "garbage"),
+    ],
+)
+async def test_a_broken_protocol_ends_the_execution_and_is_recorded(
+    scene: Scene, attack: Callable[[str], None], name: str, violation: str
+) -> None:
+    """A forged, replayed, oversized, halved or senseless frame ends that execution."""
+    attack(name)
+    result = await scene.run(source="f" * 32)
+    assert result.status.value == "protocol_violation"
+    assert [event.violation for event in scene.events(ProtocolViolated)] == [violation]
+    assert "touch" not in scene.touched
+    assert [event.status.value for event in scene.events(ExecutionEnded)] == ["protocol_violation"]
+
+
+@pytest.mark.parametrize("name", ["output_flood", "empty_output_flood"])
+async def test_a_flood_of_output_is_a_limit(
+    scene: Scene, attack: Callable[[str], None], name: str
+) -> None:
+    """Output is bounded, and an empty message counts."""
+    attack(name)
+    result = await scene.run()
+    assert result.status.value == "limit"
+    assert result.error is not None
+    assert result.error.details["limit"] == "output_bytes"
+
+
+async def test_a_worker_that_hangs_is_killed_at_the_wall_limit(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """Silence is bounded by `limits.wall_ms`."""
+    attack("hang")
+    result = await scene.run(wall_ms=300)
+    assert result.status.value == "limit"
+    assert result.error is not None
+    assert result.error.details["limit"] == "wall_ms"
+
+
+@pytest.mark.parametrize(
+    ("name", "started"),
+    [("die_before_ready", False), ("die", True), ("die_by_signal", True)],
+)
+async def test_a_worker_that_dies_says_whether_the_code_ran(
+    scene: Scene, attack: Callable[[str], None], name: str, started: bool
+) -> None:
+    """`never ran` differs from `ran, result lost`."""
+    attack(name)
+    result = await scene.run()
+    assert result.status.value == "worker_lost"
+    assert result.started is started
+
+
+async def test_the_host_goes_on_after_every_attack(
+    scene: Scene, attack: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One runtime serves an honest execution after hostile ones."""
+    honest = process.WORKER_COMMAND
+    async with Runtime(scene.policy, registry=scene.registry, audit=scene.audit) as runtime:
+        for name in ("garbage", "die", "half_a_frame"):
+            attack(name)
+            assert not (await runtime.run("1")).ok
+        monkeypatch.setattr(process, "WORKER_COMMAND", honest)
+        assert (await runtime.run("1 + 1")).value == 2
