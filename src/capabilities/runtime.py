@@ -78,7 +78,7 @@ class Runtime:
             raise ConfigurationError("the runtime is open already")
         audit, owned = self._open_audit()
         try:
-            bound = await self._bind(audit)
+            bound = await self._bind(audit, self._policy_source)
         except BaseException:
             if owned:
                 with anyio.CancelScope(shield=True):
@@ -111,6 +111,12 @@ class Runtime:
         """The policy in force, set against the registry."""
         return self._open().bound
 
+    async def bind(self, policy: PolicySource | BoundPolicy) -> BoundPolicy:
+        """Set another policy against the registry, for `run`; PolicyInvalidError if it is bad."""
+        if isinstance(policy, BoundPolicy):
+            return policy
+        return await self._bind(self._open().broker.audit, policy)
+
     async def run(
         self,
         source: str,
@@ -118,22 +124,25 @@ class Runtime:
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
         on_output: Callable[[str], None] | None = None,
     ) -> ExecutionResult:
         """Run `source` in a process of its own, for `principal`.
 
         Whatever the code does, the result says it; nothing that the code did is raised. Cancelling
-        kills the worker. `on_output` gets what is printed as it is printed.
+        kills the worker. `on_output` gets what is printed as it is printed. `policy` stands in for
+        the runtime's own in this execution; `await runtime.bind(policy)` once if it runs often.
         """
         opened = self._open()
+        bound = opened.bound if policy is None else await self.bind(policy)
         request = ExecutionRequest(
             source=source,
             filename=filename,
             identity=Identity(principal=principal, agent=agent, session=session),
             on_output=on_output,
         )
-        injected = functools.partial(self.registry.inject, self._namespace, policy=opened.bound)
+        injected = functools.partial(self.registry.inject, self._namespace, policy=bound)
         return await run_execution(opened.broker, opened.pool, injected, request)
 
     def __enter__(self) -> Self:
@@ -161,6 +170,7 @@ class Runtime:
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
         on_output: Callable[[str], None] | None = None,
     ) -> ExecutionResult:
@@ -173,6 +183,7 @@ class Runtime:
             principal=principal,
             agent=agent,
             session=session,
+            policy=policy,
             filename=filename,
             on_output=on_output,
         )
@@ -191,9 +202,9 @@ class Runtime:
             return AuditLog.open(Path(given)), True
         return given, False
 
-    async def _bind(self, audit: AuditSink) -> BoundPolicy:
+    async def _bind(self, audit: AuditSink, policy: PolicySource | None) -> BoundPolicy:
         try:
-            bound = self.registry.bind(load_policy(self._policy_source))
+            bound = self.registry.bind(load_policy(policy))
         except PolicyInvalidError as error:
             await audit.append(
                 PolicyLoaded(

@@ -16,6 +16,8 @@ from caps.security.decision import Problem
 
 _MOST_PROBLEMS = 16
 _SHOWN_CHARACTERS = 80
+_PATH_CHARACTERS = 256
+_PLAIN_RULES = (str, int, float, dict)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -53,7 +55,8 @@ def _problem(error: jsonschema_rs.ValidationError) -> Problem:
 
 
 def _json_path(parts: list[str | int]) -> str:
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return _cut(path, _PATH_CHARACTERS)  # names of properties come from the worker
 
 
 def _expected(error: jsonschema_rs.ValidationError) -> str:
@@ -64,19 +67,22 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
             return f"required property `{details['property']}`"
         case "additionalProperties":
             names = ", ".join(f"`{name}`" for name in details["unexpected"])
-            return f"no property {names}"
+            return f"no property {_cut(names, _SHOWN_CHARACTERS)}"
         case "type":
             return f"type {' or '.join(details['types'])}"
         case "enum":
             return f"one of {_brief(details['options'])}"
         case name:
-            rule = next((value for value in details.values() if not isinstance(value, list)), "")
-            return f"{name} {_brief(rule)}".strip()
+            rules = [value for value in details.values() if isinstance(value, _PLAIN_RULES)]
+            return f"{name} {_brief(rules[0])}" if rules else name
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return _cut(repr(value), _SHOWN_CHARACTERS)
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[: characters - 1] + "…"
 
 
 def _refuse_retrieval(uri: str) -> Any:

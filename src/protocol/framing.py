@@ -2,18 +2,26 @@
 
 A frame is a four-byte big-endian length and that many bytes of msgpack. A length over the limit is
 an error before a byte of the body is kept, so a peer cannot make us hold more than one frame.
+
+A body from an untrusted peer is looked over before it is decoded (`check_shape`). Decoding alone
+is not safe: msgpack allows arrays as map keys, their hashes can be chosen to collide, and a few
+hundred kilobytes of them keep a dict busy for hours.
 """
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from caps.protocol.errors import ProtocolError
 
 _LENGTH = struct.Struct(">I")
-_SCALARS = (str, int, float, bool, bytes, type(None))
+_JSON_SCALARS = frozenset((str, int, bool, type(None)))
+# So few bytes hold too few keys to do harm, so that ordinary requests skip the look over.
+_HARMLESS_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +30,7 @@ class FrameLimits:
 
     max_frame_bytes: int = 16 * 1024 * 1024
     max_depth: int = 64
+    max_items: int = 1_000_000
     max_in_flight: int = 1024
 
 
@@ -75,14 +84,132 @@ class FrameReader:
 
 def check_depth(value: Any, limit: int) -> None:
     """A ProtocolError if containers nest deeper than `limit`. Iterative: depth costs no stack."""
-    level = [value]
-    for _ in range(limit + 1):
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, _SCALARS):
+    open_containers = [iter((value,))]
+    while open_containers:
+        for item in open_containers[-1]:
+            if isinstance(item, (dict, list, tuple, set, frozenset)) and item:
+                if len(open_containers) > limit:
+                    raise _too_deep(limit)
+                open_containers.append(iter(item.values() if isinstance(item, dict) else item))
+                break
+        else:
+            open_containers.pop()
+
+
+def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+    """A ProtocolError unless `value` is JSON-like data within the limits.
+
+    That is null, booleans, integers, finite floats, strings, arrays and string-keyed objects.
+    Depth first, so that data that holds itself is refused at once.
+    """
+    open_containers: list[Iterator[Any]] = [iter((value,))]
+    items = 0
+    while open_containers:
+        for item in open_containers[-1]:
+            items += 1
+            if type(item) in _JSON_SCALARS:
                 continue
-            below.extend(item.values() if isinstance(item, dict) else item)
-        if not below:
-            return
-        level = below
-    raise ProtocolError(f"data nests deeper than {limit} levels", violation="too_deep")
+            if items > limits.max_items:
+                raise _too_many(limits.max_items)
+            inside = _inside(item)
+            if inside is not None:
+                if len(open_containers) > limits.max_depth:
+                    raise _too_deep(limits.max_depth)
+                open_containers.append(inside)
+                break
+        else:
+            open_containers.pop()
+
+
+def _inside(item: Any) -> Iterator[Any] | None:
+    """What the container `item` holds, or None for a number; a ProtocolError for all else."""
+    if type(item) is float:
+        if not math.isfinite(item):
+            raise _not_json_like(f"`{item}` is no finite number")
+        return None
+    if isinstance(item, dict):
+        for key in item:
+            if type(key) is not str:
+                raise _not_json_like(f"a key is a `{type(key).__name__}`, not a string")
+        return iter(item.values())
+    if isinstance(item, (list, tuple)):
+        return iter(item)
+    raise _not_json_like(f"a `{type(item).__name__}` is not json-like data")
+
+
+def _too_deep(limit: int) -> ProtocolError:
+    return ProtocolError(f"data nests deeper than {limit} levels", violation="too_deep")
+
+
+def _too_many(limit: int) -> ProtocolError:
+    return ProtocolError(f"data holds more than {limit} items", violation="too_many_items")
+
+
+def _not_json_like(message: str) -> ProtocolError:
+    return ProtocolError(message, violation="not_json_like")
+
+
+def _headers() -> list[tuple[int, int, int]]:
+    """For each first byte of msgpack: bytes of a length field, fixed length, items a pair or one.
+
+    The last is 0 for what is no container, 1 for an array and 2 for a map.
+    """
+    table = [(0, 0, 0)] * 256  # small integers, nil, booleans, and the byte that is never used
+    for low in range(16):
+        table[0x80 + low], table[0x90 + low] = (0, low, 2), (0, low, 1)
+    for low in range(32):
+        table[0xA0 + low] = (0, low, 0)
+    for start, fixed in zip(range(0xCA, 0xD4), (4, 8, 1, 2, 4, 8, 1, 2, 4, 8), strict=True):
+        table[start] = (0, fixed, 0)
+    for power in range(5):
+        table[0xD4 + power] = (0, 1 + 2**power, 0)
+    for power in range(3):
+        width = 2**power
+        table[0xC4 + power] = table[0xD9 + power] = (width, 0, 0)
+        table[0xC7 + power] = (width, 1, 0)
+    for power in range(2):
+        width = 2 ** (power + 1)
+        table[0xDC + power], table[0xDE + power] = (width, 0, 1), (width, 0, 2)
+    return table
+
+
+_HEADERS = _headers()
+TEXT_KEYS = frozenset((*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB))
+SCALAR_KEYS = TEXT_KEYS | frozenset(
+    (*range(0x80), *range(0xE0, 0x100), 0xC0, 0xC2, 0xC3, *range(0xCA, 0xD4))
+)
+
+
+def check_shape(
+    body: bytes, keys: frozenset[int] = TEXT_KEYS, limits: FrameLimits = DEFAULT_LIMITS
+) -> None:
+    """A ProtocolError if a map key of `body` is of another kind than `keys`, or items are too many.
+
+    Nothing is built, so nothing can be made to collide. What is malformed in another way is left
+    to the decoder, which refuses it.
+    """
+    if len(body) <= _HARMLESS_BYTES:
+        return
+    outer: list[tuple[int, int]] = []
+    left, kind, position, items = 1, 0, 0, 0
+    while position < len(body):
+        while not left:
+            if not outer:
+                return
+            left, kind = outer.pop()
+        start = body[position]
+        if kind == 2 and not left & 1 and start not in keys:
+            raise _not_json_like("a map key is of a kind that is not allowed")
+        width, length, inside = _HEADERS[start]
+        position += 1 + width
+        if width:
+            length += int.from_bytes(body[position - width : position], "big")
+        left -= 1
+        if inside:
+            items += length * inside
+            if items > limits.max_items:
+                raise _too_many(limits.max_items)
+            outer.append((left, kind))
+            left, kind = length * inside, inside
+        else:
+            position += length

@@ -50,7 +50,7 @@ class WorkerProcess:
         """Start a worker; OSError if the system refuses (no process, no descriptor)."""
         transport, theirs = SocketTransport.pair()
         try:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 WORKER_COMMAND,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
