@@ -22,14 +22,14 @@ from typing import Literal
 import anyio
 from opentelemetry import trace
 
-from caps.capabilities.calling import Outcome, call_provider
+from caps.capabilities.calling import Outcome, call_provider, failure_answer
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.telemetry import UNREGISTERED, Metrics
-from caps.protocol.errors import AuditError, CapsError
-from caps.protocol.messages import CallFailure, CapabilityRequestMessage
+from caps.protocol.errors import AuditError
+from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
 from caps.security.decision import Decision, ReasonCode, Request, Usage, decide, error_for
@@ -100,7 +100,7 @@ class ExecutionBroker:
             answer = await self._settle(request, decision)
         except AuditError as error:
             self._count_request(request, "audit_error")
-            answer = _refusal(error)
+            answer = failure_answer(error)
         finally:
             self._in_flight -= 1
         metrics = self._broker.metrics
@@ -132,7 +132,7 @@ class ExecutionBroker:
         if recorded is not None:
             return await self._repeat(request, decision, terms, recorded)
         if terms.rate is not None:
-            self._broker.rates.add(self._rate_key(terms), time.monotonic())
+            self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
         if request.idempotency_key is None:
             return await self._act(request, decision, terms)
         return await self._act_once(request, decision, terms, args_hmac)
@@ -149,7 +149,7 @@ class ExecutionBroker:
         except AuditError as error:
             # Whether the effect happened is known only if the decision was recorded; either way
             # a repeat must not act, so the failure is what the key stands for.
-            recorded.answer = _refusal(error)
+            recorded.answer = failure_answer(error)
             raise
         finally:
             recorded.ready.set()
@@ -222,7 +222,7 @@ class ExecutionBroker:
     def _refuse(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
         self._count_denied(request, decision.reason.value)
         self._count_request(request, "denied")
-        return _refusal(error_for(decision, request.capability))
+        return failure_answer(error_for(decision, request.capability))
 
     def _key_reused(self, decision: Decision) -> Decision:
         return Decision(
@@ -305,12 +305,6 @@ class ExecutionBroker:
 
     def _count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
         self._broker.metrics.denied.labels(self._label(request), reason).inc()
-
-
-def _refusal(error: CapsError) -> Answer:
-    return Answer(
-        failure=CallFailure(code=error.code, message=error.message, details=error.details)
-    )
 
 
 def _micros_since(began_ns: int) -> int:

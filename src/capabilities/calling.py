@@ -6,6 +6,7 @@ rest through `Outcome.detail`.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +19,16 @@ import msgspec
 from caps.capabilities.grant import Terms
 from caps.capabilities.provider import CallContext, Provider
 from caps.protocol.errors import (
+    CALL_ERRORS,
     CapabilityTimeoutError,
     CapsError,
     PolicyDeniedError,
-    ProtocolError,
     ProviderError,
     ValidationError,
 )
-from caps.protocol.framing import DEFAULT_LIMITS, check_depth
+from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
 from caps.protocol.messages import CallFailure
+from caps.security.audit.bounds import text
 from caps.security.audit.records import CallStatus
 from caps.security.decision import ReasonCode
 from caps.security.scopes import ScopeViolationError
@@ -34,6 +36,8 @@ from caps.worker.host.supervisor import Answer
 
 # What a response needs beside its result is far below this.
 _MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
+_MAX_MESSAGE_CHARACTERS = 4096
+_MAX_DETAILS_BYTES = 64 * 1024
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -60,14 +64,10 @@ async def call_provider(terms: Terms, context: CallContext, payload: Mapping[str
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
         except ProviderError as error:
             return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a provider may raise anything
-            shown = ProviderError(
-                f"`{context.capability}` failed; the audit log says why under "
-                f"request `{context.request_id}`",
-                capability=context.capability,
-            )
-            detail = f"{type(error).__name__}: {error}"
-            return _failed(CallStatus.PROVIDER_ERROR, shown, None, detail=detail)
+        except BaseException as error:
+            if _is_not_the_providers(error):
+                raise
+            return _broke(context, error)
         return _checked(terms, context, result)
     assert deadline.cancelled_caught
     late = CapabilityTimeoutError(
@@ -76,6 +76,21 @@ async def call_provider(terms: Terms, context: CallContext, payload: Mapping[str
         timeout_ms=context.timeout_ms,
     )
     return _failed(CallStatus.TIMEOUT, late, None)
+
+
+def _is_not_the_providers(error: BaseException) -> bool:
+    """Whether `error` is the host's own: an interrupt, or a cancellation that comes from outside.
+
+    A provider that awaits a task which somebody else cancelled raises the same class; nobody
+    cancelled the call itself, and user space would wait in vain for its answer.
+    """
+    cancelled = anyio.get_cancelled_exc_class()
+    if not isinstance(error, cancelled):
+        return isinstance(error, (KeyboardInterrupt, GeneratorExit))
+    if cancelled is not asyncio.CancelledError:
+        return True
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 async def _invoke(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
@@ -95,11 +110,11 @@ def _is_async(provider: Provider) -> bool:
 def _checked(terms: Terms, context: CallContext, result: Any) -> Outcome:
     """The result as it goes out, if it may."""
     try:
-        check_depth(result, DEFAULT_LIMITS.max_depth)
+        check_json_like(result)
         problems = terms.schema_out.problems(result)
         encoded = _encoder.encode(result) if not problems else b""
-    except (TypeError, ValueError, OverflowError, RecursionError, ProtocolError) as error:
-        return _bad_output(context, f"{type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - it runs code of the provider's own types
+        return _bad_output(context, _described(error))
     if problems:
         first = problems[0]
         return _bad_output(context, f"{first.path}: expected {first.expected}")
@@ -110,6 +125,22 @@ def _checked(terms: Terms, context: CallContext, result: Any) -> Outcome:
         answer=Answer(result=msgspec.Raw(encoded)),
         bytes_out=len(encoded),
     )
+
+
+def _broke(context: CallContext, error: BaseException) -> Outcome:
+    shown = ProviderError(
+        f"`{context.capability}` failed; the audit log says why under "
+        f"request `{context.request_id}`",
+        capability=context.capability,
+    )
+    return _failed(CallStatus.PROVIDER_ERROR, shown, None, detail=_described(error))
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its own text is the provider's code, too
+        return type(error).__name__
 
 
 def _bad_output(context: CallContext, detail: str) -> Outcome:
@@ -135,5 +166,22 @@ def _refused_by_scope(terms: Terms, context: CallContext, error: ScopeViolationE
 def _failed(
     status: CallStatus, error: CapsError, reason: str | None, *, detail: str | None = None
 ) -> Outcome:
-    failure = CallFailure(code=error.code, message=error.message, details=error.details)
-    return Outcome(status=status, answer=Answer(failure=failure), reason=reason, detail=detail)
+    return Outcome(status=status, answer=failure_answer(error), reason=reason, detail=detail)
+
+
+def failure_answer(error: CapsError) -> Answer:
+    """What user space is told of `error`, fit for the channel whatever a provider put into it."""
+    failure = CallFailure(
+        code=error.code if error.code in CALL_ERRORS else ProviderError.code,
+        message=text(str(error.message), _MAX_MESSAGE_CHARACTERS),
+        details=error.details if _fits_channel(error.details) else {},
+    )
+    return Answer(failure=failure)
+
+
+def _fits_channel(details: dict[str, Any]) -> bool:
+    try:
+        check_json_like(details)
+        return len(_encoder.encode(details)) <= _MAX_DETAILS_BYTES
+    except Exception:  # noqa: BLE001 - as for results
+        return False

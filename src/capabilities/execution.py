@@ -31,9 +31,11 @@ from caps.capabilities.result import (
 from caps.protocol.errors import (
     AuditError,
     CapsError,
+    ExecutionError,
     LimitExceededError,
     ProtocolError,
 )
+from caps.protocol.framing import DEFAULT_LIMITS
 from caps.protocol.messages import ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
 from caps.security.audit.records import (
@@ -49,6 +51,10 @@ from caps.worker.host.supervisor import Job
 
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
 _PATIENCE = 64
+
+# What a start message needs beside the source is far below this.
+_MAX_SOURCE_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
+_MAX_FILENAME_CHARACTERS = 256
 
 # The layers that hold the code, as every record of the start says.
 ISOLATION = {"language": "fully", "process": "fully", "kernel": "not"}
@@ -128,8 +134,11 @@ class _Run:
         progress = self._progress
         try:
             await self._record_start()
+            _check_source(self._request.source)
             message = await pool.run(self._job(), self._calls, self._take_output)
             self._take_result(message)
+        except ExecutionError as error:
+            progress.failure, progress.from_code = failure_of_host(error), True
         except CapsError as error:
             progress.failure, progress.from_code = failure_of_host(error), False
             progress.started = error.details.get("started", progress.started)
@@ -143,7 +152,7 @@ class _Run:
             policy_id=grant.policy_id,
             manifest=grant.bound.manifest,
             source=self._request.source,
-            filename=self._request.filename,
+            filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
             output_bytes=limits.output_bytes,
             most_requests=limits.calls + _PATIENCE,
@@ -258,3 +267,22 @@ class _Run:
             ),
             decisions=tuple(self._calls.decisions),
         )
+
+
+def _check_source(source: str) -> None:
+    """An ExecutionError if no worker could be handed `source`: it is the code that is wrong."""
+    try:
+        size = len(source.encode())
+    except UnicodeEncodeError as error:
+        raise ExecutionError(
+            f"the source is no text: half of a surrogate pair at character {error.start}"
+        ) from None
+    if size > _MAX_SOURCE_BYTES:
+        raise ExecutionError(
+            f"the source takes {size} bytes, over the limit of {_MAX_SOURCE_BYTES}"
+        )
+
+
+def _shown_filename(name: str) -> str:
+    """What tracebacks call the source. The name of a real file need not be text."""
+    return name.encode("utf-8", "replace").decode()[:_MAX_FILENAME_CHARACTERS] or "<agent>"

@@ -12,13 +12,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pydantic
 
 from caps.capabilities.provider import CallContext, Provider
 from caps.protocol.errors import RegistrationError, ValidationError
 
+_MOST_PROBLEMS = 16
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -45,7 +46,7 @@ def derive(function: Callable[..., Any]) -> DerivedCapability:
         schema_out = adapter.json_schema(mode="serialization")
     except (pydantic.PydanticUserError, pydantic.PydanticInvalidForJsonSchema) as error:
         reason = str(error).partition("\n")[0]
-        raise RegistrationError(f"`{function.__name__}` has no json schema: {reason}") from None
+        raise RegistrationError(f"`{_name(function)}` has no json schema: {reason}") from None
     schema_in.pop("title", None)
     return DerivedCapability(
         schema_in,
@@ -55,15 +56,19 @@ def derive(function: Callable[..., Any]) -> DerivedCapability:
     )
 
 
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         hints = get_type_hints(function, include_extras=True)
-    except NameError as error:
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
         raise RegistrationError(
-            f"`{function.__name__}` has an annotation that cannot be resolved: {error}"
+            f"`{_name(function)}` has an annotation that cannot be resolved: {error}"
         ) from None
     if "return" not in hints:
-        raise RegistrationError(f"`{function.__name__}` needs a return annotation")
+        raise RegistrationError(f"`{_name(function)}` needs a return annotation")
     return hints
 
 
@@ -75,17 +80,29 @@ def _fields(
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in _BY_NAME:
             raise RegistrationError(
-                f"`{function.__name__}` takes `{name}` by position or in bulk; "
+                f"`{_name(function)}` takes `{name}` by position or in bulk; "
                 "a capability's parameters go by name"
             )
         if name not in hints:
-            raise RegistrationError(f"`{function.__name__}` needs an annotation on `{name}`")
+            raise RegistrationError(f"`{_name(function)}` needs an annotation on `{name}`")
         if hints[name] is CallContext:
             context_name = name
             continue
+        if _mentions_context(hints[name]):
+            # As a part of the payload it would be the worker that says who calls.
+            raise RegistrationError(
+                f"`{_name(function)}` hides the context in `{name}`; "
+                "annotate it `CallContext` alone"
+            )
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[name] = (hints[name], default)
+        # The model's own names are numbered: `json` or `_x` would clash with what a model has.
+        field = pydantic.Field(default, alias=name, validation_alias=name)
+        fields[f"parameter_{len(fields)}"] = (hints[name], field)
     return fields, context_name
+
+
+def _mentions_context(hint: Any) -> bool:
+    return hint is CallContext or any(_mentions_context(part) for part in get_args(hint))
 
 
 def _provider(
@@ -94,28 +111,31 @@ def _provider(
     adapter: pydantic.TypeAdapter[Any],
     context_name: str | None,
 ) -> Provider:
-    names = tuple(payload_model.model_fields)
+    names = {str(field.alias): own for own, field in payload_model.model_fields.items()}
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
             typed = payload_model.model_validate(payload)
         except pydantic.ValidationError as error:
             raise _payload_error(context.capability, error) from None
-        values = {name: getattr(typed, name) for name in names}
+        values = {name: getattr(typed, own) for name, own in names.items()}
         if context_name is not None:
             values[context_name] = context
         return values
 
+    def plain(result: Any) -> Any:
+        # By alias, as the schema has it. A warning would print the value; the schema judges it.
+        return adapter.dump_python(result, mode="json", by_alias=True, warnings="none")
+
     if inspect.iscoroutinefunction(function):
 
         async def call_async(context: CallContext, payload: Mapping[str, Any]) -> Any:
-            result = await function(**arguments(context, payload))
-            return adapter.dump_python(result, mode="json")
+            return plain(await function(**arguments(context, payload)))
 
         return call_async
 
     def call(context: CallContext, payload: Mapping[str, Any]) -> Any:
-        return adapter.dump_python(function(**arguments(context, payload)), mode="json")
+        return plain(function(**arguments(context, payload)))
 
     return call
 
@@ -128,7 +148,7 @@ def _payload_error(capability: str, error: pydantic.ValidationError) -> Validati
             "expected": item["msg"],
             "got": repr(item["input"])[:80],
         }
-        for item in error.errors()
+        for item in error.errors()[:_MOST_PROBLEMS]
     ]
     return ValidationError(
         f"the payload of `{capability}` does not fit its types: {problems[0]['expected']}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
@@ -35,8 +36,11 @@ class CapabilitySpec(BaseModel):
     @field_validator("name")
     @classmethod
     def _not_reserved(cls, name: str) -> str:
-        if name.partition(".")[2] in RESERVED_FUNCTIONS:
+        domain, _, function = name.partition(".")
+        if function in RESERVED_FUNCTIONS:
             raise ValueError(f"`{name}` is a reserved name")
+        if keyword.iskeyword(domain) or keyword.iskeyword(function):
+            raise ValueError(f"`{name}` holds a keyword of python, so no code could call it")
         return name
 
     @property

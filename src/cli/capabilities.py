@@ -23,10 +23,10 @@ def capabilities(policy_path: str | None, registry_name: str | None, as_json: bo
     """List the registered capabilities; with a policy, whether each is granted."""
     from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
 
-    registry = load_registry(registry_name)
     bound = None
-    if policy_path or os.environ.get(POLICY_PATH_VARIABLE):
-        with told_in_one_line():
+    with told_in_one_line():
+        registry = load_registry(registry_name)
+        if policy_path or os.environ.get(POLICY_PATH_VARIABLE):
             bound = registry.bind(load_policy(policy_path))
     found = registry.describe()
     for entry in found:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from caps.protocol.errors import CapsError, PolicyInvalidError
+from caps.protocol.errors import CallerFault, CapsError, PolicyInvalidError
 
 
 class ExitCode(enum.IntEnum):
@@ -36,5 +36,7 @@ def told_in_one_line() -> Iterator[None]:
         yield
     except PolicyInvalidError as error:
         fail(error.message, ExitCode.POLICY_INVALID)
+    except CallerFault as error:
+        fail(error.message, ExitCode.BAD_USAGE)
     except CapsError as error:
         fail(error.message, ExitCode.HOST_FAILED)

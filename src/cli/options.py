@@ -41,7 +41,7 @@ def load_registry(name: str | None) -> CapabilityRegistry:
         found = getattr(importlib.import_module(module_name), attribute or "registry")
     except (ImportError, AttributeError, ValueError) as error:
         fail(f"registry `{name}` cannot be loaded: {error}", ExitCode.BAD_USAGE)
-    registry = found if isinstance(found, CapabilityRegistry) else found()
+    registry = found() if callable(found) else found
     if not isinstance(registry, CapabilityRegistry):
         fail(f"`{name}` is no capability registry", ExitCode.BAD_USAGE)
     return registry

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import getpass
 import json
+import math
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +18,8 @@ from caps.cli.options import json_option, load_registry, policy_option, registry
 if TYPE_CHECKING:
     from caps.capabilities.result import ExecutionResult, Failure
 
+# Python refuses to spell integers of more than 4300 digits, since that takes quadratic time.
+_MAX_INTEGER_BITS = 14_000
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
 _EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
@@ -63,17 +67,17 @@ def run(
     ):
         result = runtime.run_sync(
             source,
-            principal=principal or f"user:{getpass.getuser()}",
+            principal=principal or f"user:{_current_user()}",
             agent=agent,
             filename=shown_name,
             on_output=None if as_json else _print_output,
         )
     if as_json:
-        click.echo(json.dumps(result.as_dict(), default=repr))
+        click.echo(json.dumps(_json_like(result.as_dict())))
     else:
         _print_result(result)
     if trail:
-        _print_trail(directory, result.execution_id)
+        _print_trail(directory, result.execution_id, beside_json=as_json)
     sys.exit(_EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
@@ -87,8 +91,21 @@ def _read_source(file: str) -> str:
         fail(f"`{file}` is no utf-8 text: byte {error.start}", ExitCode.BAD_USAGE)
 
 
+def _current_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user often has no name
+        return str(os.getuid())
+
+
 def _print_output(text: str) -> None:
-    click.echo(_for_terminal(text), nl=False)
+    try:
+        click.echo(_for_terminal(text), nl=False)
+    except BrokenPipeError:
+        # Whoever read this is gone. The run goes on for its effects and its evidence.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _for_terminal(text: str) -> str:
@@ -102,8 +119,37 @@ def _print_result(result: ExecutionResult) -> None:
     if result.error is not None:
         _print_failure(result.error)
     elif result.value is not None:
-        shown = result.value if result.value_is_repr else repr(result.value)
+        shown = result.value if result.value_is_repr else _shown(result.value)
         click.echo(f"=> {_for_terminal(shown)}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of more digits than python spells
+        return repr(_json_like(value))
+
+
+def _json_like(value: Any) -> Any:
+    """`value` as any reader of JSON takes it: what JSON has no form for becomes a text."""
+    match value:
+        case dict():
+            return {_json_key(key): _json_like(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_json_like(item) for item in value]
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case int() if value.bit_length() > _MAX_INTEGER_BITS:
+            return hex(value)
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return repr(value)
+
+
+def _json_key(key: Any) -> str:
+    key = _json_like(key)
+    return key if isinstance(key, str) else json.dumps(key)
 
 
 def _print_failure(failure: Failure) -> None:
@@ -116,13 +162,13 @@ def _print_failure(failure: Failure) -> None:
         click.echo(f"caps: {visible(failure.message)}", err=True)
 
 
-def _print_trail(directory: Path, execution_id: str) -> None:
+def _print_trail(directory: Path, execution_id: str, *, beside_json: bool) -> None:
     from rich.console import Console
 
     from caps.cli.tables import audit_table
     from caps.security.audit import read_records
 
-    console = Console()
+    console = Console(stderr=beside_json)
     console.print()
     console.print(
         audit_table(read_records(directory, execution_id=execution_id), of_one_execution=True)

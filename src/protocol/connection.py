@@ -8,8 +8,11 @@ What it holds, beside the table:
 - a message travels only in its own direction (each side decodes only the other's union);
 - after the manifest, the `id` of every message from the worker is `<execution>:<n>` with n counting
   up from 1: a replayed, reordered or foreign frame breaks the count;
+- what the worker sends is looked over before it is decoded, and its payloads and error details
+  are JSON-like data;
 - a `request_id` is used once; at most `max_in_flight` requests wait for their answer;
-- a response answers a request that is waiting.
+- a response answers a request that is waiting;
+- a result says that the code never ran if, and only if, its start was not announced.
 """
 
 from __future__ import annotations
@@ -21,7 +24,14 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.framing import DEFAULT_LIMITS, FrameLimits, FrameReader, check_depth, frame
+from caps.protocol.framing import (
+    DEFAULT_LIMITS,
+    FrameLimits,
+    FrameReader,
+    check_json_like,
+    check_shape,
+    frame,
+)
 from caps.protocol.messages import (
     CancelMessage,
     CapabilityRequestMessage,
@@ -89,9 +99,11 @@ class _Connection(Generic[Incoming]):
     def receive(self, data: bytes) -> list[Incoming]:
         """The messages that `data` completes, in order.
 
-        Raises ProtocolError at the first violation. Messages that came before it in the same bytes
-        are dropped: nothing that a lying peer said last is acted on.
+        Raises ProtocolError at the first violation, and always after it. Messages that came before
+        it in the same bytes are dropped: nothing that a lying peer said last is acted on.
         """
+        if self.state is State.FAILED:
+            raise ProtocolError("the peer broke the protocol before", violation="failed_before")
         try:
             return [self._accept(body) for body in self._reader.feed(data)]
         except ProtocolError:
@@ -135,12 +147,11 @@ class _Connection(Generic[Incoming]):
         self._sent += 1  # only what was really sent counts, so a refused message leaves no gap
         return body
 
-    def _settle(self, request_id: str) -> None:
+    def _check_waiting(self, request_id: str) -> None:
         if request_id not in self._waiting:
             raise ProtocolError(
                 f"an answer to `{request_id}`, which was not asked", violation="unasked_answer"
             )
-        self._waiting.remove(request_id)
 
 
 class HostConnection(_Connection[FromWorker]):
@@ -152,18 +163,25 @@ class HostConnection(_Connection[FromWorker]):
         super().__init__(limits)
         self.execution_id = execution_id
         self._received = 0
+        self._code_ran = False
         self._seen: set[str] = set()
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        if not isinstance(message, CapabilityResponseMessage):
+            return self._encode(message)
+        self._check_waiting(message.request_id)
         data = self._encode(message)
-        if isinstance(message, CapabilityResponseMessage):
-            self._settle(message.request_id)
+        self._waiting.remove(message.request_id)
         return data
 
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
+
+    def _accept(self, body: bytes) -> FromWorker:
+        check_shape(body, limits=self._limits)
+        return super()._accept(body)
 
     def _check_incoming(self, message: FromWorker) -> None:
         if isinstance(message, ReadyMessage):
@@ -177,6 +195,19 @@ class HostConnection(_Connection[FromWorker]):
             )
         if isinstance(message, CapabilityRequestMessage):
             self._check_request(message)
+        elif isinstance(message, StartedMessage):
+            self._code_ran = True
+        elif isinstance(message, ResultMessage):
+            self._check_result(message)
+
+    def _check_result(self, message: ResultMessage) -> None:
+        if message.never_ran is self._code_ran:
+            raise ProtocolError(
+                "a result that says otherwise than its worker whether the code ran",
+                violation="contradiction",
+            )
+        if message.error is not None:
+            check_json_like(message.error.details, self._limits)
 
     def _check_request(self, message: CapabilityRequestMessage) -> None:
         if message.request_id in self._seen:
@@ -188,7 +219,7 @@ class HostConnection(_Connection[FromWorker]):
                 f"more than {self._limits.max_in_flight} requests in flight",
                 violation="too_many_in_flight",
             )
-        check_depth(message.payload, self._limits.max_depth)
+        check_json_like(message.payload, self._limits)
         self._seen.add(message.request_id)
         self._waiting.add(message.request_id)
 
@@ -205,7 +236,7 @@ class WorkerConnection(_Connection[FromHost]):
     def send(self, message: FromWorker) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
         if isinstance(message, CapabilityRequestMessage):
-            check_depth(message.payload, self._limits.max_depth)
+            check_json_like(message.payload, self._limits)
             data = self._encode(message)
             self._waiting.add(message.request_id)
             return data
@@ -220,4 +251,5 @@ class WorkerConnection(_Connection[FromHost]):
             self._execution_id = message.execution_id
             self._sent = 0
         elif isinstance(message, CapabilityResponseMessage):
-            self._settle(message.request_id)
+            self._check_waiting(message.request_id)
+            self._waiting.remove(message.request_id)

@@ -4,15 +4,16 @@ A frame is a four-byte big-endian length and that many bytes of msgpack. A lengt
 an error before a byte of the body is kept, so a peer cannot make us hold more than one frame.
 
 A body from an untrusted peer is looked over before it is decoded (`check_shape`). Decoding alone
-is not safe: msgpack allows arrays as map keys, their hashes can be chosen to collide, and a few
-hundred kilobytes of them keep a dict busy for hours.
+is not safe: msgpack allows arrays as map keys, their hashes can be chosen to collide, and one
+frame of them keeps a dict, and with it the host, busy for hours.
 """
 
 from __future__ import annotations
 
+import enum
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,34 +107,33 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     items = 0
     while open_containers:
         for item in open_containers[-1]:
-            items += 1
-            if type(item) in _JSON_SCALARS:
+            if type(item) in _JSON_SCALARS or (type(item) is float and math.isfinite(item)):
                 continue
+            inside = _inside(item)
+            items += len(inside)
             if items > limits.max_items:
                 raise _too_many(limits.max_items)
-            inside = _inside(item)
-            if inside is not None:
-                if len(open_containers) > limits.max_depth:
-                    raise _too_deep(limits.max_depth)
-                open_containers.append(inside)
-                break
+            if len(open_containers) > limits.max_depth:
+                raise _too_deep(limits.max_depth)
+            open_containers.append(iter(inside))
+            break
         else:
             open_containers.pop()
 
 
-def _inside(item: Any) -> Iterator[Any] | None:
-    """What the container `item` holds, or None for a number; a ProtocolError for all else."""
-    if type(item) is float:
-        if not math.isfinite(item):
-            raise _not_json_like(f"`{item}` is no finite number")
-        return None
+def _inside(item: Any) -> Collection[Any]:
+    """What the container `item` holds; a ProtocolError if it is none, or has other keys."""
     if isinstance(item, dict):
         for key in item:
             if type(key) is not str:
                 raise _not_json_like(f"a key is a `{type(key).__name__}`, not a string")
-        return iter(item.values())
+        return item.values()
     if isinstance(item, (list, tuple)):
-        return iter(item)
+        return item
+    if isinstance(item, enum.Enum):
+        return (item.value,)  # what the encoder makes of it
+    if type(item) is float:
+        raise _not_json_like(f"`{item}` is no finite number")
     raise _not_json_like(f"a `{type(item).__name__}` is not json-like data")
 
 
@@ -150,9 +150,10 @@ def _not_json_like(message: str) -> ProtocolError:
 
 
 def _headers() -> list[tuple[int, int, int]]:
-    """For each first byte of msgpack: bytes of a length field, fixed length, items a pair or one.
+    """For each first byte of msgpack: the bytes of its length field, its fixed length, its kind.
 
-    The last is 0 for what is no container, 1 for an array and 2 for a map.
+    The kind is how many items one unit of length stands for: 1 in an array, 2 in a map, and 0 in
+    what is no container, where the length is in bytes.
     """
     table = [(0, 0, 0)] * 256  # small integers, nil, booleans, and the byte that is never used
     for low in range(16):

@@ -18,6 +18,8 @@ PROTOCOL_VERSION = 1
 ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
 Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]
+# Seconds since 1970. Bounded so that neither infinity nor NaN is one.
+Timestamp = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class Message(
@@ -26,7 +28,7 @@ class Message(
     """What every message has. `id` is unique and in sequence within one channel and direction."""
 
     id: ShortText
-    timestamp: float
+    timestamp: Timestamp
 
 
 class CapabilityRequestMessage(Message, frozen=True, kw_only=True, tag="capability_request"):

@@ -101,7 +101,7 @@ async def test_a_forged_path_out_of_the_scope_is_denied(
     assert result.value == ["policy_denied"] * 4
     decisions = [d.decision for d in scene.events(DecisionMade)]
     assert decisions == ["deny", "deny", "allow", "deny"]
-    # Where a link leads only the moment of use can tell: the provider refused, and that is recorded.
+    # Where a link leads, only the moment of use can tell: the provider refused, and it is recorded.
     (outcome,) = scene.events(OutcomeRecorded)
     assert (outcome.status.value, outcome.reason) == ("denied", "scope_violation")
 

@@ -103,12 +103,13 @@ async def _explained(
 def _from_ending(
     lost: WorkerLostError, ending: Ending, job: Job
 ) -> LimitExceededError | WorkerLostError:
-    if ending.signal is signal.SIGXCPU:
+    if ending.signal == signal.SIGXCPU:
         allowed = job.worker_limits.cpu_ms
         return LimitExceededError(
             f"the code used more than {allowed} ms of cpu; raise `limits.cpu_ms` if it may",
             limit="cpu_ms",
             allowed=allowed,
+            started=lost.started,
         )
     if ending.diagnostics:
         # For the operator: it names files of the host, so it is no part of the result.

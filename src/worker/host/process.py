@@ -19,7 +19,7 @@ from caps.protocol.transport import SocketTransport
 
 _DIAGNOSTIC_BYTES = 4096
 
-WORKER_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside.main")
+WORKER_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,20 @@ class Ending:
     """How a process ended: its exit status or signal, and what it said on the way out."""
 
     exit_code: int | None
-    signal: signal.Signals | None
+    signal: int | None
     diagnostics: str
 
     def __str__(self) -> str:
         if self.signal is not None:
-            return f"killed by {self.signal.name}"
+            return f"killed by {_signal_name(self.signal)}"
         return f"exit status {self.exit_code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return f"signal {number}"
 
 
 class WorkerProcess:
@@ -64,7 +71,13 @@ class WorkerProcess:
             raise
         finally:
             theirs.close()
-        return cls(process, transport)
+        try:
+            return cls(process, transport)
+        except OSError:
+            process.kill()
+            process.communicate()
+            transport.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -95,6 +108,6 @@ class WorkerProcess:
         self.transport.close()
         return Ending(
             exit_code=code if code >= 0 else None,
-            signal=signal.Signals(-code) if code < 0 else None,
+            signal=-code if code < 0 else None,
             diagnostics=said.decode("utf-8", "replace").strip(),
         )

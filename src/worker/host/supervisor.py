@@ -4,8 +4,8 @@ It moves messages between the channel and a `CallHandler` (the broker), enforces
 output, and ends the process when the execution ends, however that comes about. A worker that
 breaks the protocol, dies or falls silent ends its own execution and nothing else.
 
-What may come of it, beside a `Finished`: LimitExceededError (a bound was reached), ProtocolError
-(it lied), WorkerLostError (it died; `started` says whether the code had run).
+What may come of it, beside a `ResultMessage`: LimitExceededError (a bound was reached),
+ProtocolError (it lied), WorkerLostError (it died; `started` says whether the code had run).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
-from caps.protocol.errors import CapsError, LimitExceededError, ProtocolError, WorkerLostError
+from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import (
     PROTOCOL_VERSION,
     CallFailure,
@@ -134,15 +134,17 @@ class Execution:
         await self._send_bytes(manifest + start)
 
     async def _serve_to_end(self) -> ResultMessage:
-        ended: ResultMessage | CapsError
+        ended: ResultMessage | Exception
         async with anyio.create_task_group() as calls:
             try:
                 ended = await self._serve(calls)
-            except CapsError as error:
-                ended = error  # raised below, outside the group, which would wrap it
+            except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
+                ended = error
             # The execution is over: whatever it still waits for is cancelled.
             calls.cancel_scope.cancel()
-        if isinstance(ended, CapsError):
+        if isinstance(ended, ProtocolError):
+            self.started = True  # from a liar, "never ran" cannot be believed
+        if isinstance(ended, Exception):
             raise ended
         return ended
 
@@ -171,6 +173,8 @@ class Execution:
 
     async def _answer(self, request: CapabilityRequestMessage) -> None:
         answer = await self.calls.handle(request)
+        if self.connection.state is State.FAILED:
+            return  # the execution ends now, with the violation as its reason
         await self._send(
             CapabilityResponseMessage(
                 request_id=request.request_id,

@@ -12,6 +12,7 @@ import select
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from caps.protocol.connection import WorkerConnection
@@ -28,6 +29,7 @@ from caps.worker.inside.loop import Future, Loop, Task
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
 _OUTPUT_SECONDS = 0.02
+_LONGEST_WAIT_SECONDS = 3600.0  # poll refuses what does not fit its integer; the loop waits again
 
 
 class Channel:
@@ -42,7 +44,7 @@ class Channel:
         self._poll.register(descriptor, select.POLLIN)
         self._outgoing: list[bytes] = []
         self._inbox: deque[FromHost] = deque()
-        self._answers: dict[str, Future] = {}
+        self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
         self._printed: list[str] = []
         self._printed_characters = 0
         self._last_output = time.monotonic()
@@ -54,10 +56,15 @@ class Channel:
         self._outgoing.append(self.connection.send(message))
         return message
 
-    def request(self, request_id: str, **fields: Any) -> Future:
-        """Send a capability request; the future of its answer."""
+    def request(self, request_id: str, on_answer: Callable[[], None], **fields: Any) -> Future:
+        """Send a capability request; the future of its answer.
+
+        `on_answer` is called when the answer comes, even if nobody waits for it any more. Raises
+        ProtocolError, TypeError, ValueError or OverflowError for a payload that cannot be sent.
+        """
         self.send(CapabilityRequestMessage, request_id=request_id, **fields)
-        answer = self._answers[request_id] = self.loop.future()
+        answer = self.loop.future()
+        self._answers[request_id] = (answer, on_answer)
         return answer
 
     def write(self, text: str) -> None:
@@ -100,7 +107,9 @@ class Channel:
 
     def _idle(self, timeout: float | None) -> None:
         self.flush()
-        wait_ms = None if timeout is None else int(timeout * 1000 + 0.999)
+        wait_ms = None
+        if timeout is not None:
+            wait_ms = int(min(timeout, _LONGEST_WAIT_SECONDS) * 1000 + 0.999)
         if self._poll.poll(wait_ms):
             for message in self.connection.receive(self._read()):
                 self._dispatch(message)
@@ -113,8 +122,9 @@ class Channel:
 
     def _dispatch(self, message: FromHost) -> None:
         if isinstance(message, CapabilityResponseMessage):
-            answer = self._answers.pop(message.request_id)
+            answer, on_answer = self._answers.pop(message.request_id)
             answer._finish(message, None)
+            on_answer()
         elif isinstance(message, CancelMessage) and self.main is not None:
             self.main.cancel()
 

@@ -51,23 +51,23 @@ class Concurrency:
         await self._loop.timer(max(0.0, float(delay)))
         return result
 
-    async def gather(
-        self, *awaitables: Awaitable[Any], return_exceptions: bool = False
-    ) -> list[Any]:
+    def gather(self, *awaitables: Awaitable[Any], return_exceptions: bool = False) -> Task:
         """The results of all, in order; the first error is raised unless they are asked for."""
         futures = [ensure_future(self._loop, awaitable) for awaitable in awaitables]
+        return self._loop.task(self._gathered(futures, return_exceptions))
+
+    async def _gathered(self, futures: list[Future], return_exceptions: bool) -> list[Any]:
         try:
-            await _settled(self._loop, futures, stop_at_error=not return_exceptions)
+            failed = await _settled(self._loop, futures, stop_at_error=not return_exceptions)
         except CancelledError:
-            for future in futures:
-                future.cancel()
+            await _cancel_all(self._loop, futures)
             raise
-        if return_exceptions:
-            return [future.exception() or future.result() for future in futures]
-        failed = (future for future in futures if future.done() and future.exception())
-        for future in failed:
-            future.result()
-        return [future.result() for future in futures]
+        if failed is not None:
+            failed.result()
+        return [
+            future.result() if future.exception() is None else future.exception()
+            for future in futures
+        ]
 
     async def wait_for(
         self,
@@ -82,13 +82,13 @@ class Concurrency:
         try:
             await _first(self._loop, [future, timer])
         except CancelledError:
-            future.cancel()
+            await _cancel_all(self._loop, [future])
             raise
         finally:
             timer.cancel()
         if future.done():
             return future.result()
-        future.cancel()
+        await _cancel_all(self._loop, [future])
         raise TimeoutError(f"not done after {timeout} seconds")
 
     def run(self, main: Coroutine[Any, Any, Any]) -> Any:
@@ -96,22 +96,32 @@ class Concurrency:
         return self._loop.run(ensure_future(self._loop, main))
 
 
-async def _settled(loop: Loop, futures: list[Future], *, stop_at_error: bool) -> None:
-    """Wait until all are done, or until the first error if that ends it."""
+async def _settled(loop: Loop, futures: list[Future], *, stop_at_error: bool) -> Future | None:
+    """Wait until all are done, or until the first error if that ends it: the one that failed."""
     left = len(futures)
     if not left:
-        return
+        return None
     settled = loop.future()
 
     def count(future: Future) -> None:
         nonlocal left
         left -= 1
-        if left == 0 or (stop_at_error and future.exception() is not None):
+        if stop_at_error and future.exception() is not None:
+            settled._finish(future, None)
+        elif left == 0:
             settled._finish(None, None)
 
     for future in futures:
         future.add_done_callback(count)
-    await settled
+    failed: Future | None = await settled
+    return failed
+
+
+async def _cancel_all(loop: Loop, futures: list[Future]) -> None:
+    """Cancel what is not done, and wait while it cleans up."""
+    for future in futures:
+        future.cancel()
+    await _settled(loop, futures, stop_at_error=False)
 
 
 async def _first(loop: Loop, futures: list[Future]) -> None:

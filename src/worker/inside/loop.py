@@ -77,10 +77,6 @@ class Future:
         for callback in callbacks:
             self._loop.call_soon(callback, self)
 
-    def _forget(self, callback: Callback) -> None:
-        if callback in self._callbacks:
-            self._callbacks.remove(callback)
-
     def __await__(self) -> Generator[Future, None, Any]:
         if not self._done:
             yield self
@@ -102,12 +98,9 @@ class Task(Future):
     def cancel(self) -> bool:
         if self._done:
             return False
-        if self._waiting_for is not None:
-            waiting, self._waiting_for = self._waiting_for, None
-            waiting._forget(self._wake)
-            waiting.cancel()
-            self._loop.call_soon(self._step, CancelledError())
-        else:
+        # What it waits for is cancelled, and its end wakes this task. If that is done already, the
+        # task is about to wake: it must not be stepped twice, so it learns of it then.
+        if self._waiting_for is None or not self._waiting_for.cancel():
             self._must_cancel = True
         return True
 
@@ -134,8 +127,8 @@ class Task(Future):
         if isinstance(awaited, Future) and awaited is not self:
             self._waiting_for = awaited
             awaited.add_done_callback(self._wake)
-            if self._must_cancel:
-                self.cancel()
+            if self._must_cancel and awaited.cancel():
+                self._must_cancel = False
         else:
             wrong = TypeError(f"a `{type(awaited).__name__}` cannot be awaited here")
             self._loop.call_soon(self._step, wrong)
@@ -178,6 +171,8 @@ class Loop:
     def _turn(self) -> None:
         self._fire_timers()
         for _ in range(len(self._ready)):
+            if not self._ready:
+                return  # a callback ran the loop itself, and took what was left
             callback, argument = self._ready.popleft()
             callback(argument)
 

@@ -1,6 +1,6 @@
 """(4) A worker's life: shut itself in, take a manifest and code, run it once, say how it ended.
 
-Started by the host as `python -I -m caps.worker.inside.main`, with an empty environment and its end
+Started by the host as `python -I -m caps.worker.inside`, with an empty environment and its end
 of a socket pair as descriptor 0. That is the only descriptor that it keeps.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import builtins
 import gc
+import math
 import os
 import resource
 import sys
+import time
 from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
@@ -90,9 +92,10 @@ def serve(channel: Channel) -> None:
 
 def limit_resources(limits: WorkerLimits) -> None:
     """The kernel's own limits on this process; the host enforces its own beside them."""
-    seconds = -(-limits.cpu_ms // 1000)
+    # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
+    seconds = math.ceil(time.process_time() + limits.cpu_ms / 1000)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     for kind, most in (
-        (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, limits.memory_mb * 1024 * 1024),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NPROC, 0),
@@ -147,7 +150,3 @@ def _repr_bytes(value: Any) -> bytes:
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     safe = text[:_MAX_REPR_CHARACTERS].encode("utf-8", "backslashreplace").decode()
     return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
-
-
-if __name__ == "__main__":
-    main()

@@ -33,9 +33,16 @@ _OPTIONS_SCHEMA = {
     }
 }
 
+# What the channel raises for a payload that the wire has no room for.
+_UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
+
 
 class Caller:
-    """Sends requests for all wrappers of one execution, at most `concurrency` at a time."""
+    """Sends requests for all wrappers of one execution, at most `concurrency` at a time.
+
+    The host counts a request until it has answered it, whether user space still waits or not, and
+    so does this: a slot is free again when the answer comes, not when the caller is cancelled.
+    """
 
     def __init__(self, channel: Channel, concurrency: int) -> None:
         self._channel = channel
@@ -47,10 +54,16 @@ class Caller:
         """One request and its answer: a record, or the error that the broker names."""
         await self._take_slot()
         try:
-            response = await self._channel.request(f"r{next(self._numbers)}", **fields)
-        finally:
+            number = f"r{next(self._numbers)}"
+            answer = self._channel.request(number, self._give_slot, **fields)
+        except _UNSENDABLE as error:
+            self._give_slot()  # nothing was sent, so nothing will be answered
+            problem = {"path": "$", "expected": "json-like data", "got": str(error)}
+            raise _invalid(fields["capability"], [problem]) from None
+        except BaseException:
             self._give_slot()
-        return _unwrap(response)
+            raise
+        return _unwrap(await answer)
 
     async def _take_slot(self) -> None:
         if self._free > 0:
@@ -108,11 +121,7 @@ class Capability:
         if problems:
             raise _invalid(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
-        try:
-            return await self._caller.call(fields)
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            problem = {"path": "$", "expected": "json-like data", "got": str(error)}
-            raise _invalid(entry.name, [problem]) from None
+        return await self._caller.call(fields)
 
     def options(
         self, *, timeout_ms: int | None = None, idempotency_key: str | None = None
@@ -156,6 +165,8 @@ class Domain:
 
     def __getattr__(self, function: str) -> Capability:
         # Wrappers are plain attributes of the mapping, not of the instance: nothing can be set.
+        if function.startswith("_"):
+            raise AttributeError(function)
         found = self._capabilities.get(function)
         if found is None:
             raise _missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
@@ -182,6 +193,8 @@ class Namespace:
         self._errors = {error.__name__: error for error in USER_ERRORS}
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)  # a copy in the making has no `_domains` yet
         found = self._domains.get(name) or self._errors.get(name)
         if found is None:
             raise _missing(name, self._policy_id, name, {known: known for known in self._domains})

@@ -6,6 +6,7 @@ key that is also the name of a dict method (`items`, `keys`, …) is reached as 
 
 from __future__ import annotations
 
+import copy
 import difflib
 from typing import Any, NoReturn
 
@@ -20,7 +21,8 @@ class Record(dict[str, Any]):
             return self[name]
         except KeyError:
             near = difflib.get_close_matches(name, self, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else f"; it has {', '.join(self)}"
+            held = ", ".join(self) or "nothing"
+            hint = f"; did you mean `{near[0]}`?" if near else f"; it has {held}"
             raise AttributeError(f"the record has no `{name}`{hint}") from None
 
     def _read_only(self, *_args: Any, **_kwargs: Any) -> NoReturn:
@@ -38,8 +40,9 @@ class Record(dict[str, Any]):
     def __copy__(self) -> Record:
         return self
 
-    def __deepcopy__(self, _memo: Any) -> Record:
-        return self
+    def __deepcopy__(self, memo: Any) -> Record:
+        # A record may hold lists, which can be changed.
+        return Record({name: copy.deepcopy(value, memo) for name, value in self.items()})
 
 
 def record_of(value: Any) -> Any:

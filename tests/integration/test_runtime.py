@@ -1,0 +1,125 @@
+"""The two ways in, and what a result holds."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from caps import (
+    AuditError,
+    CapabilityRegistry,
+    ConfigurationError,
+    ExecutionError,
+    MemoryAuditLog,
+    PolicyInvalidError,
+    Runtime,
+    builtin_registry,
+)
+from caps.security.audit import PolicyLoaded, VerifyStatus, read_records, verify_log
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_the_runtime_works_on_both_backends(tmp_path: Path) -> None:
+    """asyncio or trio: the same result, the same sound log."""
+    policy = {"allow": ["math.add"]}
+    async with Runtime(policy, registry=builtin_registry(), audit=tmp_path / "log") as runtime:
+        result = await runtime.run("print('hi')\n(await caps.math.add(a=2, b=3)).result")
+    assert (result.value, result.stdout) == (5, "hi\n")
+    assert verify_log(tmp_path / "log").status is VerifyStatus.OK
+
+
+def test_the_sync_way_in_serves_several_threads() -> None:
+    """`run_sync` may be called from any thread while the runtime is open."""
+    values: list[int] = []
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        threads = [
+            threading.Thread(target=lambda n=n: values.append(runtime.run_sync(f"{n}*2").value))
+            for n in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(values) == [0, 2, 4, 6]
+
+
+def test_a_closed_runtime_says_how_to_open_it() -> None:
+    """Neither way in works outside its `with`."""
+    with pytest.raises(ConfigurationError, match="not open"):
+        Runtime({}).run_sync("1")
+
+
+def test_an_invalid_policy_refuses_to_start_and_is_recorded() -> None:
+    """Nothing runs, and the refusal is evidence."""
+    audit = MemoryAuditLog()
+    with (
+        pytest.raises(PolicyInvalidError, match=r"did you mean `math\.add`"),
+        Runtime({"allow": ["math.ad"]}, registry=builtin_registry(), audit=audit),
+    ):
+        pass
+    (loaded,) = [event for event in audit.events if isinstance(event, PolicyLoaded)]
+    assert loaded.status == "refused"
+
+
+def test_code_that_cannot_be_recorded_does_not_run() -> None:
+    """The start of an execution is durable before its code is handed over."""
+    audit = MemoryAuditLog(capacity=1)
+    with Runtime({}, audit=audit) as runtime:
+        result = runtime.run_sync("1")
+    assert result.status.value == "host_failed"
+    assert result.error is not None
+    assert (result.error.code, result.started) == (AuditError.code, False)
+
+
+def test_a_result_tells_its_value_from_a_stand_in() -> None:
+    """What cannot cross comes as its `repr`, marked."""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        plain = runtime.run_sync("{'a': [1, 2.5, None, 'x'], 'big': 2**100}")
+        strange = runtime.run_sync("object")
+    assert (plain.value, plain.value_is_repr) == ({"a": [1, 2.5, None, "x"], "big": 2**100}, False)
+    assert (strange.value, strange.value_is_repr) == ("<class 'object'>", True)
+
+
+def test_unwrap_raises_what_went_wrong() -> None:
+    """For callers who prefer exceptions."""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        assert runtime.run_sync("1 + 1").unwrap() == 2
+        with pytest.raises(ExecutionError, match="division by zero"):
+            runtime.run_sync("1 / 0").unwrap()
+
+
+def test_output_is_streamed_as_it_is_printed() -> None:
+    """The handler sees text before the code ends: the code waits for it."""
+    seen: list[str] = []
+    registry = CapabilityRegistry()
+
+    @registry.capability("host.seen")
+    async def told() -> str:
+        return "".join(seen)
+
+    with Runtime({"allow": ["host.seen"]}, registry=registry, audit=MemoryAuditLog()) as runtime:
+        result = runtime.run_sync("print('before')\nawait caps.host.seen()", on_output=seen.append)
+    assert result.value == "before\n"
+
+
+def test_a_syntax_error_has_the_users_line_and_caret() -> None:
+    """And says that nothing ran."""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = runtime.run_sync("x = 1\ny = (2,\n", filename="plan.py")
+    assert result.error is not None
+    assert (result.error.line, result.error.column, result.started) == (2, 4, False)
+    assert 'File "plan.py", line 2' in result.error.traceback
+    assert "^" in result.error.traceback
+
+
+def test_the_log_of_a_run_can_be_read_back(tmp_path: Path) -> None:
+    """By execution, in order."""
+    policy = {"allow": ["math.add"]}
+    with Runtime(policy, registry=builtin_registry(), audit=tmp_path) as runtime:
+        result = runtime.run_sync("await caps.math.add(a=1, b=1)")
+    records = list(read_records(tmp_path, execution_id=result.execution_id))
+    kinds = [type(record.event).__name__ for record in records]
+    assert kinds == ["ExecutionStarted", "DecisionMade", "OutcomeRecorded", "ExecutionEnded"]
