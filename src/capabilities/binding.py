@@ -119,7 +119,8 @@ def _parse_scope(
     try:
         return model.model_validate(dict(raw)).anchored(loaded.base)
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
+        # A misspelt key comes first: it explains why the right one is missing.
+        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         where = ".".join([place, *(str(part) for part in first["loc"])])
         hint = ""
         if first["type"] == "extra_forbidden":

@@ -82,7 +82,7 @@ class ExecutionBroker:
         self._span_context = trace.set_span_in_context(span)
         self._deadline = 0.0
         self._in_flight = 0
-        self._by_key: dict[tuple[str, str], _Recorded] = {}
+        self._by_key: dict[tuple[str, str | None], _Recorded] = {}
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being handed over."""
@@ -111,7 +111,9 @@ class ExecutionBroker:
         terms = self.grant.terms.get(request.capability)
         now = time.monotonic()
         in_window = 0
-        if terms is not None and terms.rate is not None:
+        repeats = (request.capability, request.idempotency_key) in self._by_key
+        # A repeat has no effect of its own, so it is not held to the rate either.
+        if terms is not None and terms.rate is not None and not repeats:
             in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
         return Usage(self.calls, self._in_flight, in_window, now > self._deadline)
 

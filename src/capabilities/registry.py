@@ -163,5 +163,5 @@ class CapabilityRegistry:
 def _closed_object(spec: CapabilitySpec) -> dict[str, Any]:
     """The schema of the payload. It is always an object; an empty schema takes no arguments."""
     if not spec.schema_in:
-        return {"type": "object", "additionalProperties": False}
+        return {"type": "object", "properties": {}, "additionalProperties": False}
     return {"type": "object", **spec.schema_in}

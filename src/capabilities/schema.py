@@ -72,9 +72,25 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
             return f"type {' or '.join(details['types'])}"
         case "enum":
             return f"one of {_brief(details['options'])}"
+        case "anyOf" | "oneOf" if details.get("context"):
+            branches = (_expected_by_branch(error, branch) for branch in details["context"])
+            return _cut(" or ".join(dict.fromkeys(branches)), 2 * _SHOWN_CHARACTERS)
+        case "falseSchema":
+            return "nothing"
         case name:
             rules = [value for value in details.values() if isinstance(value, _PLAIN_RULES)]
             return f"{name} {_brief(rules[0])}" if rules else name
+
+
+def _expected_by_branch(
+    error: jsonschema_rs.ValidationError, branch: list[jsonschema_rs.ValidationError]
+) -> str:
+    """What one of several schemas asks for: its first rule, and where if it lies deeper."""
+    if not branch:
+        return "only one of several"
+    first = branch[0]
+    deeper = first.instance_path[len(error.instance_path) :]
+    return f"{_expected(first)} at `{_json_path(deeper)}`" if deeper else _expected(first)
 
 
 def _brief(value: Any) -> str:

@@ -61,6 +61,8 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    if not inspect.isroutine(function):
+        raise RegistrationError(f"a `{_name(function)}` is no function; wrap it in one")
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:

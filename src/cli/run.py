@@ -100,7 +100,7 @@ def _current_user() -> str:
 
 def _print_output(text: str) -> None:
     try:
-        click.echo(_for_terminal(text), nl=False)
+        click.echo(_for_terminal(text), nl=False, color=True)  # without it click drops escapes
     except BrokenPipeError:
         # Whoever read this is gone. The run goes on for its effects and its evidence.
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -120,7 +120,7 @@ def _print_result(result: ExecutionResult) -> None:
         _print_failure(result.error)
     elif result.value is not None:
         shown = result.value if result.value_is_repr else _shown(result.value)
-        click.echo(f"=> {_for_terminal(shown)}")
+        click.echo(f"=> {_for_terminal(shown)}", color=True)
 
 
 def _shown(value: Any) -> str:

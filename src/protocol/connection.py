@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import enum
 import time
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -74,6 +75,8 @@ TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.DONE, CapabilityResponseMessage): State.DONE,
     (State.DONE, CancelMessage): State.DONE,
 }
+
+_MOST_FIELDS = 1024
 
 Incoming = TypeVar("Incoming", bound=Message)
 
@@ -162,6 +165,8 @@ class HostConnection(_Connection[FromWorker]):
     def __init__(self, execution_id: str, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits)
         self.execution_id = execution_id
+        # The fields of a message are items too, beside those of its payload.
+        self._shape = replace(limits, max_items=limits.max_items + _MOST_FIELDS)
         self._received = 0
         self._code_ran = False
         self._seen: set[str] = set()
@@ -180,7 +185,7 @@ class HostConnection(_Connection[FromWorker]):
         return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
 
     def _accept(self, body: bytes) -> FromWorker:
-        check_shape(body, limits=self._limits)
+        check_shape(body, limits=self._shape)
         return super()._accept(body)
 
     def _check_incoming(self, message: FromWorker) -> None:

@@ -31,7 +31,7 @@ class FrameLimits:
 
     max_frame_bytes: int = 16 * 1024 * 1024
     max_depth: int = 64
-    max_items: int = 1_000_000
+    max_items: int = 100_000
     max_in_flight: int = 1024
 
 
@@ -110,7 +110,7 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
             if type(item) in _JSON_SCALARS or (type(item) is float and math.isfinite(item)):
                 continue
             inside = _inside(item)
-            items += len(inside)
+            items += len(inside) * (2 if isinstance(item, dict) else 1)  # as `check_shape` counts
             if items > limits.max_items:
                 raise _too_many(limits.max_items)
             if len(open_containers) > limits.max_depth:

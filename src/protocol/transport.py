@@ -6,11 +6,12 @@ of a socket pair is a plain blocking descriptor.
 
 from __future__ import annotations
 
+import math
 import socket
-from collections import deque
 from typing import Protocol
 
 import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
 _RECEIVE_BYTES = 16 * 1024
@@ -33,55 +34,43 @@ class Transport(Protocol):
         """Close this end; whoever waits on it gets ChannelClosedError. Idempotent."""
 
 
-class _Pipe:
-    """One direction of a MemoryTransport."""
-
-    def __init__(self) -> None:
-        self.chunks: deque[bytes] = deque()
-        self.closed = False
-        self.changed = anyio.Event()
-
-    def wake(self) -> None:
-        self.changed.set()
-        self.changed = anyio.Event()
-
-
 class MemoryTransport:
     """Two ends in one process."""
 
-    def __init__(self, outgoing: _Pipe, incoming: _Pipe) -> None:
+    def __init__(
+        self,
+        outgoing: MemoryObjectSendStream[bytes],
+        incoming: MemoryObjectReceiveStream[bytes],
+    ) -> None:
         self._outgoing = outgoing
         self._incoming = incoming
-        self._closed = False
 
     @classmethod
     def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
         """Two ends joined to each other."""
-        right, left = _Pipe(), _Pipe()
-        return cls(right, left), cls(left, right)
+        to_right, from_left = anyio.create_memory_object_stream[bytes](math.inf)
+        to_left, from_right = anyio.create_memory_object_stream[bytes](math.inf)
+        return cls(to_right, from_right), cls(to_left, from_left)
 
     async def send(self, data: bytes) -> None:
-        if self._outgoing.closed:
-            raise ChannelClosedError
-        if data:
-            self._outgoing.chunks.append(data)
-            self._outgoing.wake()
+        if not data:
+            return  # empty bytes would read as the end
+        try:
+            await self._outgoing.send(data)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise ChannelClosedError from None
 
     async def receive(self) -> bytes:
-        incoming = self._incoming
-        while not self._closed:
-            if incoming.chunks:
-                return incoming.chunks.popleft()
-            if incoming.closed:
-                return b""
-            await incoming.changed.wait()
-        raise ChannelClosedError
+        try:
+            return await self._incoming.receive()
+        except anyio.EndOfStream:
+            return b""
+        except anyio.ClosedResourceError:
+            raise ChannelClosedError from None
 
     def close(self) -> None:
-        self._closed = True
-        for pipe in (self._outgoing, self._incoming):
-            pipe.closed = True
-            pipe.wake()
+        self._outgoing.close()
+        self._incoming.close()
 
 
 class SocketTransport:

@@ -12,11 +12,20 @@ from typing import Any
 import msgspec
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.framing import DEFAULT_LIMITS, SCALAR_KEYS, check_depth, check_shape
+from caps.protocol.framing import (
+    DEFAULT_LIMITS,
+    SCALAR_KEYS,
+    FrameLimits,
+    check_depth,
+    check_shape,
+)
 
 _BIG_INTEGER = 1
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 _MAX_INTEGER_BYTES = 1 << 20
+# There is one result, and many requests: it may hold more than they.
+_MAX_ITEMS = 1_000_000
+_SHAPE = FrameLimits(max_items=_MAX_ITEMS)
 _KEYS = frozenset((str, int, float, bool, type(None)))
 _LEAVES = _KEYS | {bytes}
 
@@ -43,7 +52,7 @@ def encode_value(value: Any, *, max_bytes: int, max_depth: int = DEFAULT_LIMITS.
 
 def decode_value(data: bytes) -> Any:
     """The value in `data`; a ProtocolError if it is not one."""
-    check_shape(data, SCALAR_KEYS)
+    check_shape(data, SCALAR_KEYS, _SHAPE)
     try:
         value = msgspec.msgpack.decode(data, ext_hook=_from_extension, strict=True)
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
@@ -103,8 +112,8 @@ class _Plainer:
         self._items += 1
         if self._bytes > self._max_bytes:
             raise _too_large(self._max_bytes)
-        if self._items > DEFAULT_LIMITS.max_items:
-            raise ValueError(f"the result holds more than {DEFAULT_LIMITS.max_items} items")
+        if self._items > _MAX_ITEMS:
+            raise ValueError(f"the result holds more than {_MAX_ITEMS} items")
 
 
 def _too_large(max_bytes: int) -> ValueError:

@@ -18,13 +18,17 @@ import anyio
 from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
-from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
+from caps.protocol.errors import (
+    LimitExceededError,
+    ProtocolError,
+    ProviderError,
+    WorkerLostError,
+)
 from caps.protocol.messages import (
     PROTOCOL_VERSION,
     CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
-    FromHost,
     ManifestEntry,
     ManifestMessage,
     OutputMessage,
@@ -59,6 +63,13 @@ class Answer:
 
     result: object = None
     failure: CallFailure | None = None
+
+
+# What encoding raises for an answer that the channel has no room for.
+_UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
+_NO_FIT = CallFailure(
+    code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
+)
 
 
 class CallHandler(Protocol):
@@ -175,7 +186,15 @@ class Execution:
         answer = await self.calls.handle(request)
         if self.connection.state is State.FAILED:
             return  # the execution ends now, with the violation as its reason
-        await self._send(
+        try:
+            data = self._encoded(request, answer)
+        except _UNSENDABLE:
+            # A provider's own error details may be anything; one call fails, not the execution.
+            data = self._encoded(request, Answer(failure=_NO_FIT))
+        await self._send_bytes(data)
+
+    def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
+        return self.connection.send(
             CapabilityResponseMessage(
                 request_id=request.request_id,
                 result=answer.result,
@@ -195,9 +214,6 @@ class Execution:
                 allowed=self.job.output_bytes,
             )
         self.on_output(text)
-
-    async def _send(self, message: FromHost) -> None:
-        await self._send_bytes(self.connection.send(message))
 
     async def _send_bytes(self, data: bytes) -> None:
         try:

@@ -15,12 +15,12 @@ from caps.protocol.errors import USER_ERRORS
 from caps.worker.inside.guards import (
     AttributeGuards,
     OwnClasses,
+    formatter,
     make_print,
-    safe_type,
-    text,
-    type_of,
+    plain_group,
 )
-from caps.worker.inside.transformer import OWN_GUARD, TEXT_GUARD, TYPE_GUARD
+from caps.worker.inside.opaque import safe_type, type_of
+from caps.worker.inside.transformer import OWN_GUARD, STAR_GUARD, TEXT_GUARD, TYPE_GUARD
 
 _PLAIN = (
     "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
@@ -61,6 +61,7 @@ def make_builtins(
         "type": safe_type,
         "vars": guards.vars,
         OWN_GUARD: own.own,
-        TEXT_GUARD: text,
+        STAR_GUARD: plain_group,
+        TEXT_GUARD: formatter,
         TYPE_GUARD: type_of,
     }

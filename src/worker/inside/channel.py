@@ -83,7 +83,7 @@ class Channel:
         while data:
             try:
                 data = data[os.write(self._descriptor, data) :]
-            except BrokenPipeError:
+            except ConnectionError:
                 leave()
 
     def next_message(self) -> FromHost:
@@ -115,7 +115,10 @@ class Channel:
                 self._dispatch(message)
 
     def _read(self) -> bytes:
-        data = os.read(self._descriptor, _READ_BYTES)
+        try:
+            data = os.read(self._descriptor, _READ_BYTES)
+        except ConnectionError:
+            leave()
         if not data:
             leave()
         return data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import warnings
 from dataclasses import dataclass
 from types import CodeType
@@ -12,10 +13,15 @@ from caps.protocol.errors import ExecutionError
 from caps.worker.inside.transformer import RESULT_NAME, Refusal, Transformer
 
 MAX_SOURCE_BYTES = 256 * 1024
+# What Python takes for the end of a line; `splitlines` knows more, and would count differently.
+_LINE_END = re.compile("\r\n|\r|\n")
 
 
 class SourceError(ExecutionError):
-    """The source cannot run. Details: `kind` (syntax, refused), `line`, `column`, `problems`."""
+    """The source cannot run. Details: `kind` (syntax, refused), `line`, `column`, `problems`.
+
+    Lines count from 1, columns from 0 and in characters.
+    """
 
     code = "source_error"
 
@@ -44,7 +50,7 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
             kind="refused",
             problems=[],
         )
-    lines = tuple(source.splitlines())
+    lines = tuple(_LINE_END.split(source))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -79,19 +85,29 @@ def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> ast.Module:
 def _refused(refusals: list[Refusal], lines: tuple[str, ...]) -> SourceError:
     ordered = sorted(refusals, key=lambda refusal: (refusal.line, refusal.column))
     first = ordered[0]
+    shown = _line(lines, first.line)
     more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
     return SourceError(
         f"refused on line {first.line}: {first.message}{more}",
         kind="refused",
         line=first.line,
-        column=first.column,
-        end_column=first.end_column,
-        source_line=_line(lines, first.line),
+        column=in_characters(shown, first.column),
+        end_column=None if first.end_column is None else in_characters(shown, first.end_column),
+        source_line=shown,
         problems=[
-            {"line": refusal.line, "column": refusal.column, "message": refusal.message}
+            {
+                "line": refusal.line,
+                "column": in_characters(_line(lines, refusal.line), refusal.column),
+                "message": refusal.message,
+            }
             for refusal in ordered[:64]
         ],
     )
+
+
+def in_characters(line: str, column: int) -> int:
+    """A column that counts bytes of UTF-8, as the syntax tree does, in characters."""
+    return len(line.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
 
 
 def _syntax_error(error: SyntaxError, lines: tuple[str, ...]) -> SourceError:

@@ -1,10 +1,10 @@
 """Which names of which modules user space may import. Nothing here leads to a module, a file, the
 network, or to code made from strings.
 
-Left out on purpose, among others: `operator.attrgetter` and `methodcaller`, the real
-`functools.wraps` (it writes any attribute), `typing.get_type_hints` and `get_origin`,
-`dataclasses.make_dataclass`, `string.Formatter` and `Template`, `uuid.uuid1`,
-`random.SystemRandom`.
+Left out on purpose, among others: `operator.attrgetter` and `methodcaller`,
+`typing.get_type_hints` and `get_origin`, `dataclasses.make_dataclass`, `string.Formatter` and
+`Template`, `uuid.uuid1`, `random.SystemRandom`. What user space gets in another form is in
+`stand_ins`.
 """
 
 from __future__ import annotations
@@ -85,6 +85,17 @@ FACADES: dict[str, str] = {
     ),
     "uuid": "NAMESPACE_DNS NAMESPACE_URL UUID uuid3 uuid4 uuid5",
 }
+
+# Loaded at start-up because the interpreter imports them on first use: for `strptime`, for huge
+# integers.
+ON_DEMAND = "_pylong _strptime"
+
+# Encodings that `str.encode` and `bytes.decode` know; they, too, are modules imported on first use.
+ENCODINGS = (
+    "ascii cp1250 cp1251 cp1252 cp437 idna iso8859-1 iso8859-15 iso8859-2 punycode "
+    "raw_unicode_escape shift_jis unicode_escape utf-16 utf-16-be utf-16-le utf-32 utf-32-be "
+    "utf-32-le utf-8 utf-8-sig"
+)
 
 # What a refused import is told beside the list of what there is.
 INSTEAD: dict[str, str] = {

@@ -6,14 +6,17 @@ of its class, so that `math.sqrt` costs what it costs in plain Python.
 
 from __future__ import annotations
 
+import codecs
 import functools
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from caps.worker.inside.facade_table import FACADES, INSTEAD
+from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD, ON_DEMAND
 from caps.worker.inside.guards import OwnClasses
-from caps.worker.inside.names import refusal
+from caps.worker.inside.opaque import show_as_module
+from caps.worker.inside.stand_ins import stand_ins
 
 
 class _FacadeType(type):
@@ -49,12 +52,18 @@ def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     """A facade called `name` that holds `names` and nothing else."""
     held = {key: staticmethod(value) if callable(value) else value for key, value in names.items()}
     made: Facade = _FacadeType(name, (Facade,), {**held, "__slots__": ()})()
+    show_as_module(type(made))
     return made
 
 
 @functools.cache
 def load_facades() -> Mapping[str, Facade]:
     """All facades of the table. Called once, at start-up."""
+    for encoding in ENCODINGS.split():
+        codecs.lookup(encoding)
+    for module in ON_DEMAND.split():
+        if importlib.util.find_spec(module) is not None:
+            importlib.import_module(module)
     return {
         module: make_facade(module, _chosen(importlib.import_module(module), names.split()))
         for module, names in FACADES.items()
@@ -65,51 +74,27 @@ def _chosen(module: Any, names: list[str]) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names if hasattr(module, name)}
 
 
+def _silent_imports() -> dict[str, Facade]:
+    """What is imported without being asked for.
+
+    The interpreter goes on to take the real module from where it is loaded; user code gets a husk.
+    """
+    husks = {module: make_facade(module, {}) for module in ON_DEMAND.split()}
+    return {**husks, "__future__": make_facade("__future__", {"annotations": None})}
+
+
 def own_facades(own: OwnClasses) -> dict[str, Facade]:
-    """The facades with names that must know which classes are the user's."""
-    import collections
-    import dataclasses
-
-    def namedtuple(typename: str, field_names: Any, **options: Any) -> Any:
-        """`collections.namedtuple`; it makes code from names, so every name is checked."""
-        names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
-        checked = [_checked_field(name) for name in [typename, *names]]
-        return own.adopt(collections.namedtuple(checked[0], checked[1:], **options))
-
-    def dataclass(cls: Any = None, /, **options: Any) -> Any:
-        """`dataclasses.dataclass`; with `slots=True` it makes the class anew."""
-        if cls is None:
-            return functools.partial(dataclass, **options)
-        return own.adopt(dataclasses.dataclass(cls, **options))
-
-    def wraps(wrapped: Any) -> Any:
-        """`functools.wraps`, for the name and the documentation."""
-
-        def copy_names(wrapper: Any) -> Any:
-            wrapper.__name__ = str(getattr(wrapped, "__name__", "function"))
-            wrapper.__doc__ = getattr(wrapped, "__doc__", None)
-            return wrapper
-
-        return copy_names
-
+    """The facades with the names that stand in for the library's own."""
     loaded = load_facades()
     return {
         **loaded,
-        "collections": _with(loaded["collections"], namedtuple=namedtuple),
-        "dataclasses": _with(loaded["dataclasses"], dataclass=dataclass),
-        "functools": _with(loaded["functools"], wraps=wraps),
+        **{module: _with(loaded[module], names) for module, names in stand_ins(own).items()},
     }
 
 
-def _with(facade: Facade, **more: Any) -> Facade:
+def _with(facade: Facade, names: Mapping[str, Any]) -> Facade:
     held = {name: getattr(facade, name) for name in dir(facade)}
-    return make_facade(type(facade).__name__, {**held, **more})
-
-
-def _checked_field(name: Any) -> str:
-    if type(name) is not str or not name.isidentifier() or refusal(name) is not None:
-        raise ValueError(f"{name!r:.80} cannot be the name of a field")
-    return name
+    return make_facade(type(facade).__name__, {**held, **names})
 
 
 class Importer:
@@ -117,6 +102,7 @@ class Importer:
 
     def __init__(self, own: OwnClasses, extra: Mapping[str, Any]) -> None:
         self._modules = {**own_facades(own), **extra}
+        self._silent = _silent_imports()
 
     def __call__(
         self,
@@ -126,7 +112,7 @@ class Importer:
         fromlist: Any = (),  # noqa: ARG002
         level: int = 0,  # noqa: ARG002
     ) -> Any:
-        found = self._modules.get(name)
+        found = self._modules.get(name) or self._silent.get(name)
         if found is None:
             raise ModuleNotFoundError(self._refusal(name), name=name)
         return found

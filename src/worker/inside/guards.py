@@ -9,110 +9,118 @@ from __future__ import annotations
 
 import _string  # type: ignore[import-not-found]  # what string.Formatter itself stands on
 import builtins
+import inspect
 import string
+import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from caps.worker.inside.names import READABLE, is_private, refusal
+from caps.worker.inside.names import (
+    FORMATTERS,
+    NAMEDTUPLE_NAMES,
+    OFFERED,
+    READABLE,
+    is_private,
+    needs_guard,
+    refusal,
+)
+from caps.worker.inside.opaque import OpaqueType, type_of
 
 _ABSENT = object()
+_NONE: frozenset[str] = frozenset()
 
 
 class OwnClasses:
-    """The classes that user code made. Only class statements reach `build_class`."""
+    """The classes that user code made. Only class statements reach `build_class`.
+
+    A private attribute belongs to the user if the object does, and if no class of a library in its
+    ancestry has one of that name: `_convert_` of an enum makes members of a real module's globals.
+    """
 
     def __init__(self) -> None:
-        self._made: set[type] = set()
+        # For each class the private names that it inherits from a library's.
+        self._made: dict[type, frozenset[str]] = {}
 
     def build_class(self, body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
         """`class` statements end here."""
         if "metaclass" in keywords:
             raise TypeError("a class cannot choose its metaclass")
-        made = builtins.__build_class__(body, name, *bases, **keywords)
-        self.adopt(made)
-        return made
+        for base in types.resolve_bases(bases):
+            _check_base(base)
+        return self.adopt(builtins.__build_class__(body, name, *bases, **keywords))
 
     def adopt(self, made: Any) -> Any:
         """Count a class as the user's own (also one that a decorator or factory made anew)."""
         if isinstance(made, type):
-            self._made.add(made)
+            foreign = self._foreign_names(made)
+            _check_slots(made)
+            _check_fields(made, getattr(made, "__dataclass_fields__", ()), foreign)
+            if any(needs_guard(name) for name in getattr(made, "__match_args__", ())):
+                type.__setattr__(made, "__match_args__", ())  # patterns have no guard
+            self._made[made] = foreign
         return made
 
-    def own(self, value: Any) -> Any:
-        """`value` itself if it may have private attributes: it is the user's, or a function."""
+    def made(self, value: Any) -> bool:
+        """Whether `value` is one of these classes."""
+        return isinstance(value, type) and value in self._made
+
+    def check_fields(self, made: type, names: Iterable[str]) -> None:
+        """A TypeError if `made` cannot have fields of these names: reading them has no guard."""
+        _check_fields(made, names, self._made[made])
+
+    def own(self, value: Any, name: str) -> Any:
+        """`value` itself if its private attribute `name` is the user's; else AttributeError."""
+        foreign = self._made.get(type(value))
+        if foreign is None:
+            foreign = self._foreign_to(value, name)
+        if name in foreign:
+            raise AttributeError(f"`{name}` belongs to the library, not to this object")
+        return value
+
+    def _foreign_to(self, value: Any, name: str) -> frozenset[str]:
+        """The same for what is no instance of an own class: a class, a function, `super()`."""
         kind = type(value)
-        if kind in self._made or kind is types.FunctionType or kind is super:
-            return value
-        if isinstance(value, type) and value in self._made:
-            return value
+        owner: Any = value if isinstance(value, type) else None
+        if kind is super:
+            owner = super.__self_class__.__get__(value)  # type: ignore[attr-defined]
+        foreign = self._made.get(owner) if owner is not None else None
+        if foreign is not None:
+            return foreign
+        named = issubclass(owner if isinstance(value, type) else kind, tuple)
+        if kind is types.FunctionType or (named and name in NAMEDTUPLE_NAMES):
+            return _NONE
         raise AttributeError(f"`{kind.__name__}` has no private attributes")
 
-
-class _OpaqueType(type):
-    """A type that user code may compare, name and test with `isinstance`, and never call."""
-
-    _stands_for: type
-
-    def __call__(cls, *_args: Any, **_keywords: Any) -> NoReturn:
-        raise TypeError(f"a `{cls.__name__}` cannot be made this way")
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, cls._stands_for)
-
-    def __subclasscheck__(cls, other: Any) -> bool:
-        return isinstance(other, type) and issubclass(other, cls._stands_for)
-
-    def __setattr__(cls, name: str, value: Any) -> None:
-        raise TypeError(f"`{cls.__name__}` cannot be changed")
-
-    def __repr__(cls) -> str:
-        return f"<class '{cls.__name__}'>"
+    def _foreign_names(self, made: type) -> frozenset[str]:
+        ancestry = [*made.__mro__[1:], *inspect.getmro(type(made))]
+        held = {name for kind in ancestry if kind not in self._made for name in vars(kind)}
+        return frozenset(name for name in held if is_private(name)) - OFFERED
 
 
-class _TypeOfTypes(_OpaqueType):
-    """`type`: with one argument the type of it; never a way to make classes."""
-
-    def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        if len(args) != 1 or keywords:
-            raise TypeError("`type` takes one argument; write a class statement to make a class")
-        return type_of(args[0])
-
-    def __getitem__(cls, item: Any) -> Any:
-        return types.GenericAlias(cls, item)
-
-
-def _opaque(kind: type, meta: type[_OpaqueType] = _OpaqueType) -> type:
-    return meta(kind.__name__, (), {"_stands_for": kind, "__slots__": ()})
-
-
-safe_type = _opaque(type, _TypeOfTypes)
-
-_OPAQUE: dict[type, type] = {
-    kind: _opaque(kind)
-    for kind in (
-        types.AsyncGeneratorType,
-        types.BuiltinFunctionType,
-        types.CellType,
-        types.CodeType,
-        types.CoroutineType,
-        types.FrameType,
-        types.FunctionType,
-        types.GeneratorType,
-        types.MappingProxyType,
-        types.MethodType,
-        types.ModuleType,
-        types.TracebackType,
+def _check_base(base: Any) -> None:
+    # An instance as a base would make its own class the metaclass.
+    if not issubclass(type(base), type):
+        raise TypeError(f"a base must be a class, not a `{type(base).__name__}`")
+    forwards = issubclass(base, (super, types.GenericAlias)) or any(
+        "__getattr__" in vars(kind) and not kind.__module__.startswith("caps.")
+        for kind in base.__mro__
     )
-}
+    # What passes attributes on to another object would make that one's private names the user's.
+    if forwards or isinstance(base, OpaqueType):
+        raise TypeError(f"`{base.__name__}` cannot be a base class here")
 
 
-def type_of(value: Any) -> type:
-    """`type(value)`, with a stand-in where the real thing would be a power."""
-    kind = type(value)
-    if issubclass(kind, type):
-        return safe_type
-    return _OPAQUE.get(kind, kind)
+def _check_slots(made: type) -> None:
+    for name, value in vars(made).items():
+        if type(value) is types.MemberDescriptorType and refusal(name) is not None:
+            raise TypeError(f"`{name}` cannot be a slot")
+
+
+def _check_fields(made: type, names: Iterable[str], foreign: frozenset[str]) -> None:
+    for name in names:
+        if name in foreign or (name in FORMATTERS and issubclass(made, str)):
+            raise TypeError(f"`{name}` cannot be a field of `{made.__name__}`")
 
 
 def _checked_name(name: Any) -> str:
@@ -156,25 +164,32 @@ class AttributeGuards:
 
     def vars(self, value: Any) -> dict[str, Any]:
         """A copy of what the user's own object holds."""
-        self._own.own(value)
+        self._own.own(value, "")
         held = getattr(value, "__dict__", {})
-        return {name: item for name, item in held.items() if refusal(name) is None}
+        return {name: item for name, item in held.items() if self._shown(value, name)}
 
     def _read(self, value: Any, name: str) -> Any:
         if name == "__class__":
             return type_of(value)
         if name not in READABLE:
             self._refuse(name)
+        if name in FORMATTERS:
+            return formatter(value, name)
         if is_private(name):
-            self._own.own(value)
-        if name in ("format", "format_map"):
-            value = text(value)
+            self._own.own(value, name)
         return getattr(value, name)
+
+    def _shown(self, value: Any, name: str) -> bool:
+        try:
+            self._writable(value, name)
+        except AttributeError:
+            return False
+        return True
 
     def _writable(self, value: Any, name: str) -> None:
         self._refuse(name)
         if is_private(name):
-            self._own.own(value)
+            self._own.own(value, name)
 
     def _refuse(self, name: str) -> None:
         message = refusal(name)
@@ -231,17 +246,29 @@ class UnboundText:
         return BoundText(str(template)).format_map(mapping)
 
 
-def text(value: Any) -> Any:
-    """`value`, unless it is text or a text type, whose `format` walks attributes."""
-    if isinstance(value, str):
-        return BoundText(str.__str__(value))
-    if isinstance(value, type) and issubclass(value, str):
-        return UnboundText()
-    if isinstance(value, super):
-        raise AttributeError(  # noqa: TRY004 - what a missing attribute raises
-            "`format` cannot be reached through `super()`"
-        )
-    return value
+def formatter(value: Any, name: str) -> Any:
+    """`value.format`. What was found decides, not what was asked: aliases pass attributes on."""
+    found = getattr(value, name)
+    if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
+        return getattr(BoundText(str.__str__(found.__self__)), name)
+    if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
+        return getattr(UnboundText, name)
+    return found
+
+
+def plain_group(caught: Any) -> Any:
+    """`caught` itself, the types that an `except*` is about to look for.
+
+    The interpreter calls `split` of the group that is being handled and takes the answer for a
+    tuple without looking, so a `split` of the user's own could corrupt memory.
+    """
+    group = sys.exception()
+    if isinstance(group, BaseExceptionGroup) and (
+        type(group) not in (BaseExceptionGroup, ExceptionGroup)
+        or not {"derive", "split"}.isdisjoint(group.__dict__)
+    ):
+        raise TypeError("`except*` handles plain exception groups only") from None
+    return caught
 
 
 def make_print(write: Callable[[str], None]) -> Callable[..., None]:
@@ -260,6 +287,7 @@ def make_print(write: Callable[[str], None]) -> Callable[..., None]:
         after = "\n" if end is None else end
         if not isinstance(between, str) or not isinstance(after, str):
             raise TypeError("`sep` and `end` must be strings")
-        write(between.join([str(value) for value in values]) + after)
+        # Any of these may be a subclass with methods of its own; what is written is plain text.
+        write("".join((str.join(between, [str(value) for value in values]), after)))
 
     return print

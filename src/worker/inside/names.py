@@ -27,12 +27,30 @@ _INTERPRETER_NAMES = INSPECT_ATTRIBUTES | {
     "func_code",
     "func_defaults",
     "func_globals",
+    "cell_contents",
+    "mro",  # it would show the library classes that a checked one stands on
 }
 
 # Double-underscore attributes that say something about an object and lead nowhere.
 READABLE = frozenset(
     {"__cause__", "__context__", "__doc__", "__name__", "__notes__", "__qualname__"}
 )
+
+# Private by spelling, and yet what namedtuples and enums offer to everybody.
+NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
+OFFERED = NAMEDTUPLE_NAMES | {
+    "_generate_next_value_",
+    "_ignore_",
+    "_member_map_",
+    "_missing_",
+    "_name_",
+    "_order_",
+    "_value2member_map_",
+    "_value_",
+}
+
+# Methods of text that walk attributes by name.
+FORMATTERS = frozenset({"format", "format_map"})
 
 # Variables that code may read, and what a class body may assign beside its methods.
 READABLE_VARIABLES = frozenset({"__debug__", "__name__"})
@@ -69,3 +87,16 @@ def refusal(name: str) -> str | None:
 def is_private(name: str) -> bool:
     """Whether only the user's own objects may have an attribute of this name."""
     return name.startswith("_") and name not in READABLE
+
+
+def needs_guard(name: str) -> bool:
+    """Whether the object, too, decides if an attribute of this name may be read."""
+    return is_private(name) or name in FORMATTERS
+
+
+def mangled(name: str, class_name: str | None) -> str:
+    """The attribute that `name` stands for inside a class: Python makes `__x` private to it."""
+    bare = (class_name or "").lstrip("_")
+    if not bare or not name.startswith("__") or name.endswith("__"):
+        return name
+    return f"_{bare}{name}"

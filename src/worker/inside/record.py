@@ -17,6 +17,9 @@ class Record(dict[str, Any]):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            # A library that asks an object for a hook must not get an item for an answer.
+            raise AttributeError(f"the record has no `{name}`")
         try:
             return self[name]
         except KeyError:

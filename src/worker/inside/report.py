@@ -1,28 +1,40 @@
 """(4) An error of the code, told so that a person or a model can act on it.
 
 Only frames of the user's own file appear; ours are left out. Everything is bounded: a message may
-be huge, a `__str__` may raise, a recursion may be a thousand frames deep.
+be huge, a recursion may be a thousand frames deep. And nothing of the error's own is trusted: a
+`__str__`, a `__bool__` or a property may raise, and text may be a subclass with methods of its own.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
-from caps.protocol.framing import check_depth
 from caps.protocol.messages import ErrorReport, Frame
-from caps.worker.inside.compiler import Program, SourceError
+from caps.worker.inside.compiler import Program, SourceError, in_characters
 from caps.worker.inside.loop import CancelledError
 
 _MAX_CHARACTERS = 8 * 1024
 _MAX_FRAMES = 40
 _MAX_CHAIN = 8
 _MAX_LINE = 500
+_MAX_NAME = 200
+_MAX_DETAILS = 64
 
 Position = tuple[int, int | None, int | None]
+
+
+def _codes_below(kind: type[CapsError]) -> dict[type, str]:
+    below = [_codes_below(sub) for sub in kind.__subclasses__()]
+    return {kind: kind.code, **{sub: code for codes in below for sub, code in codes.items()}}
+
+
+# Taken before user code runs: it can set `code` on a class as on an instance.
+_CODES = _codes_below(CapsError)
 
 
 def describe(
@@ -35,7 +47,7 @@ def describe(
     line, column, end = _position(error, program)
     source_line = _source(program, line) if line is not None else None
     return ErrorReport(
-        type=type(error).__name__,
+        type=_type_name(error),
         code=_code(error),
         message=message_of(error),
         line=line,
@@ -50,15 +62,23 @@ def describe(
 
 def message_of(error: BaseException) -> str:
     """The error's own text, bounded; a `__str__` that raises is no way out."""
+    return _text_of(error, "its message")
+
+
+def _text_of(value: Any, what: str) -> str:
     try:
-        text = str(error)
-    except Exception as second:  # noqa: BLE001 - user-defined __str__ may raise anything
-        text = f"(its message raised {type(second).__name__})"
-    return _bounded(text)
+        return _bounded(str(value))
+    except BaseException as second:  # noqa: BLE001 - user-defined __str__ may raise anything
+        return f"({what} raised {_type_name(second)})"
+
+
+def _type_name(error: BaseException) -> str:
+    return _bounded(type(error).__name__)[:_MAX_NAME]
 
 
 def _bounded(text: str) -> str:
-    safe = text.encode("utf-8", "backslashreplace").decode()
+    plain = str.__str__(text)  # a subclass has its own methods
+    safe = plain.encode("utf-8", "backslashreplace").decode()
     if len(safe) <= _MAX_CHARACTERS:
         return safe
     return safe[:_MAX_CHARACTERS] + f"… ({len(safe)} characters)"
@@ -66,7 +86,7 @@ def _bounded(text: str) -> str:
 
 def _code(error: BaseException) -> str:
     if isinstance(error, CapsError):
-        return error.code
+        return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
     if isinstance(error, MemoryError):
         return LimitExceededError.code
     if isinstance(error, CancelledError):
@@ -80,24 +100,34 @@ def _details(error: BaseException) -> dict[str, Any]:
     if not isinstance(error, CapsError):
         return {}
     # User code can raise these classes with details of its own, which may be anything.
-    return {str(name)[:64]: _plain_detail(value) for name, value in error.details.items()}
+    held = vars(error).get("details")
+    if type(held) is not dict:
+        return {}
+    some = itertools.islice(held.items(), _MAX_DETAILS)
+    return {_text_of(name, "its name")[:64]: _plain_detail(value) for name, value in some}
 
 
 def _plain_detail(value: Any) -> Any:
-    if value is None or type(value) in (bool, float):
+    if type(value) is list:
+        return [_plain_problem(item) for item in value[:_MAX_DETAILS]]
+    return _plain_scalar(value)
+
+
+def _plain_problem(item: Any) -> Any:
+    if type(item) is not dict:
+        return _plain_scalar(item)
+    some = itertools.islice(item.items(), 8)
+    return {_text_of(name, "its name")[:64]: _plain_scalar(part) for name, part in some}
+
+
+def _plain_scalar(value: Any) -> Any:
+    if value is None or type(value) is bool or (type(value) is float and math.isfinite(value)):
         return value
     if type(value) is int and -(2**63) <= value < 2**64:
         return value
-    if type(value) is list and all(_is_problem(item) for item in value):
-        return value[:64]
-    return _bounded(value) if type(value) is str else f"<{type(value).__name__}>"
-
-
-def _is_problem(item: Any) -> bool:
-    if type(item) is not dict:
-        return False
-    check_depth(item, 1)
-    return all(type(part) in (str, int) for pair in item.items() for part in pair)
+    if type(value) in (str, float):
+        return _bounded(str(value))
+    return f"<{_bounded(type(value).__name__)[:_MAX_NAME]}>"
 
 
 def _describe_source(error: SourceError, filename: str) -> ErrorReport:
@@ -108,7 +138,7 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     name = "SyntaxError" if details["kind"] == "syntax" else "SourceError"
     text = [f'  File "{filename}", line {line}\n'] if line else []
     if source_line:
-        text += _caret_lines(source_line, column, end)
+        text += _caret_lines(source_line[:_MAX_LINE], column, end)
     text.append(f"{name}: {error.message}\n")
     return ErrorReport(
         type=name,
@@ -130,16 +160,18 @@ def _user_steps(
     while traceback is not None and program is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename == program.filename:
-            yield code.co_name, _frame_position(traceback)
+            yield code.co_name, _frame_position(traceback, program)
         traceback = traceback.tb_next
 
 
-def _frame_position(traceback: TracebackType) -> Position:
+def _frame_position(traceback: TracebackType, program: Program) -> Position:
+    line = traceback.tb_lineno
     positions = traceback.tb_frame.f_code.co_positions()
     found = next(itertools.islice(positions, traceback.tb_lasti // 2, None), None)
-    if found is None or found[0] != found[1]:
-        return traceback.tb_lineno, None, None
-    return traceback.tb_lineno, found[2], found[3]
+    if found is None or found[0] != found[1] or found[2] is None or found[3] is None:
+        return line, None, None
+    shown = program.lines[line - 1] if 0 < line <= len(program.lines) else ""
+    return line, in_characters(shown, found[2]), in_characters(shown, found[3])
 
 
 def _frames(error: BaseException, program: Program | None) -> list[Frame]:
@@ -160,11 +192,11 @@ def _position(
 def _source(program: Program | None, line: int) -> str:
     if program is None or not 0 < line <= len(program.lines):
         return ""
-    return program.lines[line - 1][:_MAX_LINE].encode("utf-8", "backslashreplace").decode()
+    return program.lines[line - 1][:_MAX_LINE]
 
 
 def _shown(function: str) -> str:
-    return "<module>" if function == "<module>" else function[:200]
+    return function[:_MAX_NAME]
 
 
 def _chain_text(error: BaseException, program: Program | None) -> Iterator[str]:
@@ -172,13 +204,14 @@ def _chain_text(error: BaseException, program: Program | None) -> Iterator[str]:
     chain: list[tuple[BaseException, str]] = []
     current: BaseException | None = error
     while current is not None and len(chain) < _MAX_CHAIN:
-        cause, context = current.__cause__, current.__context__
+        cause = current.__cause__
+        context = None if current.__suppress_context__ else current.__context__
         if cause is not None:
             link = "\nThe above exception was the direct cause of the following exception:\n\n"
         else:
             link = "\nDuring handling of the above exception, another exception occurred:\n\n"
         chain.append((current, link))
-        current = cause or (None if current.__suppress_context__ else context)
+        current = context if cause is None else cause
     for index, (one, _) in enumerate(reversed(chain)):
         if index:
             yield chain[len(chain) - 1 - index][1]
@@ -195,12 +228,14 @@ def _one_text(error: BaseException, program: Program | None) -> Iterator[str]:
         yield from _caret_lines(_source(program, line), column, end)
         if repeated > 1:
             yield f"  [previous line repeated {repeated - 1} more times]\n"
-    yield f"{type(error).__name__}: {message_of(error)}\n"
-    for note in list(getattr(error, "__notes__", []))[:_MAX_CHAIN]:
-        yield f"{str(note)[:_MAX_LINE]}\n"
+    yield f"{_type_name(error)}: {message_of(error)}\n"
+    notes = vars(error).get("__notes__")
+    for note in notes[:_MAX_CHAIN] if type(notes) is list else ():
+        yield f"{_text_of(note, 'a note')[:_MAX_LINE]}\n"
     if isinstance(error, BaseExceptionGroup):
-        for index, member in enumerate(error.exceptions[:_MAX_CHAIN], 1):
-            yield f"  [{index}] {type(member).__name__}: {message_of(member)}\n"
+        members = BaseExceptionGroup.exceptions.__get__(error)
+        for index, member in enumerate(members[:_MAX_CHAIN], 1):
+            yield f"  [{index}] {_type_name(member)}: {message_of(member)}\n"
 
 
 def _folded(steps: list[tuple[str, Position]]) -> Iterator[tuple[tuple[str, Position], int]]:
@@ -214,12 +249,11 @@ def _caret_lines(source: str, column: int | None, end: int | None) -> list[str]:
         return []
     lines = [f"    {stripped}\n"]
     if column is not None:
-        # Columns count bytes of UTF-8; carets stand under characters.
-        raw = source.encode("utf-8", "backslashreplace")
         lead = len(source) - len(source.lstrip())
-        start = len(raw[:column].decode("utf-8", "ignore")) - lead
-        stop = len(raw[: column + 1 if end is None else end].decode("utf-8", "ignore")) - lead
-        stop = min(stop, len(stripped))
-        if start >= 0 and not (start == 0 and stop == len(stripped)):
-            lines.append("    " + " " * start + "^" * max(1, stop - start) + "\n")
+        start = column - lead
+        stop = min((column + 1 if end is None else end) - lead, len(stripped))
+        if 0 <= start <= len(stripped) and not (start == 0 and stop == len(stripped)):
+            # A tab stays one, so that the carets stand under what they mean.
+            before = "".join("\t" if one == "\t" else " " for one in stripped[:start])
+            lines.append("    " + before.ljust(start) + "^" * max(1, stop - start) + "\n")
     return lines

@@ -5,9 +5,10 @@ syntax is never trusted before somebody looked at it. Its guards are not: attrib
 harmless, items, iteration and calls run as plain bytecode. A guard is emitted only where a name
 alone does not settle it, and then under a name that no source can spell:
 
-    x._own          ->  <own>(x)._own        only the user's own objects have private attributes
-    x.format        ->  <text>(x).format     `str.format` must not walk attributes
-    x.__class__     ->  <type>(x)            like `type(x)`: never the real metaclass
+    x._own          ->  <own>(x, "_own")._own    only the user's own objects have private attributes
+    x.format        ->  <text>(x, "format")      `str.format` must not walk attributes
+    x.__class__     ->  <type>(x)                like `type(x)`: never the real metaclass
+    except* E       ->  except* <star>(E)        only groups that split as Python's own do
 """
 
 from __future__ import annotations
@@ -21,34 +22,20 @@ from RestrictedPython.transformer import RestrictingNodeTransformer, copy_locati
 from caps.worker.inside.names import (
     ASSIGNABLE_IN_CLASS,
     DEFINABLE,
+    FORMATTERS,
     READABLE,
     READABLE_VARIABLES,
     is_private,
+    mangled,
+    needs_guard,
     refusal,
 )
 
 OWN_GUARD = "<own>"
+STAR_GUARD = "<star>"
 TEXT_GUARD = "<text>"
 TYPE_GUARD = "<type>"
 RESULT_NAME = "<result>"
-
-_FORMATTERS = frozenset({"format", "format_map"})
-# Class patterns read attributes by position through `__match_args__`; these types have none.
-_POSITIONAL_PATTERNS = frozenset(
-    {
-        "bool",
-        "bytearray",
-        "bytes",
-        "dict",
-        "float",
-        "frozenset",
-        "int",
-        "list",
-        "set",
-        "str",
-        "tuple",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +49,13 @@ class Refusal:
 
 
 class Transformer(RestrictingNodeTransformer):
-    """Checks every identifier and emits the three guards."""
+    """Checks every identifier and emits the four guards."""
 
     def __init__(self) -> None:
         super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
+        self._class_name: str | None = None
 
     # -- how a refusal is kept ------------------------------------------------------------------
 
@@ -97,7 +85,7 @@ class Transformer(RestrictingNodeTransformer):
 
     visit_AnnAssign = visit_Assign = visit_AugAssign = visit_AsyncFor = visit_AsyncWith = _plain
     visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain
-    visit_ListComp = visit_SetComp = visit_Subscript = visit_TryStar = visit_With = _plain
+    visit_ListComp = visit_SetComp = visit_Subscript = visit_With = _plain
     visit_arguments = visit_comprehension = visit_match_case = _plain
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
     visit_MatchValue = _plain
@@ -144,11 +132,18 @@ class Transformer(RestrictingNodeTransformer):
             return self._guarded(TYPE_GUARD, value, node)
         if not (loading and node.attr in READABLE):
             self.check(node, node.attr)
+        if node.attr in FORMATTERS and loading:
+            return self._guarded(TEXT_GUARD, value, node, node.attr)
         if is_private(node.attr):
-            value = self._guarded(OWN_GUARD, value, node)
-        elif node.attr in _FORMATTERS and loading:
-            value = self._guarded(TEXT_GUARD, value, node)
+            name = mangled(node.attr, self._class_name)
+            value = self._guarded(OWN_GUARD, value, node, name)
         node.value = value
+        return node
+
+    def visit_TryStar(self, node: ast.AST) -> Any:
+        node = self._plain(node)
+        for handler in getattr(node, "handlers", []):
+            handler.type = self._guarded(STAR_GUARD, handler.type, handler.type)
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -172,8 +167,9 @@ class Transformer(RestrictingNodeTransformer):
         )
         return by_super or isinstance(owner, ast.Name)
 
-    def _guarded(self, guard: str, value: ast.expr, node: ast.Attribute) -> ast.Call:
-        call = ast.Call(func=ast.Name(guard, ast.Load()), args=[value], keywords=[])
+    def _guarded(self, guard: str, value: ast.expr, node: ast.expr, *names: str) -> ast.Call:
+        arguments = [value, *(ast.Constant(name) for name in names)]
+        call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
         copy_locations(call, node)
         return call
 
@@ -183,7 +179,11 @@ class Transformer(RestrictingNodeTransformer):
         if not (self._in_class and node.name in DEFINABLE):
             self.check(node, node.name)
         self._refuse_type_parameters(node)
-        return self._with_class_scope(node, in_class=False)
+        before, self._in_class = self._in_class, False
+        try:
+            return self._plain(node)
+        finally:
+            self._in_class = before
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
 
@@ -193,14 +193,15 @@ class Transformer(RestrictingNodeTransformer):
         for keyword in node.keywords:
             if keyword.arg == "metaclass":
                 self.refuse(node, "a class cannot choose its metaclass")
-        return self._with_class_scope(node, in_class=True)
-
-    def _with_class_scope(self, node: ast.AST, *, in_class: bool) -> Any:
-        before, self._in_class = self._in_class, in_class
+        for outside in (node.decorator_list, node.bases, node.keywords):
+            outside[:] = [self.visit(part) for part in outside]
+        before = self._in_class, self._class_name
+        self._in_class, self._class_name = True, node.name
         try:
-            return self._plain(node)
+            node.body = [self.visit(statement) for statement in node.body]
         finally:
-            self._in_class = before
+            self._in_class, self._class_name = before
+        return node
 
     def _refuse_type_parameters(self, node: ast.AST) -> None:
         if getattr(node, "type_params", None):
@@ -223,11 +224,9 @@ class Transformer(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         for name in node.kwd_attrs:
             self.check(node, name)
-            if is_private(name) or name in _FORMATTERS:
+            if needs_guard(name):
                 self.refuse(node, f"a pattern cannot read the attribute `{name}`")
-        plain = isinstance(node.cls, ast.Name) and node.cls.id in _POSITIONAL_PATTERNS
-        if node.patterns and not plain:
-            self.refuse(node, "a class pattern takes its attributes by keyword, as in `P(x=0)`")
+        # By position it reads what `__match_args__` names; OwnClasses keeps that harmless.
         return self._plain(node)
 
     # -- modules --------------------------------------------------------------------------------

@@ -1,0 +1,84 @@
+"""(4) What `type(x)` answers: the type itself, or a stand-in where the real one would be a power.
+
+The real `type` makes classes of any kind, and the types of functions, frames and code make those.
+User code may compare a stand-in, name it and test with `isinstance`; it can neither call nor
+subclass it.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, NoReturn
+
+_STANDS_FOR: dict[type, type] = {}
+
+
+class OpaqueType(type):
+    """The type of the stand-ins."""
+
+    def __call__(cls, *_args: Any, **_keywords: Any) -> NoReturn:
+        raise TypeError(f"a `{cls.__name__}` cannot be made this way")
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return type_of(value) is cls or isinstance(value, _STANDS_FOR[cls])
+
+    def __subclasscheck__(cls, other: Any) -> bool:
+        return isinstance(other, type) and issubclass(other, _STANDS_FOR[cls])
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        raise TypeError(f"`{cls.__name__}` cannot be changed")
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>"
+
+
+class _TypeOfTypes(OpaqueType):
+    """`type`: with one argument the type of it; never a way to make classes."""
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        if len(args) != 1 or keywords:
+            raise TypeError("`type` takes one argument; write a class statement to make a class")
+        return type_of(args[0])
+
+    def __getitem__(cls, item: Any) -> Any:
+        return types.GenericAlias(cls, item)
+
+
+def _opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
+    made = meta(kind.__name__, (), {"__slots__": ()})
+    _STANDS_FOR[made] = kind
+    return made
+
+
+safe_type = _opaque(type, _TypeOfTypes)
+
+_SHOWN_AS: dict[type, type] = {
+    kind: _opaque(kind)
+    for kind in (
+        types.AsyncGeneratorType,
+        types.BuiltinFunctionType,
+        types.CellType,
+        types.CodeType,
+        types.CoroutineType,
+        types.FrameType,
+        types.FunctionType,
+        types.GeneratorType,
+        types.MappingProxyType,
+        types.MethodType,
+        types.ModuleType,
+        types.TracebackType,
+    )
+}
+
+
+def type_of(value: Any) -> type:
+    """`type(value)`, with a stand-in where the real thing would be a power."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return safe_type
+    return _SHOWN_AS.get(kind, kind)
+
+
+def show_as_module(kind: type) -> None:
+    """From now on the type of a `kind` is shown as that of a module."""
+    _SHOWN_AS[kind] = _SHOWN_AS[types.ModuleType]

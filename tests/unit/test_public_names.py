@@ -1,0 +1,51 @@
+"""One way in: what `caps` exports, and that it costs nothing until it is used."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import caps
+
+PUBLIC = """
+AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec CapabilityTimeoutError CapsError
+ConfigurationError Durability ExecutionError ExecutionResult Failure LimitExceededError
+MemoryAuditLog Metrics PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
+RegistrationError Runtime Scope ScopeViolationError SecurityPolicy ValidationError Violation
+WorkerLostError builtin_registry
+""".split()
+
+
+def test_the_public_names_are_these() -> None:
+    """Adding or dropping one is a decision, not an accident."""
+    assert caps.__all__ == PUBLIC
+
+
+def test_the_public_names_are_sorted_and_have_a_home() -> None:
+    """What is exported is what is found, in one order."""
+    assert caps.__all__ == sorted(caps.__all__)
+    assert caps.__all__ == sorted(caps._HOMES)
+    assert dir(caps) == caps.__all__
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_the_thing_at_its_home(name: str) -> None:
+    """The same object, by either way."""
+    home = importlib.import_module(caps._HOMES[name])
+    assert getattr(caps, name) is getattr(home, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """As for any module."""
+    with pytest.raises(AttributeError, match="module `caps` has no attribute `Runtimes`"):
+        caps.Runtimes  # noqa: B018
+
+
+def test_importing_caps_loads_nothing_of_it() -> None:
+    """A worker imports `caps.worker.inside` through this package and must stay small."""
+    code = "import caps, sys; print([n for n in sys.modules if n.startswith('caps.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

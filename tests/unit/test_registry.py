@@ -1,0 +1,168 @@
+"""The registry: what exists, and nothing of it granted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from caps.capabilities.provider import CallContext, Scope
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.spec import CapabilitySpec
+from caps.protocol.errors import RegistrationError
+from caps.security.policy import SecurityPolicy
+
+
+class ShelfScope(Scope):
+    """A scope with one key."""
+
+    heights: tuple[int, ...] = ()
+
+
+def provider(context: CallContext, payload: Any) -> None: ...
+
+
+@pytest.fixture
+def registry() -> CapabilityRegistry:
+    """Two capabilities of `box`, one of `shelf`, which has a scope."""
+    made = CapabilityRegistry()
+    made.domain("shelf", scope=ShelfScope, title="Shelves")
+    for name in ("shelf.put", "box.put", "box.get"):
+        made.register(CapabilitySpec(name=name, tags=frozenset({"b", "a"})), provider)
+    return made
+
+
+def test_a_registry_is_empty_by_default() -> None:
+    """Nothing exists that nobody registered, so a policy can grant nothing."""
+    registry = CapabilityRegistry()
+    assert (len(registry), list(registry), registry.domains) == (0, [], {})
+    assert registry.inject("caps", "e1", {}).bound.granted == ()
+
+
+def test_what_is_registered_is_found_and_listed_in_order(registry: CapabilityRegistry) -> None:
+    """By name, whatever the order of registration."""
+    assert "box.put" in registry
+    assert "box.drop" not in registry
+    assert [spec.name for spec in registry] == ["box.get", "box.put", "shelf.put"]
+    assert sorted(registry.domains) == ["box", "shelf"]
+
+
+def test_what_is_handed_out_is_a_copy(registry: CapabilityRegistry) -> None:
+    """Nobody registers or removes by writing into a mapping."""
+    for mapping in (registry.capabilities, registry.domains):
+        dict.clear(mapping)  # type: ignore[arg-type]
+    assert len(registry) == 3
+    assert len(registry.domains) == 2
+
+
+def test_a_name_is_registered_once(registry: CapabilityRegistry) -> None:
+    """A second provider would change what a policy grants."""
+    with pytest.raises(RegistrationError, match=r"`box\.put` is registered already"):
+        registry.register(CapabilitySpec(name="box.put"), provider)
+
+
+def test_a_domain_is_declared_once(registry: CapabilityRegistry) -> None:
+    """Also after it was made by its first capability, for its scope must not change."""
+    for name in ("shelf", "box"):
+        with pytest.raises(RegistrationError, match=f"domain `{name}` is declared already"):
+            registry.domain(name, scope=ShelfScope)
+
+
+@pytest.mark.parametrize("name", ["", "Box", "box.put", "_box", "box\n", "*"])
+def test_a_domain_needs_a_name(name: str) -> None:
+    """One short lowercase word."""
+    with pytest.raises(RegistrationError, match="is no domain name"):
+        CapabilityRegistry().domain(name)
+
+
+def test_a_provider_must_be_callable() -> None:
+    """What cannot be called is refused when it is registered."""
+    with pytest.raises(RegistrationError, match=r"the provider of `box\.put` cannot be called"):
+        CapabilityRegistry().register(CapabilitySpec(name="box.put"), "put")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("which", ["schema_in", "schema_out"])
+def test_an_unusable_schema_leaves_nothing_behind(which: str) -> None:
+    """Neither the capability nor its domain exist afterwards."""
+    registry = CapabilityRegistry()
+    spec = CapabilitySpec.model_validate({"name": "box.put", which: {"type": "nothing"}})
+    with pytest.raises(RegistrationError, match=f"{which} of `box.put`"):
+        registry.register(spec, provider)
+    assert (len(registry), registry.domains) == (0, {})
+
+
+@pytest.mark.parametrize("name", ["box", "box.options", "Box.put", "box.import"])
+def test_the_decorator_refuses_bad_and_reserved_names(name: str) -> None:
+    """With the error of the registry and not of its model."""
+
+    def put() -> None: ...
+
+    with pytest.raises(RegistrationError, match=f"capability `{name}`: name: "):
+        CapabilityRegistry().capability(name)(put)
+
+
+def test_a_payload_is_an_object_and_without_a_schema_an_empty_one(
+    registry: CapabilityRegistry,
+) -> None:
+    """What nobody described takes no arguments."""
+    schema = registry.capabilities["box.put"].schema_in
+    assert schema.problems({}) == ()
+    assert [problem.expected for problem in schema.problems({"a": 1})] == ["no property `a`"]
+    assert schema.problems([]) != ()
+
+
+def test_describe_is_plain_data_with_everything_a_reader_needs(
+    registry: CapabilityRegistry,
+) -> None:
+    """It survives JSON unchanged, tags in order, scopes as schemas."""
+    described = registry.describe()
+    assert json.loads(json.dumps(described)) == described
+    assert [entry["name"] for entry in described] == ["box.get", "box.put", "shelf.put"]
+    box, shelf = described[1], described[2]
+    assert (box["domain"], box["tags"], box["scope_schema"]) == ("box", ["a", "b"], None)
+    assert list(shelf["scope_schema"]["properties"]) == ["heights"]
+    assert box.keys() == {
+        "name",
+        "schema_in",
+        "schema_out",
+        "tags",
+        "title",
+        "description",
+        "shown",
+        "idempotent",
+        "timeout_ms",
+        "domain",
+        "scope_schema",
+    }
+
+
+@pytest.mark.parametrize("namespace", ["", "1caps", "a b", "_caps", "__builtins__", "caps.files"])
+def test_a_namespace_must_be_a_public_identifier(
+    registry: CapabilityRegistry, namespace: str
+) -> None:
+    """It becomes a name in user space."""
+    with pytest.raises(RegistrationError, match="cannot be the name of a namespace"):
+        registry.inject(namespace, "e1", {})
+
+
+def test_inject_takes_every_form_of_policy(registry: CapabilityRegistry) -> None:
+    """A dictionary, a model, and one that was bound before, which is used as it is."""
+    rules = {"id": "p", "allow": ["box.put"]}
+    bound = registry.bind(rules)
+    policies: list[Any] = [rules, SecurityPolicy.model_validate(rules), bound]
+    for policy in policies:
+        grant = registry.inject("caps", "e7", policy)
+        assert (grant.execution_id, grant.namespace, grant.policy_id) == ("e7", "caps", "p")
+        assert grant.bound.granted == ("box.put",)
+        assert grant.policy_sha256 == bound.policy.sha256
+    assert registry.inject("caps", "e7", bound).bound is bound
+
+
+def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
+    """A grant itself never changes."""
+    grant = registry.inject("caps", "e1", {"allow": ["box.*"]})
+    less = grant.revoking("box.put").revoking("box.get")
+    assert grant.revoked == frozenset()
+    assert less.revoked == frozenset({"box.put", "box.get"})
+    assert less.bound is grant.bound

@@ -1,0 +1,613 @@
+"""The supervisor: one execution on one channel, bounded from outside, whatever the worker does.
+
+The worker's end is a real connection in the same process, so that each lie is exactly one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+
+from caps.protocol.connection import State, WorkerConnection
+from caps.protocol.errors import (
+    CapsError,
+    LimitExceededError,
+    ProtocolError,
+    ProviderError,
+    WorkerLostError,
+)
+from caps.protocol.framing import frame
+from caps.protocol.messages import (
+    CallFailure,
+    CapabilityRequestMessage,
+    CapabilityResponseMessage,
+    ManifestEntry,
+    ManifestMessage,
+    OutputMessage,
+    ReadyMessage,
+    ResultMessage,
+    StartedMessage,
+    StartMessage,
+    WorkerLimits,
+)
+from caps.protocol.transport import ChannelClosedError, MemoryTransport
+from caps.worker.host import pool as pool_module
+from caps.worker.host.pool import WorkerPool
+from caps.worker.host.process import Ending, WorkerProcess
+from caps.worker.host.supervisor import Answer, Execution, Job
+
+pytestmark = pytest.mark.anyio
+
+JOB = Job(
+    execution_id="e1",
+    namespace="caps",
+    policy_id="reader",
+    manifest=(ManifestEntry(name="files.read", schema_in={}),),
+    source="await caps.files.read()",
+    filename="<agent>",
+    wall_ms=60_000,
+    output_bytes=100,
+    most_requests=5,
+    worker_limits=WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2),
+)
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@dataclass
+class Calls:
+    """A handler whose answer each test chooses; it notes what it saw."""
+
+    answer: Callable[[CapabilityRequestMessage], Awaitable[Answer]] | None = None
+    begun: int = 0
+    handled: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        self.begun += 1
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        self.handled.append(request.request_id)
+        if self.answer is None:
+            return Answer(result=request.payload)
+        try:
+            return await self.answer(request)
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.append(request.request_id)
+            raise
+
+
+class Worker:
+    """The other end: says what the protocol allows, or any bytes at all."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self.transport = transport
+        self.connection = WorkerConnection()
+        self.received: list[Any] = []
+
+    async def say(self, kind: type[Any], **fields: Any) -> None:
+        message = kind(**{**self.connection.stamp(), **fields})
+        await self.transport.send(self.connection.send(message))
+
+    async def raw(self, data: bytes) -> None:
+        await self.transport.send(data)
+
+    async def lie(self, kind: type[Any], **fields: Any) -> None:
+        """A message that our own machine would refuse to send."""
+        message = kind(**{**self.connection.stamp(), **fields})
+        await self.raw(frame(msgspec.msgpack.encode(message)))
+
+    async def hear(self) -> Any:
+        while not self.received:
+            data = await self.transport.receive()
+            assert data, "the host closed the channel"
+            self.received += self.connection.receive(data)
+        return self.received.pop(0)
+
+    async def ready(self) -> None:
+        await self.say(ReadyMessage, protocol=1, python="3")
+
+    async def start(self) -> None:
+        await self.ready()
+        assert isinstance(await self.hear(), ManifestMessage)
+        assert isinstance(await self.hear(), StartMessage)
+        await self.say(StartedMessage)
+
+    async def ask(self, request_id: str, **payload: Any) -> None:
+        await self.say(
+            CapabilityRequestMessage,
+            request_id=request_id,
+            capability="files.read",
+            payload=payload,
+        )
+
+
+Script = Callable[[Worker], Awaitable[None]]
+
+
+@dataclass
+class Ended:
+    """How an execution ended, and what it left behind."""
+
+    execution: Execution
+    calls: Calls
+    printed: list[str]
+    outcome: ResultMessage | Exception
+
+    @property
+    def error(self) -> CapsError:
+        assert isinstance(self.outcome, CapsError), self.outcome
+        return self.outcome
+
+
+async def execute(script: Script, *, calls: Calls | None = None, job: Job = JOB) -> Ended:
+    """Run one execution against a worker that follows `script` and then closes its end."""
+    ours, theirs = MemoryTransport.pair()
+    handler, printed = calls or Calls(), list[str]()
+    execution = Execution(job, ours, handler, printed.append)
+    outcome: ResultMessage | Exception
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+
+            async def work() -> None:
+                await script(Worker(theirs))
+                theirs.close()
+
+            group.start_soon(work)
+            try:
+                await execution.until_ready()
+                outcome = await execution.run()
+            except (CapsError, ExceptionGroup) as error:
+                outcome = error
+            ours.close()
+            theirs.close()
+            group.cancel_scope.cancel()
+    return Ended(execution, handler, printed, outcome)
+
+
+def violation(ended: Ended) -> str:
+    assert isinstance(ended.outcome, ProtocolError), ended.outcome
+    return str(ended.outcome.violation)
+
+
+async def forever(_worker: object = None) -> Answer:
+    await anyio.sleep_forever()
+    raise AssertionError
+
+
+class TestAnHonestWorker:
+    async def test_gets_manifest_and_code_and_gives_a_result(self) -> None:
+        """The whole path, with a request and a print in it."""
+        heard: list[Any] = []
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            heard.extend([await worker.hear(), await worker.hear()])
+            await worker.say(StartedMessage)
+            await worker.say(OutputMessage, text="hello ")
+            await worker.ask("r1", path="a")
+            heard.append(await worker.hear())
+            await worker.say(OutputMessage, text="world")
+            await worker.say(ResultMessage, value=b"\x07")
+
+        ended = await execute(script)
+        manifest, start, response = heard
+        assert (manifest.execution_id, manifest.policy_id) == ("e1", "reader")
+        assert [entry.name for entry in manifest.capabilities] == ["files.read"]
+        assert (start.source, start.limits) == (JOB.source, JOB.worker_limits)
+        assert (response.request_id, response.result) == ("r1", {"path": "a"})
+        assert isinstance(ended.outcome, ResultMessage)
+        assert (ended.outcome.value, ended.printed) == (b"\x07", ["hello ", "world"])
+        assert (ended.execution.started, ended.calls.begun) == (True, 1)
+
+    async def test_is_answered_out_of_order(self) -> None:
+        """A slow call does not hold up a quick one."""
+        release = anyio.Event()
+        heard: list[str] = []
+
+        async def answer(request: CapabilityRequestMessage) -> Answer:
+            if request.request_id == "slow":
+                await release.wait()
+            return Answer()
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("slow")
+            await worker.ask("quick")
+            heard.append((await worker.hear()).request_id)
+            release.set()
+            heard.append((await worker.hear()).request_id)
+            await worker.say(ResultMessage)
+
+        await execute(script, calls=Calls(answer))
+        assert heard == ["quick", "slow"]
+
+    async def test_whose_code_did_not_compile_never_started(self) -> None:
+        """A result without a start is no violation, and `started` stays False."""
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await worker.hear()
+            await worker.hear()
+            await worker.say(ResultMessage, never_ran=True)
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, ResultMessage)
+        assert ended.execution.started is False
+
+    async def test_leaves_no_call_behind(self) -> None:
+        """The result ends the execution: calls under way are cancelled."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await worker.ask("r2")
+            await anyio.wait_all_tasks_blocked()
+            await worker.say(ResultMessage)
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, ResultMessage)
+        assert sorted(ended.calls.cancelled) == ["r1", "r2"]
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            Answer(result=object()),
+            Answer(result=2**80),
+            Answer(result="x" * (17 << 20)),
+            Answer(result="\ud800"),
+            Answer(failure=CallFailure(code="provider_error", message="", details={"x": len})),
+        ],
+        ids=["object", "integer", "large", "surrogate", "details"],
+    )
+    async def test_is_told_when_an_answer_cannot_be_sent(self, answer: Answer) -> None:
+        """One call fails; the execution goes on."""
+        heard: list[CapabilityResponseMessage] = []
+
+        async def answered(_request: CapabilityRequestMessage) -> Answer:
+            return answer
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            heard.append(await worker.hear())
+            await worker.say(ResultMessage)
+
+        ended = await execute(script, calls=Calls(answered))
+        assert isinstance(ended.outcome, ResultMessage)
+        assert heard[0].failure is not None
+        assert heard[0].failure.code == ProviderError.code
+
+
+class TestALiar:
+    @pytest.mark.parametrize(
+        ("lie", "expected"),
+        [
+            (lambda worker: worker.lie(StartedMessage), "out_of_turn"),
+            (lambda worker: worker.lie(ReadyMessage, protocol=1, python="3"), "out_of_turn"),
+            (lambda worker: worker.raw(frame(b"\xc1" * 9)), "garbage"),
+            (lambda worker: worker.raw(b"\xff" * 9), "frame_too_large"),
+            (lambda worker: worker.raw(b"\x00\x00\x00\x09half"), "truncated_frame"),
+            (lambda worker: worker.lie(OutputMessage, id="e2:2", text="x"), "forged_id"),
+            (lambda worker: worker.lie(OutputMessage, id="e1:9", text="x"), "forged_id"),
+            (lambda worker: worker.lie(ResultMessage, never_ran=True), "contradiction"),
+        ],
+    )
+    async def test_ends_its_own_execution(
+        self, lie: Callable[[Worker], Awaitable[None]], expected: str
+    ) -> None:
+        """Each lie is a ProtocolError with its name; its requests under way are cancelled."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
+            await lie(worker)
+
+        ended = await execute(script, calls=Calls(forever))
+        assert violation(ended) == expected
+        assert ended.calls.cancelled == ["r1"]
+
+    async def test_cannot_use_a_request_id_twice(self) -> None:
+        """The second one never reaches the handler."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await worker.hear()
+            await worker.ask("r1")
+
+        ended = await execute(script)
+        assert (violation(ended), ended.calls.handled) == ("replayed_request", ["r1"])
+
+    async def test_that_floods_is_ended(self) -> None:
+        """Requests are counted, refused ones too, and one over the most ends it."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            for number in range(100):
+                await worker.ask(f"r{number}")
+                await anyio.lowlevel.checkpoint()
+
+        ended = await execute(script)
+        assert violation(ended) == "flood"
+        assert len(ended.calls.handled) <= JOB.most_requests
+
+    async def test_before_it_is_ready_is_refused(self) -> None:
+        """Nothing but `ready` may come first."""
+
+        async def script(worker: Worker) -> None:
+            await worker.lie(OutputMessage, text="x")
+
+        ended = await execute(script)
+        assert (violation(ended), ended.calls.begun) == ("out_of_turn", 0)
+
+    async def test_of_another_version_is_refused(self) -> None:
+        """Both sides must speak the same protocol."""
+
+        async def script(worker: Worker) -> None:
+            await worker.say(ReadyMessage, protocol=2, python="3")
+
+        assert violation(await execute(script)) == "version"
+
+    async def test_is_not_believed_that_its_code_never_ran(self) -> None:
+        """`started` and garbage in one chunk: the start is dropped, the doubt is not."""
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await worker.hear()
+            await worker.hear()
+            started = worker.connection.send(StartedMessage(**worker.connection.stamp()))
+            await worker.raw(started + frame(b"\xc1"))
+
+        ended = await execute(script)
+        assert (violation(ended), ended.execution.started) == ("garbage", True)
+
+    async def test_caught_just_as_an_answer_is_ready_is_still_just_a_liar(self) -> None:
+        """The answer is dropped; the violation is what is told, and it is not wrapped."""
+        release = anyio.Event()
+
+        async def answer(_request: CapabilityRequestMessage) -> Answer:
+            await release.wait()
+            return Answer()
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
+            await worker.raw(frame(b"\xc1"))
+            release.set()
+
+        ended = await execute(script, calls=Calls(answer))
+        assert violation(ended) == "garbage"
+        assert ended.execution.connection.state is State.FAILED
+
+
+class TestBounds:
+    async def test_output_is_cut_off_at_its_limit(self) -> None:
+        """What fits is handed on, what does not ends the execution."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.say(OutputMessage, text="é" * 50)
+            await worker.say(OutputMessage, text="x")
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert (ended.error.limit, ended.error.allowed) == ("output_bytes", 100)
+        assert (ended.printed, ended.execution.started) == (["é" * 50], True)
+
+    async def test_empty_output_counts_too(self) -> None:
+        """A worker cannot talk without end by saying nothing."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            for _ in range(101):
+                await worker.say(OutputMessage, text="")
+
+        ended = await execute(script)
+        assert ended.error.limit == "output_bytes"
+
+    @pytest.mark.parametrize("started", [True, False])
+    async def test_the_wall_limit_ends_a_worker_that_says_nothing(self, started: bool) -> None:
+        """And its calls; `started` says whether the code had begun."""
+
+        async def script(worker: Worker) -> None:
+            if started:
+                await worker.start()
+                await worker.ask("r1")
+            else:
+                await worker.ready()
+            await forever()
+
+        ended = await execute(script, calls=Calls(forever), job=replace(JOB, wall_ms=50))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert (ended.error.limit, ended.error.allowed) == ("wall_ms", 50)
+        assert ended.execution.started is started
+        assert ended.calls.cancelled == (["r1"] if started else [])
+
+    async def test_the_wall_limit_starts_when_the_code_is_handed_over(self) -> None:
+        """The time a worker needs to get ready is not the code's."""
+        calls = Calls()
+
+        async def script(worker: Worker) -> None:
+            assert calls.begun == 0
+            await worker.ready()
+            await worker.hear()
+            assert calls.begun == 1
+
+        await execute(script, calls=calls)
+
+
+class TestALostWorker:
+    async def test_before_it_was_ready(self) -> None:
+        """It never ran."""
+
+        async def script(_worker: Worker) -> None:
+            return
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is False
+
+    @pytest.mark.parametrize("started", [True, False])
+    async def test_says_whether_its_code_had_started(self, started: bool) -> None:
+        """`never ran` differs from `ran, result lost`."""
+
+        async def script(worker: Worker) -> None:
+            if started:
+                await worker.start()
+                return
+            await worker.ready()
+            await worker.hear()
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is started
+
+    async def test_cancels_its_calls(self) -> None:
+        """Nobody is there to hear the answer."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.calls.cancelled == ["r1"]
+
+
+async def test_an_error_of_the_callers_output_handler_comes_out_as_it_is() -> None:
+    """It is the embedding program's own error, and not ours to wrap."""
+    ours, theirs = MemoryTransport.pair()
+
+    def fail(_text: str) -> None:
+        raise ZeroDivisionError
+
+    async def script() -> None:
+        worker = Worker(theirs)
+        await worker.start()
+        await worker.say(OutputMessage, text="x")
+
+    execution = Execution(JOB, ours, Calls(), fail)
+    async with anyio.create_task_group() as group:
+        group.start_soon(script)
+        await execution.until_ready()
+        with pytest.raises(ZeroDivisionError):
+            await execution.run()
+    ours.close()
+    theirs.close()
+
+
+class TestProcess:
+    @pytest.mark.parametrize(
+        ("ending", "text"),
+        [
+            (Ending(3, None, ""), "exit status 3"),
+            (Ending(None, signal.SIGKILL, ""), "killed by SIGKILL"),
+            (Ending(None, 40, ""), "killed by signal 40"),
+        ],
+    )
+    def test_an_ending_reads_well(self, ending: Ending, text: str) -> None:
+        """Even for signals that have no name."""
+        assert str(ending) == text
+
+    async def test_a_worker_that_dies_of_a_nameless_signal_is_reaped(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An escaped worker can choose how it dies; the host is none the worse."""
+        command = ("/bin/sh", "-c", "kill -40 $$")
+        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", command)
+        process = WorkerProcess.start()
+        with anyio.fail_after(20):
+            ending = await process.ended()
+        process.kill()
+        assert (ending.signal, await process.ended()) == (40, ending)
+
+    async def test_a_dead_process_leaves_no_descriptor(self) -> None:
+        """Its channel, its error stream and its handle are closed when it is reaped."""
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        process = WorkerProcess.start()
+        process.kill()
+        with anyio.fail_after(20):
+            ending = await process.ended()
+        assert ending.signal == signal.SIGKILL
+        with pytest.raises(ChannelClosedError):
+            await process.transport.send(b"x")
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+    async def test_a_process_without_a_handle_is_not_left_running(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """If the system has no descriptor for it, the start fails and nothing stays."""
+        pids: list[int] = []
+
+        def refuse(pid: int) -> int:
+            pids.append(pid)
+            raise OSError(24, "Too many open files")
+
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+        with pytest.raises(OSError, match="Too many open files"):
+            WorkerProcess.start()
+        with pytest.raises(ProcessLookupError):
+            os.kill(pids[0], 0)
+
+
+class TestPool:
+    async def test_a_system_that_refuses_to_start_a_worker_is_a_lost_worker(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The caller gets an error of ours, and the code never ran."""
+        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", ("/no/such/program",))
+        alive: list[int] = []
+        with pytest.raises(WorkerLostError) as error:
+            await WorkerPool(1, alive.append).run(JOB, Calls(), print)
+        assert (error.value.started, alive) == (False, [])
+
+    async def test_a_worker_that_dies_at_once_is_explained_and_counted(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Its status is told, what it said goes to the operator's log, and its place is free."""
+        command = ("/bin/sh", "-c", "echo of what it died >&2; exit 7")
+        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", command)
+        alive: list[int] = []
+        pool = WorkerPool(1, alive.append)
+        for _ in range(2):
+            with pytest.raises(WorkerLostError, match="exit status 7") as error:
+                await pool.run(JOB, Calls(), print)
+            assert "of what it died" not in error.value.message
+        assert alive == [1, 0, 1, 0]
+        assert "of what it died" in caplog.text
+
+    @pytest.mark.parametrize("started", [True, False])
+    def test_a_worker_out_of_cpu_time_reached_a_limit(self, started: bool) -> None:
+        """The kernel's signal is the policy's limit, and says whether the code had begun."""
+        lost = WorkerLostError("lost", started=started)
+        error = pool_module._from_ending(lost, Ending(None, signal.SIGXCPU, ""), JOB)
+        assert isinstance(error, LimitExceededError)
+        assert (error.limit, error.allowed, error.started) == ("cpu_ms", 1000, started)
+
+    async def test_a_worker_that_never_gets_ready_is_given_up(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And killed, whatever it is doing."""
+        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", ("/bin/sleep", "600"))
+        monkeypatch.setattr(pool_module, "_BOOT_SECONDS", 0.05)
+        monkeypatch.setattr(pool_module, "_LAST_WORDS_SECONDS", 0.05)
+        with anyio.fail_after(20):
+            with pytest.raises(WorkerLostError, match="not ready") as error:
+                await WorkerPool(1, lambda _alive: None).run(JOB, Calls(), print)
+        assert error.value.started is False

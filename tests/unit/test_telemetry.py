@@ -1,0 +1,128 @@
+"""Metrics and spans of whole executions, with real workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+from prometheus_client import REGISTRY, CollectorRegistry
+
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.result import ExecutionResult
+from caps.capabilities.runtime import Runtime
+from caps.capabilities.telemetry import Metrics, default_metrics
+from caps.security.audit import MemoryAuditLog
+
+pytestmark = pytest.mark.anyio
+
+
+def test_the_metrics_have_the_names_that_the_specification_gives() -> None:
+    """And no other labels than these."""
+    samples = CollectorRegistry()
+    metrics = Metrics(samples)
+    metrics.injected.labels("files.read").inc()
+    metrics.denied.labels("files.read", "not_allowed").inc()
+    injected = {"capability": "files.read"}
+    denied = {"capability": "files.read", "reason": "not_allowed"}
+    assert samples.get_sample_value("capability_injected_total", injected) == 1
+    assert samples.get_sample_value("policy_denied_total", denied) == 1
+
+
+def test_the_default_metrics_are_made_once_in_the_global_registry() -> None:
+    """Two runtimes in one process count together."""
+    assert default_metrics() is default_metrics()
+    assert REGISTRY.get_sample_value("caps_workers_alive") is not None
+
+
+@dataclass
+class Watched:
+    """A runtime's surroundings, kept for looking at."""
+
+    samples: CollectorRegistry = field(default_factory=CollectorRegistry)
+    exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
+
+    async def run(self, *sources: str) -> list[ExecutionResult]:
+        """Run sources under a policy that grants `box.echo` and withholds `box.keep`."""
+        registry = CapabilityRegistry()
+
+        @registry.capability("box.echo")
+        async def echo(word: str) -> str:
+            return word
+
+        @registry.capability("box.keep")
+        async def keep() -> None: ...
+
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        async with Runtime(
+            {"id": "watched", "allow": ["box.echo"]},
+            registry=registry,
+            audit=MemoryAuditLog(),
+            metrics=Metrics(self.samples),
+            tracer_provider=provider,
+        ) as runtime:
+            return [await runtime.run(source) for source in sources]
+
+    def count(self, name: str, **labels: str) -> float:
+        return self.samples.get_sample_value(name, labels) or 0.0
+
+    def spans(self, name: str) -> list[ReadableSpan]:
+        return [span for span in self.exporter.get_finished_spans() if span.name == name]
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+async def test_every_granted_capability_counts_as_injected_in_every_execution(
+    watched: Watched,
+) -> None:
+    """What is withheld does not count."""
+    await watched.run("1", "2")
+    assert watched.count("capability_injected_total", capability="box.echo") == 2
+    assert watched.count("capability_injected_total", capability="box.keep") == 0
+
+
+async def test_executions_are_counted_by_how_they_ended(watched: Watched) -> None:
+    """And no worker is left when they are over."""
+    await watched.run("1", "1 / 0", "caps.box.keep")
+    assert watched.count("caps_executions_total", outcome="ok") == 1
+    assert watched.count("caps_executions_total", outcome="code_failed") == 1
+    assert watched.count("caps_executions_total", outcome="policy_refused") == 1
+    assert watched.count("caps_execution_duration_seconds_count") == 3
+    assert watched.count("caps_workers_alive") == 0
+
+
+async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watched) -> None:
+    """They share a trace, and the execution's id is on it."""
+    source = "[await caps.box.echo(word=w) for w in 'ab']"
+    (result,) = await watched.run(source)
+    assert result.value == ["a", "b"]
+    (execution,) = watched.spans("execution")
+    calls = watched.spans("capability box.echo")
+    assert len(calls) == 2
+    context = execution.get_span_context()
+    assert context is not None
+    for call in calls:
+        assert call.parent is not None
+        assert call.parent.span_id == context.span_id
+    assert execution.attributes == {
+        "caps.execution_id": result.execution_id,
+        "caps.policy": "watched",
+        "caps.outcome": "ok",
+    }
+    assert execution.status.status_code is StatusCode.UNSET
+
+
+async def test_a_failed_execution_is_an_error_without_its_text(watched: Watched) -> None:
+    """What the code says of itself is for the result and the audit."""
+    await watched.run("raise ValueError('hunter2')")
+    (execution,) = watched.spans("execution")
+    assert execution.status.status_code is StatusCode.ERROR
+    assert execution.status.description == "code_failed"
+    assert "hunter2" not in execution.to_json()
