@@ -71,7 +71,15 @@ class _Recorded:
 class ExecutionBroker:
     """Answers the requests of one execution."""
 
-    def __init__(self, broker: Broker, grant: Grant, identity: Identity, span: trace.Span) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        grant: Grant,
+        identity: Identity,
+        span: trace.Span,
+        *,
+        degraded: str | None = None,
+    ) -> None:
         self.grant = grant
         self.calls = 0
         self.decisions: list[DecisionSummary] = []
@@ -79,6 +87,7 @@ class ExecutionBroker:
         self._identity = identity
         # Said in every record, and in the context of every provider call.
         self._who = identity.who(grant.execution_id)
+        self._degraded = degraded
         self._span_context = trace.set_span_in_context(span)
         self._deadline = 0.0
         self._in_flight = 0
@@ -260,6 +269,7 @@ class ExecutionBroker:
         await self._broker.audit.append(
             DecisionMade(
                 **self._who,
+                degraded=self._degraded,
                 request_id=request.request_id,
                 capability=request.capability,
                 decision=verdict,
@@ -288,6 +298,7 @@ class ExecutionBroker:
         await self._broker.audit.append(
             OutcomeRecorded(
                 **self._who,
+                degraded=self._degraded,
                 request_id=request.request_id,
                 capability=request.capability,
                 status=status,

@@ -56,9 +56,6 @@ _PATIENCE = 64
 _MAX_SOURCE_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 _MAX_FILENAME_CHARACTERS = 256
 
-# The layers that hold the code, as every record of the start says.
-ISOLATION = {"language": "fully", "process": "fully", "kernel": "not"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionRequest:
@@ -88,15 +85,20 @@ async def run_execution(
     pool: WorkerPool,
     inject: Callable[[str], Grant],
     request: ExecutionRequest,
+    *,
+    degraded: str | None,
 ) -> ExecutionResult:
-    """Run one execution; its result, whatever the code did."""
+    """Run one execution; its result, whatever the code did.
+
+    `degraded` names the layers that are not fully in force; every record says so.
+    """
     execution_id = uuid.uuid4().hex
     grant = inject(execution_id)
     with broker.tracer.start_as_current_span(
         "execution", attributes={"caps.execution_id": execution_id, "caps.policy": grant.policy_id}
     ) as span:
-        run = _Run(broker, grant, request, span)
-        result = await run.to_end(pool)
+        run = _Run(broker, pool, grant, request, span, degraded)
+        result = await run.to_end()
         span.set_attribute("caps.outcome", result.status.value)
         if not result.ok:
             span.set_status(trace.StatusCode.ERROR, result.status.value)
@@ -107,20 +109,27 @@ class _Run:
     """The state of one execution on the host."""
 
     def __init__(
-        self, broker: Broker, grant: Grant, request: ExecutionRequest, span: trace.Span
+        self,
+        broker: Broker,
+        pool: WorkerPool,
+        grant: Grant,
+        request: ExecutionRequest,
+        span: trace.Span,
+        degraded: str | None,
     ) -> None:
         self._broker = broker
+        self._pool = pool
         self._grant = grant
         self._request = request
-        self._who = request.identity.who(grant.execution_id)
-        self._calls = ExecutionBroker(broker, grant, request.identity, span)
+        self._who = {**request.identity.who(grant.execution_id), "degraded": degraded}
+        self._calls = ExecutionBroker(broker, grant, request.identity, span, degraded=degraded)
         self._progress = _Progress()
         self._began = time.perf_counter()
 
-    async def to_end(self, pool: WorkerPool) -> ExecutionResult:
+    async def to_end(self) -> ExecutionResult:
         status = ExecutionStatus.HOST_FAILED
         try:
-            await self._run(pool)
+            await self._run()
             status = self._status()
         except anyio.get_cancelled_exc_class():
             status = ExecutionStatus.CANCELLED
@@ -130,12 +139,12 @@ class _Run:
                 status = await self._record_end(status)
         return self._result(status)
 
-    async def _run(self, pool: WorkerPool) -> None:
+    async def _run(self) -> None:
         progress = self._progress
         try:
             await self._record_start()
             _check_source(self._request.source)
-            message = await pool.run(self._job(), self._calls, self._take_output)
+            message = await self._pool.run(self._job(), self._calls, self._take_output)
             self._take_result(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
@@ -198,7 +207,7 @@ class _Run:
                     Withheld(capability=terms.name, reason=str(terms.withheld))
                     for terms in bound.withheld
                 ],
-                isolation=ISOLATION,
+                isolation={layer.name: layer.enforcement.value for layer in self._pool.layers},
             )
         )
         for name in bound.granted:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,15 +26,19 @@ from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.identity import Identity
+from caps.capabilities.isolation import judge_isolation
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
+from caps.protocol.enforcement import Layer
 from caps.protocol.errors import ConfigurationError, PolicyInvalidError
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
+from caps.worker.host.process import WorkerSource
+from caps.worker.host.zygote import ZygoteSource
 
 _DEFAULT_WORKERS = 256
 
@@ -48,6 +53,8 @@ class Runtime:
         registry: CapabilityRegistry | None = None,
         audit: AuditSink | str | os.PathLike[str] | None = None,
         namespace: str = "caps",
+        isolation: str | None = None,
+        workers: WorkerSource | None = None,
         max_workers: int = _DEFAULT_WORKERS,
         default_timeout_ms: int | None = None,
         metrics: Metrics | None = None,
@@ -55,8 +62,10 @@ class Runtime:
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
-        Without any policy nothing is granted. An `audit` that is handed over stays open when the
-        runtime closes; one that is opened here is closed with it.
+        Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
+        than every layer in force the runtime refuses to open unless it is `best-effort`. An
+        `audit` that is handed over stays open when the runtime closes; one that is opened here is
+        closed with it.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
@@ -64,6 +73,8 @@ class Runtime:
         self._policy_source = policy
         self._audit_source = audit
         self._namespace = namespace
+        self._isolation = isolation
+        self._workers = ZygoteSource() if workers is None else workers
         self._max_workers = max_workers
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
         self._metrics = default_metrics() if metrics is None else metrics
@@ -73,26 +84,28 @@ class Runtime:
         self._portal: BlockingPortal | None = None
 
     async def __aenter__(self) -> Self:
-        """Open audit and policy; raises AuditError, PolicyInvalidError."""
+        """Open audit, policy and workers.
+
+        Raises AuditError, PolicyInvalidError, ConfigurationError (isolation), WorkerLostError.
+        """
         if self._opened is not None:
             raise ConfigurationError("the runtime is open already")
-        audit, owned = self._open_audit()
-        try:
+        async with AsyncExitStack() as stack:
+            audit = self._open_audit(stack)
             bound = await self._bind(audit, self._policy_source)
-        except BaseException:
-            if owned:
-                with anyio.CancelScope(shield=True):
-                    await audit.aclose()
-            raise
-        broker = Broker(
-            audit=audit,
-            metrics=self._metrics,
-            tracer=self._tracer,
-            default_timeout_ms=self._timeout_ms,
-        )
-        pool = WorkerPool(self._max_workers, self._metrics.workers_alive.set)
-        self._opened = _Opened(broker, pool, bound, owned)
-        return self
+            pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.set)
+            await stack.enter_async_context(pool.open())
+            degraded = judge_isolation(pool.layers, self._isolation)
+            if not isinstance(degraded, ConfigurationError):
+                broker = Broker(
+                    audit=audit,
+                    metrics=self._metrics,
+                    tracer=self._tracer,
+                    default_timeout_ms=self._timeout_ms,
+                )
+                self._opened = _Opened(broker, pool, bound, degraded, stack.pop_all())
+                return self
+        raise degraded
 
     async def __aexit__(
         self,
@@ -101,10 +114,16 @@ class Runtime:
         traceback: TracebackType | None,
     ) -> bool | None:
         opened, self._opened = self._opened, None
-        if opened is not None and opened.owns_audit:
-            with anyio.CancelScope(shield=True):
-                await opened.broker.audit.aclose()
+        if opened is None:
+            return None
+        # What the caller's own code raised is not shown to the task groups: they would wrap it.
+        await opened.closing.aclose()
         return None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Which layers hold the code, and how fully."""
+        return self._open().pool.layers
 
     @property
     def policy(self) -> BoundPolicy:
@@ -143,7 +162,9 @@ class Runtime:
             on_output=on_output,
         )
         injected = functools.partial(self.registry.inject, self._namespace, policy=bound)
-        return await run_execution(opened.broker, opened.pool, injected, request)
+        return await run_execution(
+            opened.broker, opened.pool, injected, request, degraded=opened.degraded
+        )
 
     def __enter__(self) -> Self:
         """The sync way in: an event loop of our own in a thread."""
@@ -194,13 +215,13 @@ class Runtime:
             raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
         return self._opened
 
-    def _open_audit(self) -> tuple[AuditSink, bool]:
+    def _open_audit(self, stack: AsyncExitStack) -> AuditSink:
         given = self._audit_source
-        if given is None:
-            return AuditLog.open(default_audit_directory()), True
-        if isinstance(given, (str, os.PathLike)):
-            return AuditLog.open(Path(given)), True
-        return given, False
+        if given is not None and not isinstance(given, (str, os.PathLike)):
+            return given
+        log = AuditLog.open(default_audit_directory() if given is None else Path(given))
+        stack.push_async_callback(_close_whatever_happens, log)
+        return log
 
     async def _bind(self, audit: AuditSink, policy: PolicySource | None) -> BoundPolicy:
         try:
@@ -227,15 +248,17 @@ class Runtime:
         return bound
 
 
+async def _close_whatever_happens(audit: AuditLog) -> None:
+    with anyio.CancelScope(shield=True):
+        await audit.aclose()
+
+
+@dataclass(frozen=True, slots=True)
 class _Opened:
     """What an open runtime holds."""
 
-    __slots__ = ("bound", "broker", "owns_audit", "pool")
-
-    def __init__(
-        self, broker: Broker, pool: WorkerPool, bound: BoundPolicy, owns_audit: bool
-    ) -> None:
-        self.broker = broker
-        self.pool = pool
-        self.bound = bound
-        self.owns_audit = owns_audit
+    broker: Broker
+    pool: WorkerPool
+    bound: BoundPolicy
+    degraded: str | None
+    closing: AsyncExitStack

@@ -11,9 +11,9 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from unit.language_programs import power_of, run
 
 from caps.worker.inside.record import record_of
+from unit.language_programs import power_of, run
 
 INTERPRETER = "reaches into the interpreter"
 LIBRARY = "belongs to the library"

@@ -13,7 +13,8 @@ from caps import CapabilityRegistry, MemoryAuditLog, Runtime
 from caps.capabilities.result import ExecutionResult
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import DecisionMade, ExecutionEnded, OutcomeRecorded, ProtocolViolated
-from caps.worker.host import process
+from caps.worker.host.zygote import ZygoteSource
+from direct_workers import DirectWorkers
 
 pytestmark = pytest.mark.anyio
 
@@ -25,6 +26,7 @@ class Scene:
 
     def __init__(self, directory: Path) -> None:
         self.touched: list[str] = []
+        self.workers = DirectWorkers(())
         self.audit = MemoryAuditLog()
         self.sandbox = directory / "sandbox"
         self.sandbox.mkdir()
@@ -54,7 +56,9 @@ class Scene:
 
     async def run(self, source: str = "1", **limits: int) -> ExecutionResult:
         policy = {**self.policy, "limits": {**self.policy["limits"], **limits}}
-        async with Runtime(policy, registry=self.registry, audit=self.audit) as runtime:
+        async with Runtime(
+            policy, registry=self.registry, audit=self.audit, workers=self.workers
+        ) as runtime:
             return await runtime.run(source)
 
     def events(self, kind: type[Any]) -> list[Any]:
@@ -67,12 +71,11 @@ def scene(tmp_path: Path) -> Scene:
 
 
 @pytest.fixture
-def attack(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def attack(scene: Scene) -> Callable[[str], None]:
     """Make every worker perform the named attack."""
 
     def choose(name: str) -> None:
-        command = (sys.executable, "-I", str(HOSTILE_WORKER), name)
-        monkeypatch.setattr(process, "WORKER_COMMAND", command)
+        scene.workers.command = (sys.executable, "-I", str(HOSTILE_WORKER), name)
 
     return choose
 
@@ -181,14 +184,28 @@ async def test_a_worker_that_dies_says_whether_the_code_ran(
     assert result.started is started
 
 
+class FirstHostile:
+    """A source whose first workers lie; later ones are real."""
+
+    def __init__(self, hostile: DirectWorkers, real: ZygoteSource, lies: int) -> None:
+        self._hostile, self._real, self._left = hostile, real, lies
+        self.layers = hostile.layers
+        self.open = real.open
+
+    async def start(self) -> Any:
+        self._left -= 1
+        return await (self._hostile if self._left >= 0 else self._real).start()
+
+
 async def test_the_host_goes_on_after_every_attack(
-    scene: Scene, attack: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    scene: Scene, attack: Callable[[str], None]
 ) -> None:
     """One runtime serves an honest execution after hostile ones."""
-    honest = process.WORKER_COMMAND
-    async with Runtime(scene.policy, registry=scene.registry, audit=scene.audit) as runtime:
-        for name in ("garbage", "die", "half_a_frame"):
-            attack(name)
-            assert not (await runtime.run("1")).ok
-        monkeypatch.setattr(process, "WORKER_COMMAND", honest)
-        assert (await runtime.run("1 + 1")).value == 2
+    attack("garbage")
+    workers = FirstHostile(scene.workers, ZygoteSource(), 2)
+    async with Runtime(
+        scene.policy, registry=scene.registry, audit=scene.audit, workers=workers
+    ) as runtime:
+        while not (result := await runtime.run("1 + 1")).ok:
+            assert result.status.value == "protocol_violation"
+        assert result.value == 2

@@ -3,116 +3,147 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from caps.protocol.connection import HostConnection, State
-from caps.worker.host.process import WORKER_COMMAND
+from caps import MemoryAuditLog, Runtime
+from caps.protocol.connection import HostConnection
+from caps.worker.host.supervisor import until_ready
+from caps.worker.host.zygote import ForkedWorker, ZygoteSource
+
+pytestmark = pytest.mark.anyio
 
 # What must never be loaded beside untrusted code.
 FORBIDDEN = (
-    "caps.security",
-    "caps.capabilities",
-    "caps.providers",
-    "caps.cli",
-    "caps.worker.host",
-    "pydantic",
-    "asyncio",
-    "anyio",
-    "socket",
+    "_ctypes",
     "_socket",
-    "ssl",
-    "ctypes",
-    "subprocess",
-    "jsonschema_rs",
+    "anyio",
+    "asyncio",
+    "caps.capabilities",
+    "caps.cli",
+    "caps.providers",
+    "caps.security",
+    "caps.worker.host",
+    "caps.worker.inside.kernel",
     "cryptography",
+    "ctypes",
+    "jsonschema_rs",
+    "pydantic",
+    "pyseccomp",
+    "socket",
+    "ssl",
+    "subprocess",
 )
+
+
+@asynccontextmanager
+async def spare() -> AsyncIterator[tuple[ForkedWorker, Path]]:
+    """A real worker that has locked itself in, and its place in /proc."""
+    source = ZygoteSource()
+    async with source.open():
+        worker = await source.start()
+        await until_ready(worker.transport, HostConnection(""))
+        info = Path(f"/proc/self/fdinfo/{worker._pidfd}").read_text()
+        pid = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))
+        yield worker, Path("/proc") / pid
+        worker.kill()
+        await worker.ended()
+        worker.transport.close()
+
+
+async def test_a_spare_has_one_descriptor_and_no_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its channel is descriptor 0; nothing was inherited."""
+    monkeypatch.setenv("CAPS_TEST_SECRET", "secret")
+    async with spare() as (_, home):
+        assert [entry.name for entry in (home / "fd").iterdir()] == ["0"]
+        assert str((home / "fd" / "0").readlink()).startswith("socket:")
+        assert b"CAPS_TEST_SECRET" not in (home / "environ").read_bytes()
+        assert list((home / "root").iterdir()) == []
+
+
+async def test_the_kernel_says_that_a_spare_is_locked_down() -> None:
+    """Not what we believe we did, but what /proc tells of the process."""
+    async with spare() as (_, home):
+        lines = (line.partition(":") for line in (home / "status").read_text().splitlines())
+        status = {name: value.split() for name, _, value in lines}
+        assert status["NoNewPrivs"] == ["1"]
+        assert status["Seccomp"] == ["2"]
+        assert status["Groups"] == []
+        assert {status[name][0] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
+            "0" * 16
+        }
+        assert "0" not in status["Uid"]
+        for namespace in ("user", "pid", "mnt", "net", "ipc", "uts"):
+            theirs = (home / "ns" / namespace).readlink()
+            assert theirs != Path(f"/proc/self/ns/{namespace}").readlink()
+        limits = (home / "limits").read_text()
+        for line in ("Max open files", "Max processes", "Max file size", "Max core file size"):
+            (row,) = [row for row in limits.splitlines() if row.startswith(line)]
+            assert row.removeprefix(line).split()[1] in ("0", "1")
+
 
 PROBE = """
 import sys
-import caps.worker.inside.__main__
-import caps.worker.inside.main as worker
-worker.load_facades()
-worker.shut_in()
-import os
-found = ["loaded " + name for name, module in sorted(sys.modules.items()) if module]
-for name in ("caps.security.policy", "socket", "subprocess", "ctypes", "http.client"):
+found = sorted(name for name, module in sys.modules.items() if module)
+blocked = []
+for name in ("caps.security.policy", "http.client", "xml.dom", "sqlite3"):
     try:
         __import__(name)
     except ImportError:
-        found.append("refused " + name)
-try:
-    os.open("/dev/null", os.O_RDONLY)
-except OSError as error:
-    found.append("no descriptor " + error.strerror)
-os.write(0, "\\n".join(found).encode())
+        blocked.append(name)
+[found, blocked]
 """
 
 
-@pytest.fixture(scope="module")
-def probed() -> list[str]:
-    """What a worker process says of itself once it has shut itself in."""
-    ours, theirs = socket.socketpair()
-    command = [sys.executable, "-I", "-c", PROBE]
-    with subprocess.Popen(command, stdin=theirs.fileno(), env={}, cwd="/") as child:
-        theirs.close()
-        data = b""
-        while piece := ours.recv(65536):
-            data += piece
-        assert child.wait() == 0
-    ours.close()
-    return data.decode().splitlines()
+async def test_nothing_of_the_host_is_loaded_or_can_be() -> None:
+    """With the language layer off, the modules of a live worker are all harmless ones."""
+    source = ZygoteSource(arguments=("--without-language",))
+    async with Runtime(
+        {}, audit=MemoryAuditLog(), workers=source, isolation="best-effort"
+    ) as runtime:
+        result = await runtime.run(PROBE)
+    loaded, blocked = result.unwrap()
+    assert "caps.worker.inside.main" in loaded
+    assert [name for name in loaded if name.startswith(FORBIDDEN)] == []
+    assert blocked == ["caps.security.policy", "http.client", "xml.dom", "sqlite3"]
 
 
-@pytest.mark.parametrize("module", FORBIDDEN)
-def test_nothing_of_the_host_is_loaded(probed: list[str], module: str) -> None:
-    """No policy, provider, secret or socket-opening code stands beside untrusted code."""
-    loaded = [line.removeprefix("loaded ") for line in probed if line.startswith("loaded ")]
-    assert "caps.worker.inside.main" in loaded or "caps.worker.inside.guards" in loaded
-    assert [name for name in loaded if name == module or name.startswith(module + ".")] == []
+async def test_a_worker_is_never_used_twice() -> None:
+    """What one execution leaves behind, no other finds."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        await runtime.run("import collections\nleft = 1")
+        result = await runtime.run("left")
+    assert result.error is not None
+    assert result.error.type == "NameError"
 
 
-def test_nothing_can_be_imported_after_start_up(probed: list[str]) -> None:
-    """Even with the language layer off, the import system is gone."""
-    refused = [line.removeprefix("refused ") for line in probed if line.startswith("refused ")]
-    assert refused == ["caps.security.policy", "socket", "subprocess", "ctypes", "http.client"]
-
-
-def test_no_descriptor_can_be_opened(probed: list[str]) -> None:
-    """Even with the language layer off, there is no number left for another descriptor."""
-    assert "no descriptor Too many open files" in probed
-
-
-@pytest.fixture
-def worker() -> Iterator[subprocess.Popen[bytes]]:
-    """A real worker that has said it is ready."""
-    ours, theirs = socket.socketpair()
-    os.environ["CAPS_TEST_SECRET"] = "secret"
-    try:
-        child = subprocess.Popen(WORKER_COMMAND, stdin=theirs.fileno(), env={}, cwd="/")
-    finally:
-        del os.environ["CAPS_TEST_SECRET"]
-    theirs.close()
-    connection = HostConnection("e1")
-    while connection.state is State.BOOTING:
-        connection.receive(ours.recv(65536))
-    yield child
-    child.kill()
-    child.wait()
-    ours.close()
-
-
-def test_a_ready_worker_has_one_descriptor_and_no_environment(
-    worker: subprocess.Popen[bytes],
-) -> None:
-    """Its channel is descriptor 0; nothing was inherited."""
-    home = Path(f"/proc/{worker.pid}")
-    descriptors = sorted(entry.name for entry in (home / "fd").iterdir())
-    assert descriptors == ["0"]
-    assert str((home / "fd" / "0").readlink()).startswith("socket:")
-    assert (home / "environ").read_bytes() == b""
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become an ordinary user")
+async def test_it_works_for_an_ordinary_user() -> None:
+    """Namespaces are unprivileged: the same layers hold, fully, without root."""
+    # Another user may be unable to reach this interpreter; a user without any capability, who
+    # owns the same files, is as ordinary to everything that follows.
+    program = """
+import os
+from pathlib import Path
+from caps.worker.inside import kernel
+kernel.unshare(kernel.CLONE_NEWUSER)
+Path("/proc/self/setgroups").write_text("deny")
+Path("/proc/self/uid_map").write_text("1000 0 1")
+Path("/proc/self/gid_map").write_text("1000 0 1")
+kernel.drop_capabilities()
+from caps import MemoryAuditLog, Runtime
+with Runtime({}, audit=MemoryAuditLog()) as runtime:
+    held = {layer.name: layer.enforcement.value for layer in runtime.layers}
+    print(os.geteuid(), set(held.values()), runtime.run_sync("6 * 7").value)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert done.stdout.strip() == "1000 {'fully'} 42", done.stderr

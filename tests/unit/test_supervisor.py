@@ -5,7 +5,6 @@ The worker's end is a real connection in the same process, so that each lie is e
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ import anyio.lowlevel
 import msgspec
 import pytest
 
-from caps.protocol.connection import State, WorkerConnection
+from caps.protocol.connection import HostConnection, State, WorkerConnection
 from caps.protocol.errors import (
     CapsError,
     LimitExceededError,
@@ -39,11 +38,12 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.protocol.transport import ChannelClosedError, MemoryTransport
+from caps.protocol.transport import MemoryTransport
 from caps.worker.host import pool as pool_module
 from caps.worker.host.pool import WorkerPool
-from caps.worker.host.process import Ending, WorkerProcess
-from caps.worker.host.supervisor import Answer, Execution, Job
+from caps.worker.host.process import Ending
+from caps.worker.host.supervisor import Answer, Execution, Job, until_ready
+from direct_workers import DirectWorkers
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +156,8 @@ async def execute(script: Script, *, calls: Calls | None = None, job: Job = JOB)
     """Run one execution against a worker that follows `script` and then closes its end."""
     ours, theirs = MemoryTransport.pair()
     handler, printed = calls or Calls(), list[str]()
-    execution = Execution(job, ours, handler, printed.append)
+    connection = HostConnection("")
+    execution = Execution(job, ours, connection, handler, printed.append)
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
@@ -167,7 +168,7 @@ async def execute(script: Script, *, calls: Calls | None = None, job: Job = JOB)
 
             group.start_soon(work)
             try:
-                await execution.until_ready()
+                await until_ready(ours, connection)
                 outcome = await execution.run()
             except (CapsError, ExceptionGroup) as error:
                 outcome = error
@@ -502,10 +503,11 @@ async def test_an_error_of_the_callers_output_handler_comes_out_as_it_is() -> No
         await worker.start()
         await worker.say(OutputMessage, text="x")
 
-    execution = Execution(JOB, ours, Calls(), fail)
+    connection = HostConnection("")
+    execution = Execution(JOB, ours, connection, Calls(), fail)
     async with anyio.create_task_group() as group:
         group.start_soon(script)
-        await execution.until_ready()
+        await until_ready(ours, connection)
         with pytest.raises(ZeroDivisionError):
             await execution.run()
     ours.close()
@@ -516,87 +518,44 @@ class TestProcess:
     @pytest.mark.parametrize(
         ("ending", "text"),
         [
-            (Ending(3, None, ""), "exit status 3"),
-            (Ending(None, signal.SIGKILL, ""), "killed by SIGKILL"),
-            (Ending(None, 40, ""), "killed by signal 40"),
+            (Ending(3, None), "exit status 3"),
+            (Ending(None, signal.SIGKILL), "killed by SIGKILL"),
+            (Ending(None, 40), "killed by signal 40"),
         ],
     )
     def test_an_ending_reads_well(self, ending: Ending, text: str) -> None:
         """Even for signals that have no name."""
         assert str(ending) == text
 
-    async def test_a_worker_that_dies_of_a_nameless_signal_is_reaped(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """An escaped worker can choose how it dies; the host is none the worse."""
-        command = ("/bin/sh", "-c", "kill -40 $$")
-        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", command)
-        process = WorkerProcess.start()
-        with anyio.fail_after(20):
-            ending = await process.ended()
-        process.kill()
-        assert (ending.signal, await process.ended()) == (40, ending)
-
-    async def test_a_dead_process_leaves_no_descriptor(self) -> None:
-        """Its channel, its error stream and its handle are closed when it is reaped."""
-        before = len(list(Path("/proc/self/fd").iterdir()))
-        process = WorkerProcess.start()
-        process.kill()
-        with anyio.fail_after(20):
-            ending = await process.ended()
-        assert ending.signal == signal.SIGKILL
-        with pytest.raises(ChannelClosedError):
-            await process.transport.send(b"x")
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before
-
-    async def test_a_process_without_a_handle_is_not_left_running(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """If the system has no descriptor for it, the start fails and nothing stays."""
-        pids: list[int] = []
-
-        def refuse(pid: int) -> int:
-            pids.append(pid)
-            raise OSError(24, "Too many open files")
-
-        monkeypatch.setattr(os, "pidfd_open", refuse)
-        with pytest.raises(OSError, match="Too many open files"):
-            WorkerProcess.start()
-        with pytest.raises(ProcessLookupError):
-            os.kill(pids[0], 0)
-
 
 class TestPool:
-    async def test_a_system_that_refuses_to_start_a_worker_is_a_lost_worker(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The caller gets an error of ours, and the code never ran."""
-        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", ("/no/such/program",))
-        alive: list[int] = []
-        with pytest.raises(WorkerLostError) as error:
-            await WorkerPool(1, alive.append).run(JOB, Calls(), print)
-        assert (error.value.started, alive) == (False, [])
+    async def test_a_worker_that_dies_of_a_nameless_signal_is_told(self) -> None:
+        """An escaped worker can choose how it dies; the host is none the worse."""
+        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "kill -40 $$")), 1, lambda _: None)
+        with pytest.raises(WorkerLostError, match="signal 40"):
+            await pool.run(JOB, Calls(), print)
 
-    async def test_a_worker_that_dies_at_once_is_explained_and_counted(
-        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        """Its status is told, what it said goes to the operator's log, and its place is free."""
-        command = ("/bin/sh", "-c", "echo of what it died >&2; exit 7")
-        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", command)
+    async def test_a_worker_that_dies_at_once_is_tried_again_once_and_counted(self) -> None:
+        """Nothing ran, so once more is harmless; its status is told, and its place is free."""
         alive: list[int] = []
-        pool = WorkerPool(1, alive.append)
-        for _ in range(2):
-            with pytest.raises(WorkerLostError, match="exit status 7") as error:
-                await pool.run(JOB, Calls(), print)
-            assert "of what it died" not in error.value.message
-        assert alive == [1, 0, 1, 0]
-        assert "of what it died" in caplog.text
+        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "exit 7")), 1, alive.append)
+        with pytest.raises(WorkerLostError, match="exit status 7") as error:
+            await pool.run(JOB, Calls(), print)
+        assert (error.value.started, alive) == (False, [1, 0, 1, 0])
+
+    async def test_a_dead_worker_leaves_no_descriptor(self) -> None:
+        """Its channel and its handle are closed when it is disposed of."""
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "exit 7")), 1, lambda _: None)
+        with pytest.raises(WorkerLostError):
+            await pool.run(JOB, Calls(), print)
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
     @pytest.mark.parametrize("started", [True, False])
     def test_a_worker_out_of_cpu_time_reached_a_limit(self, started: bool) -> None:
         """The kernel's signal is the policy's limit, and says whether the code had begun."""
         lost = WorkerLostError("lost", started=started)
-        error = pool_module._from_ending(lost, Ending(None, signal.SIGXCPU, ""), JOB)
+        error = pool_module._from_ending(lost, Ending(None, signal.SIGXCPU), JOB)
         assert isinstance(error, LimitExceededError)
         assert (error.limit, error.allowed, error.started) == ("cpu_ms", 1000, started)
 
@@ -604,10 +563,9 @@ class TestPool:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """And killed, whatever it is doing."""
-        monkeypatch.setattr("caps.worker.host.process.WORKER_COMMAND", ("/bin/sleep", "600"))
-        monkeypatch.setattr(pool_module, "_BOOT_SECONDS", 0.05)
-        monkeypatch.setattr(pool_module, "_LAST_WORDS_SECONDS", 0.05)
+        monkeypatch.setattr(pool_module, "_READY_SECONDS", 0.05)
+        pool = WorkerPool(DirectWorkers(("/bin/sleep", "600")), 1, lambda _: None)
         with anyio.fail_after(20):
             with pytest.raises(WorkerLostError, match="not ready") as error:
-                await WorkerPool(1, lambda _alive: None).run(JOB, Calls(), print)
+                await pool.run(JOB, Calls(), print)
         assert error.value.started is False

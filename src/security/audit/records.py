@@ -61,6 +61,8 @@ class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag
     principal: str
     agent: str | None = None
     session: str | None = None
+    degraded: str | None = None
+    """The layers that were not fully in force, if the operator let it run all the same."""
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True):

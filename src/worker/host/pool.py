@@ -1,89 +1,172 @@
-"""The pool: how many workers live at once, and how a job gets one of its own.
+"""The pool: a small stock of spare workers, and one of them for each execution.
 
-Every execution gets a fresh process, which is killed and reaped when the execution ends, however it
-ends. Starting is bounded more tightly than running: a burst of starts on few cores would make all
-of them miss their deadline.
+A spare is forked, locked down and waiting before anybody needs it; handing it code is all that a
+start takes. The stock refills in the background, grows when it was found empty and shrinks when it
+is idle. A worker serves one execution and dies, however that ends.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import signal
+from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import anyio
 
+from caps.protocol.connection import HostConnection
+from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
-from caps.worker.host.process import Ending, WorkerProcess
-from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler
+from caps.worker.host.process import Ending, Worker, WorkerSource
+from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
 
 logger = logging.getLogger(__name__)
 
-_BOOT_SECONDS = 30
+_READY_SECONDS = 30
 _LAST_WORDS_SECONDS = 2
+_RETRY_SECONDS = 1
+_IDLE_SECONDS = 10
+_FEWEST_SPARES = 2
+_MOST_SPARES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """A worker that has locked itself in and waits for a manifest."""
+
+    worker: Worker
+    connection: HostConnection
 
 
 class WorkerPool:
-    """Runs jobs, each in a process of its own."""
+    """Runs jobs, each in a worker of its own."""
 
-    def __init__(self, max_workers: int, on_alive: Callable[[int], None]) -> None:
-        """`on_alive` is told how many workers live whenever that changes."""
+    def __init__(
+        self, source: WorkerSource, max_workers: int, on_alive: Callable[[int], None]
+    ) -> None:
+        """`on_alive` is told how many workers live, spares included, whenever that changes."""
+        self._source = source
         self._slots = anyio.Semaphore(max_workers)
-        self._starts = anyio.Semaphore(max(2, os.cpu_count() or 2))
         self._on_alive = on_alive
         self._alive = 0
+        self._stock: deque[Spare] = deque()
+        self._target = _FEWEST_SPARES
+        self._wanted = anyio.Event()
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Which layers hold the workers."""
+        return self._source.layers
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Start filling the stock; on the way out every worker is gone. WorkerLostError."""
+        async with self._source.open():
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._keep_stock)
+                    try:
+                        yield
+                    finally:
+                        tasks.cancel_scope.cancel()
+            finally:
+                # Only now: until its task is over, the keeper may still add one.
+                with anyio.CancelScope(shield=True):
+                    while self._stock:
+                        await self._dispose(self._stock.pop().worker)
 
     async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
-        """Run `job` to its end in a process of its own, which is gone afterwards.
+        """Run `job` to its end in a worker of its own, which is gone afterwards.
 
         Raises LimitExceededError, ProtocolError or WorkerLostError.
         """
-        async with self._slots, AsyncExitStack() as stack:
-            async with self._starts:
-                process = await stack.enter_async_context(self._process())
-                execution = Execution(job, process.transport, calls, on_output)
-                try:
-                    await self._boot(execution)
-                except WorkerLostError as lost:
-                    raise await _explained(lost, process, job) from None
+        async with self._slots:
             try:
-                return await execution.run()
+                return await self._run_once(job, calls, on_output)
             except WorkerLostError as lost:
-                raise await _explained(lost, process, job) from None
-            except (LimitExceededError, ProtocolError) as error:
-                error.details.setdefault("started", execution.started)
-                raise
+                if lost.started:
+                    raise
+                # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps.
+                return await self._run_once(job, calls, on_output)
 
-    @asynccontextmanager
-    async def _process(self) -> AsyncIterator[WorkerProcess]:
-        process = self._start()
-        self._count(+1)
+    async def _run_once(
+        self, job: Job, calls: CallHandler, on_output: OutputHandler
+    ) -> ResultMessage:
+        spare = await self._take()
+        execution = Execution(job, spare.worker.transport, spare.connection, calls, on_output)
         try:
-            yield process
+            return await execution.run()
+        except WorkerLostError as lost:
+            raise await _explained(lost, spare.worker, job) from None
+        except (LimitExceededError, ProtocolError) as error:
+            error.details.setdefault("started", execution.started)
+            raise
         finally:
-            process.kill()
             with anyio.CancelScope(shield=True):
-                await process.ended()
-            self._count(-1)
+                await self._dispose(spare.worker)
 
-    def _start(self) -> WorkerProcess:
+    async def _take(self) -> Spare:
+        while self._stock:
+            spare = self._stock.popleft()
+            self._wanted.set()
+            if not spare.worker.is_over:
+                return spare
+            await self._dispose(spare.worker)
+        self._target = min(2 * self._target, _MOST_SPARES)
+        self._wanted.set()
+        return await self._prepare()
+
+    async def _prepare(self) -> Spare:
+        worker = await self._source.start()
+        self._count(+1)
+        connection = HostConnection("")
+        ready = False
         try:
-            return WorkerProcess.start()
-        except OSError as error:
+            with anyio.move_on_after(_READY_SECONDS):
+                await until_ready(worker.transport, connection)
+                ready = True
+        except WorkerLostError:
+            ending = await worker.ended()
             raise WorkerLostError(
-                f"no worker could be started: {error.strerror}", started=False
+                f"the worker was lost before it was ready ({ending})", started=False
             ) from None
+        finally:
+            if not ready:
+                with anyio.CancelScope(shield=True):
+                    await self._dispose(worker)
+        if not ready:
+            raise WorkerLostError(
+                f"the worker was not ready after {_READY_SECONDS} seconds", started=False
+            )
+        return Spare(worker, connection)
 
-    async def _boot(self, execution: Execution) -> None:
-        with anyio.move_on_after(_BOOT_SECONDS):
-            await execution.until_ready()
-            return
-        raise WorkerLostError(
-            f"the worker was not ready after {_BOOT_SECONDS} seconds", started=False
-        )
+    async def _dispose(self, worker: Worker) -> None:
+        worker.kill()
+        await worker.ended()
+        worker.transport.close()
+        self._count(-1)
+
+    async def _keep_stock(self) -> None:
+        while True:
+            if len(self._stock) < self._target:
+                await self._add_one()
+                continue
+            self._wanted = anyio.Event()
+            with anyio.move_on_after(_IDLE_SECONDS) as idle:
+                await self._wanted.wait()
+            if idle.cancelled_caught and self._target > _FEWEST_SPARES:
+                self._target -= 1
+                await self._dispose(self._stock.pop().worker)
+
+    async def _add_one(self) -> None:
+        try:
+            self._stock.append(await self._prepare())
+        except (WorkerLostError, ProtocolError) as error:
+            logger.warning("no spare worker: %s", error)
+            await anyio.sleep(_RETRY_SECONDS)
 
     def _count(self, change: int) -> None:
         self._alive += change
@@ -91,18 +174,18 @@ class WorkerPool:
 
 
 async def _explained(
-    lost: WorkerLostError, process: WorkerProcess, job: Job
-) -> LimitExceededError | WorkerLostError:
+    lost: WorkerLostError, worker: Worker, job: Job
+) -> LimitExceededError | ProtocolError | WorkerLostError:
     """The error that says why the worker is gone."""
     # Its channel is closed, so it is on its way out; a moment lets it tell us how.
     with anyio.move_on_after(_LAST_WORDS_SECONDS):
-        return _from_ending(lost, await process.ended(), job)
+        return _from_ending(lost, await worker.ended(), job)
     return lost
 
 
 def _from_ending(
     lost: WorkerLostError, ending: Ending, job: Job
-) -> LimitExceededError | WorkerLostError:
+) -> LimitExceededError | ProtocolError | WorkerLostError:
     if ending.signal == signal.SIGXCPU:
         allowed = job.worker_limits.cpu_ms
         return LimitExceededError(
@@ -111,9 +194,12 @@ def _from_ending(
             allowed=allowed,
             started=lost.started,
         )
-    if ending.diagnostics:
-        # For the operator: it names files of the host, so it is no part of the result.
-        logger.error("a worker ended with %s and said: %s", ending, ending.diagnostics)
+    if ending.signal == signal.SIGSYS:
+        return ProtocolError(
+            "the worker made a system call that is never legitimate, and the kernel killed it",
+            violation="forbidden_system_call",
+            started=lost.started,
+        )
     when = "after its code had started" if lost.started else "before its code ran"
     return WorkerLostError(
         f"the worker was lost {when} ({ending})",

@@ -11,7 +11,7 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
@@ -85,31 +85,39 @@ class CallHandler(Protocol):
 OutputHandler = Callable[[str], None]
 
 
+async def until_ready(transport: Transport, connection: HostConnection) -> None:
+    """Wait until the worker has shut itself in; WorkerLostError or ProtocolError if it does not."""
+    while connection.state is State.BOOTING:
+        try:
+            data = await transport.receive()
+        except ChannelClosedError:
+            data = b""
+        if not data:
+            connection.at_end()
+            raise WorkerLostError("the worker closed its channel", started=False)
+        for message in connection.receive(data):
+            if isinstance(message, ReadyMessage) and message.protocol != PROTOCOL_VERSION:
+                raise ProtocolError(
+                    f"the worker speaks protocol {message.protocol}, not {PROTOCOL_VERSION}",
+                    violation="version",
+                )
+
+
 @dataclass(slots=True)
 class Execution:
     """One job on one channel. Mutable, private to its task."""
 
     job: Job
     transport: Transport
+    connection: HostConnection
     calls: CallHandler
     on_output: OutputHandler
-    connection: HostConnection = field(init=False)
     printed_bytes: int = 0
     requests: int = 0
     started: bool = False
 
     def __post_init__(self) -> None:
-        self.connection = HostConnection(self.job.execution_id)
-
-    async def until_ready(self) -> None:
-        """Wait until the worker has shut itself in."""
-        while self.connection.state is State.BOOTING:
-            for message in self.connection.receive(await self._receive()):
-                if isinstance(message, ReadyMessage) and message.protocol != PROTOCOL_VERSION:
-                    raise ProtocolError(
-                        f"the worker speaks protocol {message.protocol}, not {PROTOCOL_VERSION}",
-                        violation="version",
-                    )
+        self.connection.execution_id = self.job.execution_id
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""

@@ -34,11 +34,23 @@ class Program:
     filename: str
     lines: tuple[str, ...]
     result_name: str = RESULT_NAME
+    restricted: bool = True
 
     @property
     def is_coroutine(self) -> bool:
         """Whether running it gives a coroutine: it awaits at the top level."""
         return bool(self.code.co_flags & inspect.CO_COROUTINE)
+
+
+def compile_plainly(source: str, filename: str) -> Program:
+    """Plain Python, unchecked: for proving the layers beneath with this one switched off."""
+    tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+    body = tree.body
+    if body and isinstance(body[-1], ast.Expr):
+        keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
+        body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
+    code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
+    return Program(code, filename, tuple(source.splitlines()), restricted=False)
 
 
 def compile_source(source: str, filename: str = "<agent>") -> Program:

@@ -1,7 +1,7 @@
 """(4) A worker's life: shut itself in, take a manifest and code, run it once, say how it ended.
 
-Started by the host as `python -I -m caps.worker.inside`, with an empty environment and its end
-of a socket pair as descriptor 0. That is the only descriptor that it keeps.
+Forked and locked down by the zygote, with its end of a socket pair as descriptor 0. That is the
+only descriptor that it has, and the only one it can ever have.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
@@ -28,39 +29,45 @@ from caps.protocol.messages import (
 from caps.protocol.values import encode_value
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel, leave, python_version
-from caps.worker.inside.compiler import Program, SourceError, compile_source
+from caps.worker.inside.compiler import (
+    Program,
+    SourceError,
+    compile_plainly,
+    compile_source,
+)
 from caps.worker.inside.concurrency import Concurrency
-from caps.worker.inside.facades import Importer, load_facades, make_facade
+from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.report import describe
 
-_CHANNEL = 0
+CHANNEL = 0
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
 
 
-def main() -> NoReturn:
-    """Serve one execution on descriptor 0."""
-    load_facades()
-    channel = Channel(_CHANNEL)
-    shut_in()
+def prime() -> None:
+    """Take harmless code once through compiling, running and encoding.
+
+    What that touches is then shared by all forks, and none of them pays for it again.
+    """
+    program = compile_source("async def f(n):\n    return [n, 'x'.upper()]\nawait f(1)", "<prime>")
+    own = OwnClasses()
+    user_globals = {"__builtins__": make_builtins(lambda _text: None, Importer(own, {}), own)}
+    step = builtins.eval(program.code, user_globals)  # noqa: S307 - our own source
     try:
-        serve(channel)
-    except ProtocolError:
-        leave(2)
-    leave()
+        step.send(None)
+    except StopIteration:
+        encode_value(user_globals[program.result_name], max_bytes=_MAX_RESULT_BYTES)
 
 
-def shut_in() -> None:
+def shut_in(keep: int) -> None:
     """Give up what the start-up needed: descriptors, the import system, the command line.
 
     After this nothing more can be imported, whatever the language layer lets through.
     """
     sys.stdin = sys.stdout = sys.stderr = None
-    os.closerange(_CHANNEL + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    # The lowest free number is the limit from now on: no descriptor can ever be opened.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_CHANNEL + 1, _CHANNEL + 1))
+    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     sys.argv = [""]
     sys.path.clear()
     sys.meta_path.clear()
@@ -70,7 +77,16 @@ def shut_in() -> None:
     gc.freeze()
 
 
-def serve(channel: Channel) -> None:
+def serve_execution(*, restricted: bool) -> NoReturn:
+    """Serve one execution on the channel. Runs in the worker, after confinement."""
+    try:
+        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly)
+    except ProtocolError:
+        leave(2)
+    leave()
+
+
+def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None:
     """One execution, from ready to result."""
     channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
     channel.flush()
@@ -80,7 +96,7 @@ def serve(channel: Channel) -> None:
         raise ProtocolError("a manifest and a start were due", violation="out_of_turn")
     limit_resources(start.limits)
     try:
-        program = compile_source(start.source, start.filename)
+        program = compile_code(start.source, start.filename)
     except SourceError as error:
         channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
     else:
@@ -95,13 +111,8 @@ def limit_resources(limits: WorkerLimits) -> None:
     # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
     seconds = math.ceil(time.process_time() + limits.cpu_ms / 1000)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    for kind, most in (
-        (resource.RLIMIT_AS, limits.memory_mb * 1024 * 1024),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_FSIZE, 0),
-    ):
-        resource.setrlimit(kind, (most, most))
+    most = limits.memory_mb * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def run(
@@ -114,8 +125,9 @@ def run(
         "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
     }
     own = OwnClasses()
+    restricted = make_builtins(channel.write, Importer(own, extra), own)
     user_globals: dict[str, Any] = {
-        "__builtins__": make_builtins(channel.write, Importer(own, extra), own),
+        "__builtins__": restricted if program.restricted else vars(builtins),
         "__name__": "__main__",
         manifest.namespace: caps,
     }

@@ -1,0 +1,39 @@
+"""Whether the layers that hold the code are enough; less than all needs the operator's word.
+
+`CAPS_ISOLATION=best-effort` is that word. Every audit record of an execution then names the layers
+that were not fully in force.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from caps.protocol.enforcement import Layer, gaps
+from caps.protocol.errors import ConfigurationError
+
+ISOLATION_VARIABLE = "CAPS_ISOLATION"
+_FULL, _BEST_EFFORT = "full", "best-effort"
+
+
+def judge_isolation(layers: Iterable[Layer], given: str | None) -> str | ConfigurationError | None:
+    """None if every layer holds fully; else what is missing, or the error if that is too little.
+
+    `given` stands in for the variable.
+    """
+    wanted = given or os.environ.get(ISOLATION_VARIABLE) or _FULL
+    if wanted not in (_FULL, _BEST_EFFORT):
+        return ConfigurationError(
+            f"{ISOLATION_VARIABLE} is `{wanted}`; set `{_FULL}` or `{_BEST_EFFORT}`"
+        )
+    missing = gaps(layers)
+    if not missing:
+        return None
+    summary = ", ".join(f"{layer.name} {layer.enforcement.value}" for layer in missing)
+    if wanted == _BEST_EFFORT:
+        return summary
+    return ConfigurationError(
+        f"isolation is not full ({summary}); `caps doctor` says what to do, and "
+        f"{ISOLATION_VARIABLE}={_BEST_EFFORT} runs all the same",
+        missing=[layer.name for layer in missing],
+    )

@@ -1,0 +1,52 @@
+"""Which layers hold the code, as values: fully, partially, or not, and what to do about it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+import msgspec
+
+
+class Enforcement(enum.Enum):
+    """How much of a layer is in force."""
+
+    FULLY = "fully"
+    PARTIALLY = "partially"
+    NOT = "not"
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One layer as it was applied: what is in force, and how to close the gap if there is one."""
+
+    name: str
+    enforcement: Enforcement
+    detail: str
+    remedy: str = ""
+
+
+# The names of all layers, from the innermost out. A report that lacks one is not full.
+LAYERS = (
+    "language",
+    "process",
+    "identity",
+    "namespaces",
+    "root",
+    "privileges",
+    "landlock",
+    "seccomp",
+    "rlimits",
+)
+
+
+def gaps(layers: Iterable[Layer]) -> list[Layer]:
+    """The layers that are less than fully in force; a layer that nobody reported is one."""
+    found = {layer.name: layer for layer in layers}
+    missing = [
+        Layer(name=name, enforcement=Enforcement.NOT, detail="not reported")
+        for name in LAYERS
+        if name not in found
+    ]
+    return [
+        layer for layer in found.values() if layer.enforcement is not Enforcement.FULLY
+    ] + missing

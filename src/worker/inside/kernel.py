@@ -1,0 +1,135 @@
+"""The system calls that confinement needs and Python has no name for. Runs in the zygote only.
+
+Each function does one thing or raises OSError. Nothing here decides; `confinement` does. The worker
+drops this module before it sees untrusted code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Final
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+_libc.mount.argtypes = (
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_ulong,
+    ctypes.c_char_p,
+)
+_libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
+
+CLONE_NEWNS: Final = 0x00020000
+CLONE_NEWUTS: Final = 0x04000000
+CLONE_NEWIPC: Final = 0x08000000
+CLONE_NEWUSER: Final = 0x10000000
+CLONE_NEWPID: Final = 0x20000000
+CLONE_NEWNET: Final = 0x40000000
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_DUMPABLE: Final = 4
+_PR_SET_SECCOMP: Final = 22
+_PR_CAPBSET_DROP: Final = 24
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_PR_CAP_AMBIENT: Final = 47
+_PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
+_SECCOMP_MODE_FILTER: Final = 2
+_CAPABILITY_VERSION_3: Final = 0x20080522
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_REC, _MS_PRIVATE = 32, 16384, 1 << 18
+_MNT_DETACH: Final = 2
+
+# x86_64 and aarch64 agree on every system call that is newer than 2019.
+_LANDLOCK_CREATE_RULESET: Final = 444
+_LANDLOCK_RESTRICT_SELF: Final = 446
+_PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41}
+_CAPSET: Final = {"x86_64": 126, "aarch64": 91}
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    _checked(_libc.unshare(flags), "unshare")
+
+
+def die_with_parent(signal_number: int) -> None:
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+
+
+def set_dumpable(dumpable: bool) -> None:
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, int(dumpable), 0, 0, 0), "prctl")
+
+
+def no_new_privileges() -> None:
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+def drop_capabilities() -> None:
+    """Empty every capability set of this process, the bounding and ambient ones included."""
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    number = 0
+    while _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+        number += 1
+    header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
+    empty = (ctypes.c_uint32 * 6)()
+    call = _CAPSET[os.uname().machine]
+    _checked(_libc.syscall(call, ctypes.byref(header), ctypes.byref(empty)), "capset")
+
+
+def empty_root(point: bytes) -> None:
+    """Make an empty, read-only directory the root of this mount namespace; `point` must exist."""
+    _checked(_libc.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None), "mount")
+    quiet = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    _checked(_libc.mount(b"none", point, b"tmpfs", quiet, b"size=4k,mode=555"), "mount tmpfs")
+    os.chdir(point)
+    # The new root over the old one, then the old one away: nothing of it can be reached.
+    _checked(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
+    _checked(_libc.umount2(b".", _MNT_DETACH), "umount")
+    os.chdir("/")
+    _checked(_libc.mount(None, b"/", None, _MS_REMOUNT | _MS_RDONLY | quiet, None), "remount")
+
+
+class _LandlockRuleset(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+def landlock_version() -> int:
+    """The ABI of the running kernel; 0 if it has none."""
+    version = _libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)
+    return max(0, int(version))
+
+
+def landlock_nothing(fs: int, net: int, scoped: int, size: int) -> None:
+    """Handle these rights and allow none of them, for this process and all that it forks."""
+    ruleset = _LandlockRuleset(fs, net, scoped)
+    create = _libc.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
+    descriptor = _checked(create, "landlock_create_ruleset")
+    try:
+        _checked(_libc.syscall(_LANDLOCK_RESTRICT_SELF, descriptor, 0), "landlock_restrict_self")
+    finally:
+        os.close(descriptor)
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def load_seccomp(program: bytes) -> None:
+    """Put this process under a prepared filter, for good."""
+    loaded = _FilterProgram(len(program) // 8, program)
+    _checked(
+        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded), 0, 0),
+        "seccomp",
+    )

@@ -1,0 +1,214 @@
+"""The zygote: started once in a clean environment, confined, and from then on it only forks.
+
+It imports what workers need, gives up its rights, and prepares the filter that its children load.
+It runs on one thread and never sees untrusted input: orders come from the host alone. When the
+control socket closes, the host is gone; the zygote leaves, and as it is the first process of its
+pid namespace the kernel ends every worker with it.
+"""
+
+from __future__ import annotations
+
+import _socket
+import array
+import importlib
+import os
+import select
+import signal
+import sys
+from typing import NoReturn
+
+import msgspec
+
+from caps.protocol.enforcement import Enforcement, Layer
+from caps.protocol.zygote import (
+    MAX_PACKET_BYTES,
+    Forked,
+    ForkOrder,
+    ForkRefused,
+    FromZygote,
+    WorkerExited,
+    ZygoteReady,
+)
+from caps.worker.inside import kernel
+from caps.worker.inside.confinement import confine_worker, confine_zygote
+from caps.worker.inside.facades import load_facades
+from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
+from caps.worker.inside.syscalls import prepare_filter
+
+_CONTROL = 0
+WITHOUT_LANGUAGE = "--without-language"
+WITH_TOOLS = "--with-tools"
+
+# For attacks with the language layer off: the tools that they would bring along.
+_TOOLS = (
+    "ctypes",
+    "fcntl",
+    "mmap",
+    "shutil",
+    "signal",
+    "socket",
+    "struct",
+    "subprocess",
+    "threading",
+)
+
+# What the zygote needs and a worker must not find, with what these brought along.
+_ZYGOTE_ONLY = (
+    "_ctypes",
+    "_posixsubprocess",
+    "_socket",
+    "caps.worker.inside.kernel",
+    "ctypes",
+    "pyseccomp",
+    "selectors",
+    "signal",
+    "subprocess",
+)
+
+# Done in every worker by `become_worker`; one that cannot do it dies before it is ready.
+_PROCESS = Layer(
+    name="process",
+    enforcement=Enforcement.FULLY,
+    detail="one fork per execution, no environment, one descriptor, no imports",
+)
+_RLIMITS = Layer(
+    name="rlimits",
+    enforcement=Enforcement.FULLY,
+    detail="address space, cpu, descriptors, processes, file size, core",
+)
+
+
+def main() -> NoReturn:
+    """Prepare, confine, and fork on order until the host is gone."""
+    restricted = WITHOUT_LANGUAGE not in sys.argv
+    load_facades()
+    prime()
+    if WITH_TOOLS in sys.argv:
+        for tool in _TOOLS:
+            importlib.import_module(tool)
+    program, seccomp = prepare_filter()
+    layers = [_language(restricted), _PROCESS, *confine_zygote(), seccomp, _RLIMITS]
+    if _in_a_pid_namespace(layers):
+        _become_its_first_process()
+    unwanted = () if WITH_TOOLS in sys.argv else _ZYGOTE_ONLY
+    forget = tuple(name for name in sys.modules if name.startswith(unwanted or ("\0",)))
+    shut_in(_CONTROL)
+    control = _socket.socket(fileno=_CONTROL)
+    Zygote(control, program, restricted=restricted, forget=forget).serve(layers)
+
+
+def _language(restricted: bool) -> Layer:
+    if restricted:
+        return Layer(name="language", enforcement=Enforcement.FULLY, detail="restricted python")
+    return Layer(
+        name="language",
+        enforcement=Enforcement.NOT,
+        detail="plain python, as asked",
+        remedy=f"start the zygote without {WITHOUT_LANGUAGE}",
+    )
+
+
+def _in_a_pid_namespace(layers: list[Layer]) -> bool:
+    entered = {layer.name for layer in layers if layer.enforcement is Enforcement.FULLY}
+    return "namespaces" in entered
+
+
+def _become_its_first_process() -> None:
+    """The first child after `unshare` is process 1 of the new namespace; it goes on, we wait."""
+    child = os.fork()
+    if child == 0:
+        kernel.die_with_parent(signal.SIGKILL)
+        return
+    os.closerange(0, 3)
+    _, status = os.waitpid(child, 0)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+class Zygote:
+    """Forks on order and reaps what it forked."""
+
+    def __init__(
+        self, control: _socket.socket, program: bytes, *, restricted: bool, forget: tuple[str, ...]
+    ) -> None:
+        self._control = control
+        self._program = program
+        self._restricted = restricted
+        self._forget = forget
+        self._workers: dict[int, tuple[int, int]] = {}
+        self._poll = select.poll()
+        self._poll.register(control.fileno(), select.POLLIN)
+        self._orders = msgspec.msgpack.Decoder(ForkOrder)
+
+    def serve(self, layers: list[Layer]) -> NoReturn:
+        """Say what holds, then wait for orders and for exits."""
+        self._say(ZygoteReady(layers=layers))
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor == self._control.fileno():
+                    self._take_order()
+                else:
+                    self._reap(descriptor)
+
+    def _take_order(self) -> None:
+        size = _socket.CMSG_SPACE(array.array("i", [0]).itemsize)
+        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, size)
+        if not data:
+            os._exit(0)  # the host is gone; process 1 leaves and takes all workers along
+        order = self._orders.decode(data)
+        (channel,) = array.array("i", ancillary[0][2])
+        try:
+            worker = os.fork()
+        except OSError as error:
+            os.close(channel)
+            self._say(ForkRefused(number=order.number, reason=str(error.strerror)))
+            return
+        if worker == 0:
+            become_worker(channel, self._program, restricted=self._restricted, forget=self._forget)
+        os.close(channel)
+        self._announce(order.number, worker)
+
+    def _announce(self, number: int, worker: int) -> None:
+        descriptor = os.pidfd_open(worker)
+        self._workers[descriptor] = (number, worker)
+        self._poll.register(descriptor, select.POLLIN)
+        self._say(Forked(number=number), descriptor)
+
+    def _reap(self, descriptor: int) -> None:
+        number, worker = self._workers.pop(descriptor)
+        self._poll.unregister(descriptor)
+        os.close(descriptor)
+        _, status, usage = os.wait4(worker, 0)
+        self._say(
+            WorkerExited(
+                number=number,
+                status=status,
+                cpu_us=int((usage.ru_utime + usage.ru_stime) * 1_000_000),
+                max_rss_kb=usage.ru_maxrss,
+            )
+        )
+
+    def _say(self, packet: FromZygote, descriptor: int | None = None) -> None:
+        ancillary = []
+        if descriptor is not None:
+            passed = array.array("i", [descriptor])
+            ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed))
+        try:
+            self._control.sendmsg([msgspec.msgpack.encode(packet)], ancillary)
+        except (BrokenPipeError, ConnectionResetError):
+            os._exit(0)
+
+
+def become_worker(
+    channel: int, program: bytes, *, restricted: bool, forget: tuple[str, ...]
+) -> NoReturn:
+    """In the child: keep the channel alone, lock down, serve one execution, end."""
+    try:
+        kernel.die_with_parent(signal.SIGKILL)
+        os.dup2(channel, CHANNEL)
+        os.closerange(CHANNEL + 1, 1 << 20)
+        confine_worker(program)
+        for name in forget:
+            sys.modules.pop(name, None)
+        serve_execution(restricted=restricted)
+    finally:
+        os._exit(1)
