@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "audit": ("caps.cli.audit", "audit"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
+    "doctor": ("caps.cli.doctor", "doctor"),
     "policy": ("caps.cli.policy", "policy"),
     "run": ("caps.cli.run", "run"),
 }

@@ -1,0 +1,93 @@
+"""`caps doctor`: which layers hold code on this machine, and what to do about each gap."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from caps.cli.exits import ExitCode, told_in_one_line
+from caps.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caps.protocol.enforcement import Layer
+
+_STYLES = {"fully": "green", "partially": "yellow", "not": "red"}
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Start a zygote for real and say which layers it could put in force.
+
+    Exit code 0 if all of them are, 6 if not.
+    """
+    from caps.protocol.enforcement import gaps
+
+    with told_in_one_line():
+        layers = _applied_layers()
+    found = {
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "memory": "rlimit (address space of each worker)",
+        "layers": [_as_object(layer) for layer in layers],
+        "full": not gaps(layers),
+    }
+    if as_json:
+        click.echo(json.dumps(found))
+    else:
+        _print_table(found)
+    sys.exit(ExitCode.OK if found["full"] else ExitCode.HOST_FAILED)
+
+
+def _applied_layers() -> tuple[Layer, ...]:
+    import anyio
+
+    from caps.worker.host.zygote import ZygoteSource
+
+    async def start() -> tuple[Layer, ...]:
+        source = ZygoteSource()
+        async with source.open():
+            return source.layers
+
+    return anyio.run(start)
+
+
+def _as_object(layer: Layer) -> dict[str, str]:
+    return {
+        "name": layer.name,
+        "enforcement": layer.enforcement.value,
+        "detail": layer.detail,
+        "remedy": layer.remedy,
+    }
+
+
+def _print_table(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    console.print(
+        f"Linux {found['kernel']} on {found['machine']}, Python {found['python']}; "
+        f"memory is bounded by {found['memory']}",
+        highlight=False,
+    )
+    table = Table("layer", "in force", "how", "what to do", box=None, pad_edge=False)
+    for layer in found["layers"]:
+        table.add_row(
+            layer["name"],
+            Text(layer["enforcement"], style=_STYLES[layer["enforcement"]]),
+            Text(layer["detail"]),
+            Text(layer["remedy"]),
+        )
+    console.print(table)
+    if not found["full"]:
+        console.print(
+            "caps refuses to run with less; CAPS_ISOLATION=best-effort runs all the same",
+            highlight=False,
+        )
