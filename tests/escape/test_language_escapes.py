@@ -91,9 +91,9 @@ STATIC: dict[str, tuple[str, str]] = {
         "match '{0.__class__}':\n    case str(format=f): take(f)",
         "a pattern cannot read the attribute `format`",
     ),
-    "look-alike letters in an attribute": ("take((lambda: 0).__ｇlobals__)", INTERPRETER),
-    "look-alike letters in a frame": ("take((n for n in ()).ｇi_frame)", INTERPRETER),
-    "look-alike letters in a name": ("take(__ｂuiltins__)", INTERPRETER),
+    "look-alike letters in an attribute": ("take((lambda: 0).__\uff47lobals__)", INTERPRETER),
+    "look-alike letters in a frame": ("take((n for n in ()).\uff47i_frame)", INTERPRETER),
+    "look-alike letters in a name": ("take(__\uff42uiltins__)", INTERPRETER),
     "metaclass": ("class C(metaclass=print): pass", "a class cannot choose its metaclass"),
     "getattribute in a class": ("class C:\n    def __getattribute__(self, n): pass", INTERPRETER),
     "getattr in a class": ("class C:\n    def __getattr__(self, n): pass", INTERPRETER),
@@ -314,7 +314,8 @@ LIBRARIES: dict[str, tuple[str, str]] = {
         LIBRARY,
     ),
     "evaluating a forward reference": (
-        "from typing import Union\ntake(Union[\"__import__('os')\"]._evaluate({}, {}, frozenset()))",
+        "from typing import Union\nfound = Union[\"__import__('os')\"]\n"
+        "take(found._evaluate({}, {}, frozenset()))",
         NO_PRIVATE,
     ),
     "private attributes through an alias": (
@@ -378,10 +379,19 @@ LIBRARIES: dict[str, tuple[str, str]] = {
         "has no attribute 'attrname'",
     ),
     "a cached_property named anew": (
+        "from functools import cached_property\ncached_property(print)._name = 'x'\nescaped()",
+        NO_PRIVATE,
+    ),
+    "a cached_property of one's own": (
         "from functools import cached_property\nclass P(cached_property): pass\n"
         "P(print)._name = '__reduce_ex__'\nescaped()",
-        LIBRARY,
+        NO_BASE,
     ),
+    "private attributes of a task": (
+        "from asyncio import Task\nclass T(Task): pass\nT._loop\nescaped()",
+        NO_BASE,
+    ),
+    "private attributes of a record": ("class R(type(record)): pass\nescaped()", NO_BASE),
     "a hook of copy in a record": (
         """
         import copy
@@ -441,11 +451,9 @@ LIBRARIES: dict[str, tuple[str, str]] = {
             x: int = Evil(name=None, type=None, default=0)
             def found(self, module):
                 take(module)
-        take(A().x)
         repr(A())
-        raise ValueError("the field is an ordinary default")
         """,
-        "the field is an ordinary default",
+        NO_BASE,
     ),
     "field met while the class is made": (
         """
@@ -517,6 +525,34 @@ LIBRARIES: dict[str, tuple[str, str]] = {
         escaped()
         """,
         "`_method` cannot be a field",
+    ),
+    "library's private default of a field, after the refusal": (
+        """
+        from dataclasses import dataclass, fields
+        class Mine(type(secret)):
+            _method: object
+        try:
+            dataclass(Mine)
+        except TypeError:
+            pass
+        fields(Mine)
+        escaped()
+        """,
+        "must be called with a dataclass",
+    ),
+    "format by a positional pattern of a class that was made anew": (
+        """
+        from dataclasses import dataclass
+        from typing import Sized
+        class Text(Sized):
+            format: object = None
+            def __len__(self): return 0
+        Text.register(str)
+        dataclass(Text, slots=True)
+        match "{0.__class__}":
+            case Text(found): take(found)
+        """,
+        "accepts 0 positional sub-patterns",
     ),
     "format as the default of a field": (
         """
@@ -596,6 +632,36 @@ LIBRARIES: dict[str, tuple[str, str]] = {
     "named tuple with a dunder": (
         "from collections import namedtuple\nnamedtuple('__class__', 'x')\nescaped()",
         "cannot be the name of a field",
+    ),
+    "type of a class by an error inside a library": (
+        """
+        from contextlib import ExitStack
+        try:
+            ExitStack().enter_context(int)
+        except TypeError as e:
+            found = e.__context__
+        take(found.obj)
+        take(getattr(found, "obj"))
+        take(type(list[int])(found, ()).obj)
+        found.obj("X", (), {})
+        """,
+        "write a class statement",
+    ),
+    "type of a function by an error inside a library": (
+        """
+        from contextlib import ExitStack
+        try:
+            ExitStack().enter_context(print)
+        except TypeError as e:
+            found = e.__context__
+        take(found.obj)
+        found.obj(1, {})
+        """,
+        "cannot be made this way",
+    ),
+    "object of an error by a pattern": (
+        "match error:\n    case AttributeError(obj=o): take(o)",
+        "a pattern cannot read the attribute `obj`",
     ),
     "attributes by getter": (
         "from operator import attrgetter\ntake(attrgetter('__globals__')(print))",
@@ -770,10 +836,13 @@ class Secret:
 
     def __init__(self) -> None:
         self._hidden = "loot"
-        self.__deep = "loot"
 
     def _method(self) -> str:
-        return self._hidden + self.__deep
+        return self.__deep
+
+    @property
+    def __deep(self) -> str:
+        return self._hidden
 
 
 class Below(Secret):

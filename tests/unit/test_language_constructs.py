@@ -401,6 +401,72 @@ CONSTRUCTS: dict[str, tuple[str, Any]] = {
             "<Color.RED: 1>",
         ),
     ),
+    "members of an enum": (
+        "from enum import Enum\nclass C(Enum):\n    A = 1\n[*C.__members__]",
+        ["A"],
+    ),
+    "abstract classes": (
+        """
+        from abc import ABC, abstractmethod
+        class Shape(ABC):
+            @abstractmethod
+            def area(self): ...
+        class Square(Shape):
+            def area(self): return 4
+        try:
+            Shape()
+        except TypeError as e:
+            r = "abstract" in str(e)
+        (r, Square().area(), isinstance(Square(), Shape))
+        """,
+        (True, 4, True),
+    ),
+    "protocols": (
+        """
+        from typing import Protocol, runtime_checkable
+        @runtime_checkable
+        class Named(Protocol):
+            name: str
+        class Cat:
+            name = "Mia"
+        (isinstance(Cat(), Named), isinstance(1, Named))
+        """,
+        (True, False),
+    ),
+    "context managers from generators": (
+        """
+        from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+        seen = []
+        @contextmanager
+        def opened(name):
+            seen.append(name)
+            try:
+                yield name * 2
+            finally:
+                seen.append("closed")
+        @asynccontextmanager
+        async def waited():
+            yield 1
+        with suppress(ZeroDivisionError), opened("a") as twice:
+            seen.append(twice)
+            1 / 0
+        with ExitStack() as stack:
+            stack.callback(seen.append, "last")
+        async with waited() as one:
+            seen.append(one)
+        seen
+        """,
+        ["a", "aa", "closed", "last", 1],
+    ),
+    "json encoder": (
+        """
+        import json
+        class Encoder(json.JSONEncoder):
+            def default(self, value): return sorted(value)
+        json.dumps({"s": {2, 1}}, cls=Encoder)
+        """,
+        '{"s": [1, 2]}',
+    ),
     "enum hooks": (
         """
         from enum import Enum, auto

@@ -15,12 +15,12 @@ from caps.protocol.errors import USER_ERRORS
 from caps.worker.inside.guards import (
     AttributeGuards,
     OwnClasses,
-    formatter,
+    checked_attribute,
     make_print,
     plain_group,
 )
 from caps.worker.inside.opaque import safe_type, type_of
-from caps.worker.inside.transformer import OWN_GUARD, STAR_GUARD, TEXT_GUARD, TYPE_GUARD
+from caps.worker.inside.transformer import OWN_GUARD, READ_GUARD, STAR_GUARD, TYPE_GUARD
 
 _PLAIN = (
     "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
@@ -62,6 +62,6 @@ def make_builtins(
         "vars": guards.vars,
         OWN_GUARD: own.own,
         STAR_GUARD: plain_group,
-        TEXT_GUARD: formatter,
+        READ_GUARD: checked_attribute,
         TYPE_GUARD: type_of,
     }

@@ -10,6 +10,7 @@ Left out on purpose, among others: `operator.attrgetter` and `methodcaller`,
 from __future__ import annotations
 
 FACADES: dict[str, str] = {
+    "abc": "ABC abstractmethod",
     "base64": (
         "b16decode b16encode b32decode b32encode b64decode b64encode b85decode b85encode "
         "standard_b64decode standard_b64encode urlsafe_b64decode urlsafe_b64encode"
@@ -20,6 +21,7 @@ FACADES: dict[str, str] = {
         "isnan log log10 nan nanj phase pi polar rect sin sinh sqrt tan tanh tau"
     ),
     "collections": "ChainMap Counter OrderedDict defaultdict deque",
+    "contextlib": "ExitStack asynccontextmanager closing contextmanager nullcontext suppress",
     "copy": "copy deepcopy",
     "dataclasses": (
         "FrozenInstanceError KW_ONLY MISSING asdict astuple dataclass field fields "
@@ -43,7 +45,7 @@ FACADES: dict[str, str] = {
         "dropwhile filterfalse groupby islice pairwise permutations product repeat "
         "starmap takewhile tee zip_longest"
     ),
-    "json": "JSONDecodeError dumps loads",
+    "json": "JSONDecodeError JSONEncoder dumps loads",
     "math": (
         "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees "
         "dist e erf erfc exp exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd "
@@ -77,11 +79,12 @@ FACADES: dict[str, str] = {
     "textwrap": "dedent fill indent shorten wrap",
     "time": "gmtime monotonic monotonic_ns perf_counter perf_counter_ns strftime time time_ns",
     "typing": (
-        "Any AnyStr AsyncIterable AsyncIterator Awaitable Callable ClassVar Collection "
-        "Coroutine Deque Dict Final FrozenSet Generator Generic Hashable Iterable "
+        "Annotated Any AnyStr AsyncIterable AsyncIterator Awaitable Callable ClassVar Collection "
+        "Coroutine DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable Iterable "
         "Iterator List Literal Mapping MutableMapping MutableSequence NamedTuple NewType "
-        "NoReturn Optional Sequence Set Sized SupportsFloat SupportsInt Tuple TypeAlias "
-        "TypeVar TypedDict Union cast overload"
+        "NoReturn NotRequired Optional Protocol Required Self Sequence Set Sized SupportsFloat "
+        "SupportsInt TYPE_CHECKING Tuple Type TypeAlias TypeVar TypedDict Union cast overload "
+        "runtime_checkable"
     ),
     "uuid": "NAMESPACE_DNS NAMESPACE_URL UUID uuid3 uuid4 uuid5",
 }

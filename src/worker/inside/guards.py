@@ -14,10 +14,11 @@ import string
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from caps.worker.inside.names import (
-    FORMATTERS,
+    CHECKED,
     NAMEDTUPLE_NAMES,
     OFFERED,
     READABLE,
@@ -25,10 +26,11 @@ from caps.worker.inside.names import (
     needs_guard,
     refusal,
 )
-from caps.worker.inside.opaque import OpaqueType, type_of
+from caps.worker.inside.opaque import OpaqueType, shown_type, type_of
 
 _ABSENT = object()
 _NONE: frozenset[str] = frozenset()
+_UNSEEN = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 
 
 class OwnClasses:
@@ -106,8 +108,10 @@ def _check_base(base: Any) -> None:
         "__getattr__" in vars(kind) and not kind.__module__.startswith("caps.")
         for kind in base.__mro__
     )
-    # What passes attributes on to another object would make that one's private names the user's.
-    if forwards or isinstance(base, OpaqueType):
+    # What passes attributes on to another object would make that one's private names the user's;
+    # and what our own objects keep to themselves is no less than the channel.
+    ours = base.__module__.startswith("caps.") and not issubclass(base, (BaseException, Enum))
+    if forwards or ours or isinstance(base, OpaqueType):
         raise TypeError(f"`{base.__name__}` cannot be a base class here")
 
 
@@ -119,7 +123,7 @@ def _check_slots(made: type) -> None:
 
 def _check_fields(made: type, names: Iterable[str], foreign: frozenset[str]) -> None:
     for name in names:
-        if name in foreign or (name in FORMATTERS and issubclass(made, str)):
+        if name in foreign or (name in CHECKED and issubclass(made, (str, AttributeError))):
             raise TypeError(f"`{name}` cannot be a field of `{made.__name__}`")
 
 
@@ -173,8 +177,8 @@ class AttributeGuards:
             return type_of(value)
         if name not in READABLE:
             self._refuse(name)
-        if name in FORMATTERS:
-            return formatter(value, name)
+        if name in CHECKED:
+            return checked_attribute(value, name)
         if is_private(name):
             self._own.own(value, name)
         return getattr(value, name)
@@ -246,14 +250,16 @@ class UnboundText:
         return BoundText(str(template)).format_map(mapping)
 
 
-def formatter(value: Any, name: str) -> Any:
-    """`value.format`. What was found decides, not what was asked: aliases pass attributes on."""
+def checked_attribute(value: Any, name: str) -> Any:
+    """`value.format` or `value.obj`. What was found decides: aliases pass attributes on."""
     found = getattr(value, name)
     if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
         return getattr(BoundText(str.__str__(found.__self__)), name)
     if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
         return getattr(UnboundText, name)
-    return found
+    if isinstance(found, _UNSEEN):
+        raise AttributeError(f"`{name}` is not shown")  # noqa: TRY004 - as if it were not there
+    return shown_type(found) if isinstance(found, type) else found
 
 
 def plain_group(caught: Any) -> Any:

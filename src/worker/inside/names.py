@@ -33,7 +33,7 @@ _INTERPRETER_NAMES = INSPECT_ATTRIBUTES | {
 
 # Double-underscore attributes that say something about an object and lead nowhere.
 READABLE = frozenset(
-    {"__cause__", "__context__", "__doc__", "__name__", "__notes__", "__qualname__"}
+    {"__cause__", "__context__", "__doc__", "__members__", "__name__", "__notes__", "__qualname__"}
 )
 
 # Private by spelling, and yet what namedtuples and enums offer to everybody.
@@ -49,8 +49,10 @@ OFFERED = NAMEDTUPLE_NAMES | {
     "_value_",
 }
 
-# Methods of text that walk attributes by name.
+# What `str` and AttributeError have under these names must not be met as it is: methods that walk
+# attributes by name, and an object that was never meant to leave a library (its real `type`).
 FORMATTERS = frozenset({"format", "format_map"})
+CHECKED = FORMATTERS | {"obj"}
 
 # Variables that code may read, and what a class body may assign beside its methods.
 READABLE_VARIABLES = frozenset({"__debug__", "__name__"})
@@ -91,7 +93,7 @@ def is_private(name: str) -> bool:
 
 def needs_guard(name: str) -> bool:
     """Whether the object, too, decides if an attribute of this name may be read."""
-    return is_private(name) or name in FORMATTERS
+    return is_private(name) or name in CHECKED
 
 
 def mangled(name: str, class_name: str | None) -> str:

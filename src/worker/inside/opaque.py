@@ -73,10 +73,12 @@ _SHOWN_AS: dict[type, type] = {
 
 def type_of(value: Any) -> type:
     """`type(value)`, with a stand-in where the real thing would be a power."""
-    kind = type(value)
-    if issubclass(kind, type):
-        return safe_type
-    return _SHOWN_AS.get(kind, kind)
+    return shown_type(type(value))
+
+
+def shown_type(kind: type) -> type:
+    """`kind`, or its stand-in."""
+    return safe_type if issubclass(kind, type) else _SHOWN_AS.get(kind, kind)
 
 
 def show_as_module(kind: type) -> None:

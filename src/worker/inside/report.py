@@ -24,6 +24,7 @@ _MAX_CHAIN = 8
 _MAX_LINE = 500
 _MAX_NAME = 200
 _MAX_DETAILS = 64
+_MAX_DETAIL_CHARACTERS = 64 * 1024
 
 Position = tuple[int, int | None, int | None]
 
@@ -103,8 +104,15 @@ def _details(error: BaseException) -> dict[str, Any]:
     held = vars(error).get("details")
     if type(held) is not dict:
         return {}
-    some = itertools.islice(held.items(), _MAX_DETAILS)
-    return {_text_of(name, "its name")[:64]: _plain_detail(value) for name, value in some}
+    kept: dict[str, Any] = {}
+    room = _MAX_DETAIL_CHARACTERS
+    for name, value in itertools.islice(held.items(), _MAX_DETAILS):
+        plain = _plain_detail(value)
+        room -= len(repr(plain))
+        if room < 0:
+            break
+        kept[_text_of(name, "its name")[:64]] = plain
+    return kept
 
 
 def _plain_detail(value: Any) -> Any:

@@ -127,7 +127,8 @@ def stand_ins(own: OwnClasses) -> dict[str, dict[str, Any]]:
         """`collections.namedtuple`; every name is checked."""
         names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
         checked = [_checked_name(name) for name in [typename, *names]]
-        return own.adopt(collections.namedtuple(checked[0], checked[1:], **options))
+        chosen = {**options, "module": "__main__"}
+        return own.adopt(collections.namedtuple(checked[0], checked[1:], **chosen))
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         """`dataclasses.dataclass`; with `slots=True` it makes the class anew."""

@@ -6,7 +6,8 @@ harmless, items, iteration and calls run as plain bytecode. A guard is emitted o
 alone does not settle it, and then under a name that no source can spell:
 
     x._own          ->  <own>(x, "_own")._own    only the user's own objects have private attributes
-    x.format        ->  <text>(x, "format")      `str.format` must not walk attributes
+    x.format        ->  <read>(x, "format")      `str.format` must not walk attributes
+    x.obj           ->  <read>(x, "obj")         an AttributeError's `obj` may be anything
     x.__class__     ->  <type>(x)                like `type(x)`: never the real metaclass
     except* E       ->  except* <star>(E)        only groups that split as Python's own do
 """
@@ -21,8 +22,8 @@ from RestrictedPython.transformer import RestrictingNodeTransformer, copy_locati
 
 from caps.worker.inside.names import (
     ASSIGNABLE_IN_CLASS,
+    CHECKED,
     DEFINABLE,
-    FORMATTERS,
     READABLE,
     READABLE_VARIABLES,
     is_private,
@@ -33,7 +34,7 @@ from caps.worker.inside.names import (
 
 OWN_GUARD = "<own>"
 STAR_GUARD = "<star>"
-TEXT_GUARD = "<text>"
+READ_GUARD = "<read>"
 TYPE_GUARD = "<type>"
 RESULT_NAME = "<result>"
 
@@ -132,8 +133,8 @@ class Transformer(RestrictingNodeTransformer):
             return self._guarded(TYPE_GUARD, value, node)
         if not (loading and node.attr in READABLE):
             self.check(node, node.attr)
-        if node.attr in FORMATTERS and loading:
-            return self._guarded(TEXT_GUARD, value, node, node.attr)
+        if node.attr in CHECKED and loading:
+            return self._guarded(READ_GUARD, value, node, node.attr)
         if is_private(node.attr):
             name = mangled(node.attr, self._class_name)
             value = self._guarded(OWN_GUARD, value, node, name)
