@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The short form runs in `make test`; `HYPOTHESIS_PROFILE=long pytest tests/properties` by hand.
+settings.register_profile(
+    "short", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100
+)
+settings.register_profile("long", parent=settings.get_profile("short"), max_examples=50_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
 @pytest.fixture

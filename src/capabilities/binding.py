@@ -18,11 +18,9 @@ from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.messages import ManifestEntry
-from caps.security.decision import Request, Usage, decide, evaluate_terms
+from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
 from caps.security.patterns import nearest
 from caps.security.policy_source import LoadedPolicy
-
-_NOTHING_USED = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +163,7 @@ def _manifest_entry(terms: Terms) -> ManifestEntry:
 def _run_tests(bound: BoundPolicy) -> None:
     grant = Grant(execution_id="policy-test", namespace="caps", bound=bound)
     for index, test in enumerate(bound.policy.tests):
-        decision = decide(grant, Request(test.call, test.payload), _NOTHING_USED)
+        decision = decide(grant, Request(test.call, test.payload), NOTHING_USED)
         got = "allow" if decision.allowed else "deny"
         if got != test.expect:
             raise _invalid(

@@ -32,7 +32,15 @@ from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
-from caps.security.decision import Decision, ReasonCode, Request, Usage, decide, error_for
+from caps.security.decision import (
+    Decision,
+    KeyUse,
+    ReasonCode,
+    Request,
+    Usage,
+    decide,
+    error_for,
+)
 from caps.worker.host.supervisor import Answer
 
 
@@ -91,14 +99,14 @@ class ExecutionBroker:
         self._span_context = trace.set_span_in_context(span)
         self._deadline = 0.0
         self._in_flight = 0
-        self._by_key: dict[tuple[str, str | None], _Recorded] = {}
+        self._by_key: dict[tuple[str, str], _Recorded] = {}
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being handed over."""
         self._deadline = time.monotonic() + self.grant.limits.wall_ms / 1000
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
-        """Decide, record, act, record; what the worker is told. Never raises a CapsError."""
+        """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
         began = time.perf_counter()
         decision = decide(
             self.grant, Request(request.capability, request.payload), self._usage(request)
@@ -120,40 +128,48 @@ class ExecutionBroker:
         terms = self.grant.terms.get(request.capability)
         now = time.monotonic()
         in_window = 0
-        repeats = (request.capability, request.idempotency_key) in self._by_key
-        # A repeat has no effect of its own, so it is not held to the rate either.
-        if terms is not None and terms.rate is not None and not repeats:
+        if terms is not None and terms.rate is not None:
             in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
-        return Usage(self.calls, self._in_flight, in_window, now > self._deadline)
+        return Usage(
+            self.calls, self._in_flight, in_window, now > self._deadline, self._key_use(request)
+        )
+
+    def _key_use(self, request: CapabilityRequestMessage) -> KeyUse:
+        if request.idempotency_key is None:
+            return KeyUse.FRESH
+        recorded = self._by_key.get((request.capability, request.idempotency_key))
+        if recorded is None:
+            return KeyUse.FRESH
+        same = recorded.args_hmac == self._broker.audit.redactor.digest(request.payload)
+        return KeyUse.REPEAT if same else KeyUse.CONFLICT
 
     def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
         return (self.grant.policy_id, self._identity.principal, terms.name)
 
     async def _settle(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
         terms = self.grant.terms.get(request.capability)
-        args_hmac, recorded = "", None
-        if decision.allowed and request.idempotency_key is not None:
-            args_hmac = self._broker.audit.redactor.digest(request.payload)
-            recorded = self._by_key.get((request.capability, request.idempotency_key))
-            if recorded is not None and recorded.args_hmac != args_hmac:
-                decision, recorded = self._key_reused(decision), None
         if not decision.allowed or terms is None:
             await self._record_decision(request, decision, terms)
             return self._refuse(request, decision)
+        key = (request.capability, request.idempotency_key or "")
+        recorded = self._by_key.get(key)
         if recorded is not None:
             return await self._repeat(request, decision, terms, recorded)
         if terms.rate is not None:
             self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
         if request.idempotency_key is None:
             return await self._act(request, decision, terms)
-        return await self._act_once(request, decision, terms, args_hmac)
+        return await self._act_once(key, request, decision, terms)
 
     async def _act_once(
-        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms, args_hmac: str
+        self,
+        key: tuple[str, str],
+        request: CapabilityRequestMessage,
+        decision: Decision,
+        terms: Terms,
     ) -> Answer:
         # The key is taken before the first await, so that a repeat at the same time finds it.
-        assert request.idempotency_key is not None
-        key = (request.capability, request.idempotency_key)
+        args_hmac = self._broker.audit.redactor.digest(request.payload)
         recorded = self._by_key[key] = _Recorded(args_hmac)
         try:
             answer = recorded.answer = await self._act(request, decision, terms)
@@ -208,7 +224,9 @@ class ExecutionBroker:
     ) -> Outcome:
         began = time.perf_counter_ns()
         try:
-            outcome = await call_provider(terms, context, request.payload)
+            outcome = await call_provider(
+                terms, context, request.payload, policy_id=self.grant.policy_id
+            )
         except anyio.get_cancelled_exc_class():
             # The execution is over. The effect may have begun, so its end is evidence, too.
             with anyio.CancelScope(shield=True):
@@ -234,16 +252,6 @@ class ExecutionBroker:
         self._count_denied(request, decision.reason.value)
         self._count_request(request, "denied")
         return failure_answer(error_for(decision, request.capability))
-
-    def _key_reused(self, decision: Decision) -> Decision:
-        return Decision(
-            False,
-            ReasonCode.PAYLOAD_INVALID,
-            None,
-            decision.policy_id,
-            decision.policy_sha256,
-            "the idempotency key was used before with other arguments",
-        )
 
     def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
         asked = (request.timeout_ms, terms.spec.timeout_ms, self._broker.default_timeout_ms)

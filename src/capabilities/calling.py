@@ -53,13 +53,15 @@ class Outcome:
     bytes_out: int = 0
 
 
-async def call_provider(terms: Terms, context: CallContext, payload: Mapping[str, Any]) -> Outcome:
+async def call_provider(
+    terms: Terms, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
+) -> Outcome:
     """Call the provider within its deadline; every error of its becomes an outcome."""
     with anyio.move_on_after(context.timeout_ms / 1000) as deadline:
         try:
             result = await _invoke(terms.provider, context, payload)
         except ScopeViolationError as error:
-            return _refused_by_scope(terms, context, error)
+            return _refused_by_scope(terms, policy_id, error)
         except ValidationError as error:
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
         except ProviderError as error:
@@ -151,12 +153,14 @@ def _bad_output(context: CallContext, detail: str) -> Outcome:
     return _failed(CallStatus.INVALID_OUTPUT, error, None, detail=detail)
 
 
-def _refused_by_scope(terms: Terms, context: CallContext, error: ScopeViolationError) -> Outcome:
+def _refused_by_scope(terms: Terms, policy_id: str, error: ScopeViolationError) -> Outcome:
     rule = f"scopes.{terms.spec.domain}.{error.violation.rule}"
     denied = PolicyDeniedError(
-        f"`{context.capability}` is not granted for these arguments: {error.violation.message}",
-        capability=context.capability,
+        f"`{terms.name}` is not granted by policy `{policy_id}` for these arguments: "
+        f"{error.violation.message}",
+        capability=terms.name,
         reason=ReasonCode.SCOPE_VIOLATION.value,
+        policy_id=policy_id,
     )
     return _failed(
         CallStatus.DENIED, denied, ReasonCode.SCOPE_VIOLATION.value, detail=f"outside `{rule}`"

@@ -35,8 +35,7 @@ from caps.protocol.errors import (
     LimitExceededError,
     ProtocolError,
 )
-from caps.protocol.framing import DEFAULT_LIMITS
-from caps.protocol.messages import ResultMessage, WorkerLimits
+from caps.protocol.messages import MAX_SOURCE_BYTES, ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
 from caps.security.audit.records import (
     ExecutionEnded,
@@ -52,8 +51,6 @@ from caps.worker.host.supervisor import Job
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
 _PATIENCE = 64
 
-# What a start message needs beside the source is far below this.
-_MAX_SOURCE_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 _MAX_FILENAME_CHARACTERS = 256
 
 
@@ -286,10 +283,8 @@ def _check_source(source: str) -> None:
         raise ExecutionError(
             f"the source is no text: half of a surrogate pair at character {error.start}"
         ) from None
-    if size > _MAX_SOURCE_BYTES:
-        raise ExecutionError(
-            f"the source takes {size} bytes, over the limit of {_MAX_SOURCE_BYTES}"
-        )
+    if size > MAX_SOURCE_BYTES:
+        raise ExecutionError(f"the source takes {size} bytes, over the limit of {MAX_SOURCE_BYTES}")
 
 
 def _shown_filename(name: str) -> str:

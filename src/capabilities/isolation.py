@@ -10,29 +10,31 @@ import os
 from collections.abc import Iterable
 
 from caps.protocol.enforcement import Layer, gaps
-from caps.protocol.errors import ConfigurationError
+from caps.protocol.errors import ConfigurationError, IsolationError
 
 ISOLATION_VARIABLE = "CAPS_ISOLATION"
 _FULL, _BEST_EFFORT = "full", "best-effort"
 
 
-def judge_isolation(layers: Iterable[Layer], given: str | None) -> str | ConfigurationError | None:
-    """None if every layer holds fully; else what is missing, or the error if that is too little.
-
-    `given` stands in for the variable.
-    """
+def isolation_wanted(given: str | None) -> str:
+    """`given`, or what the variable says; a ConfigurationError if it is neither of the two."""
     wanted = given or os.environ.get(ISOLATION_VARIABLE) or _FULL
     if wanted not in (_FULL, _BEST_EFFORT):
-        return ConfigurationError(
+        raise ConfigurationError(
             f"{ISOLATION_VARIABLE} is `{wanted}`; set `{_FULL}` or `{_BEST_EFFORT}`"
         )
+    return wanted
+
+
+def judge_isolation(layers: Iterable[Layer], wanted: str) -> str | IsolationError | None:
+    """None if every layer holds fully; else what is missing, or the error if that is too little."""
     missing = gaps(layers)
     if not missing:
         return None
     summary = ", ".join(f"{layer.name} {layer.enforcement.value}" for layer in missing)
     if wanted == _BEST_EFFORT:
         return summary
-    return ConfigurationError(
+    return IsolationError(
         f"isolation is not full ({summary}); `caps doctor` says what to do, and "
         f"{ISOLATION_VARIABLE}={_BEST_EFFORT} runs all the same",
         missing=[layer.name for layer in missing],

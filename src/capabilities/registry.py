@@ -75,6 +75,12 @@ class CapabilityRegistry:
         """
         if spec.name in self._capabilities:
             raise RegistrationError(f"`{spec.name}` is registered already")
+        known = spec.schema_in.get("properties", {})
+        for name in spec.shown:
+            if name not in known:
+                raise RegistrationError(
+                    f"`{spec.name}` shows `{name}`, which is none of its parameters"
+                )
         if not callable(provider):
             raise RegistrationError(f"the provider of `{spec.name}` cannot be called")
         entry = Registered(

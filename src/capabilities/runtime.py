@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -26,13 +26,13 @@ from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.identity import Identity
-from caps.capabilities.isolation import judge_isolation
+from caps.capabilities.isolation import isolation_wanted, judge_isolation
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
-from caps.protocol.errors import ConfigurationError, PolicyInvalidError
+from caps.protocol.errors import ConfigurationError, IsolationError, PolicyInvalidError
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
@@ -41,6 +41,7 @@ from caps.worker.host.process import WorkerSource
 from caps.worker.host.zygote import ZygoteSource
 
 _DEFAULT_WORKERS = 256
+_CLOSING_SECONDS = 10
 
 
 class Runtime:
@@ -73,7 +74,7 @@ class Runtime:
         self._policy_source = policy
         self._audit_source = audit
         self._namespace = namespace
-        self._isolation = isolation
+        self._isolation = isolation_wanted(isolation)
         self._workers = ZygoteSource() if workers is None else workers
         self._max_workers = max_workers
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
@@ -86,24 +87,27 @@ class Runtime:
     async def __aenter__(self) -> Self:
         """Open audit, policy and workers.
 
-        Raises AuditError, PolicyInvalidError, ConfigurationError (isolation), WorkerLostError.
+        Raises AuditError, PolicyInvalidError, IsolationError, WorkerLostError.
         """
         if self._opened is not None:
             raise ConfigurationError("the runtime is open already")
         async with AsyncExitStack() as stack:
             audit = self._open_audit(stack)
             bound = await self._bind(audit, self._policy_source)
-            pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.set)
+            underway = _Underway()
+            # The pool ends them, then they record how they ended, then the log is closed.
+            stack.push_async_callback(underway.none_left)
+            pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.inc)
             await stack.enter_async_context(pool.open())
             degraded = judge_isolation(pool.layers, self._isolation)
-            if not isinstance(degraded, ConfigurationError):
+            if not isinstance(degraded, IsolationError):
                 broker = Broker(
                     audit=audit,
                     metrics=self._metrics,
                     tracer=self._tracer,
                     default_timeout_ms=self._timeout_ms,
                 )
-                self._opened = _Opened(broker, pool, bound, degraded, stack.pop_all())
+                self._opened = _Opened(broker, pool, bound, underway, stack.pop_all())
                 return self
         raise degraded
 
@@ -116,9 +120,16 @@ class Runtime:
         opened, self._opened = self._opened, None
         if opened is None:
             return None
+        # Executions under way are ended, and their results say so.
         # What the caller's own code raised is not shown to the task groups: they would wrap it.
         await opened.closing.aclose()
         return None
+
+    @property
+    def degraded(self) -> str | None:
+        """What is missing of the isolation, if it was allowed to be; None if nothing is."""
+        found = judge_isolation(self._open().pool.layers, self._isolation)
+        return None if found is None else str(found)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -162,9 +173,14 @@ class Runtime:
             on_output=on_output,
         )
         injected = functools.partial(self.registry.inject, self._namespace, policy=bound)
-        return await run_execution(
-            opened.broker, opened.pool, injected, request, degraded=opened.degraded
-        )
+        # Judged every time: a zygote that was started again may hold less than the first.
+        degraded = judge_isolation(opened.pool.layers, self._isolation)
+        if isinstance(degraded, IsolationError):
+            raise degraded
+        with opened.underway.one():
+            return await run_execution(
+                opened.broker, opened.pool, injected, request, degraded=degraded
+            )
 
     def __enter__(self) -> Self:
         """The sync way in: an event loop of our own in a thread."""
@@ -208,7 +224,12 @@ class Runtime:
             filename=filename,
             on_output=on_output,
         )
-        return self._portal.call(run)
+        running = self._portal.start_task_soon(run)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()  # an interrupt of this thread ends the execution, too
+            raise
 
     def _open(self) -> _Opened:
         if self._opened is None:
@@ -253,6 +274,30 @@ async def _close_whatever_happens(audit: AuditLog) -> None:
         await audit.aclose()
 
 
+class _Underway:
+    """How many executions have begun and not recorded their end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._ended = anyio.Event()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+            self._ended.set()
+
+    async def none_left(self) -> None:
+        """Wait for all of them; not for ever, as a provider may refuse to be cancelled."""
+        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+            while self._count:
+                self._ended = anyio.Event()
+                await self._ended.wait()
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """What an open runtime holds."""
@@ -260,5 +305,5 @@ class _Opened:
     broker: Broker
     pool: WorkerPool
     bound: BoundPolicy
-    degraded: str | None
+    underway: _Underway
     closing: AsyncExitStack

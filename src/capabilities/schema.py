@@ -1,4 +1,4 @@
-"""JSON Schema, compiled once and used on every call.
+"""(2) JSON Schema, compiled once and used on every call.
 
 Offline and linear by construction: a reference may only point into its own schema, and patterns are
 compiled by an engine without backtracking, which refuses look-around and back-references.

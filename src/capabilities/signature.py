@@ -1,4 +1,4 @@
-"""From a typed function to a capability: both schemas, and a provider that converts for it.
+"""(2) From a typed function to a capability: both schemas, and a provider that converts for it.
 
     @registry.capability("inventory.lookup")
     async def lookup(sku: str, limit: int = 10) -> list[Item]: ...

@@ -12,7 +12,7 @@ _PART = r"[a-z][a-z0-9_]{0,63}"
 DomainName = Annotated[str, StringConstraints(pattern=rf"^{_PART}$")]
 FullName = Annotated[str, StringConstraints(pattern=rf"^{_PART}\.{_PART}$")]
 
-# A wrapper option or a method of the namespace would be shadowed by a capability of that name.
+# `caps.files.read.options(...)` is how a call is bounded; a capability of that name would confuse.
 RESERVED_FUNCTIONS = frozenset({"options"})
 
 

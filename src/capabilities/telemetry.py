@@ -28,7 +28,7 @@ class Metrics:
         )
         self.denied = Counter(
             "policy_denied",
-            "Requests and capabilities that the policy refused.",
+            "Requests that the policy refused.",
             ["capability", "reason"],
             registry=registry,
         )

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from caps.cli.exits import told_in_one_line
+from caps.cli.options import json_option
+
 if TYPE_CHECKING:
     from caps.security.audit import Record, VerifyReport, VerifyStatus
 
@@ -22,7 +25,6 @@ _DIRECTORY = click.option(
     show_envvar=True,
     help="Directory of the log; by default the one in the user's state directory.",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 # By the value of the status; a status without a code here counts as unreadable.
 EXIT_CODES: Final = {
@@ -45,27 +47,23 @@ def audit() -> None:
 
 @audit.command()
 @_DIRECTORY
-@_JSON
+@json_option
 @click.option("--execution", metavar="ID", help="Only this execution; the start of its id will do.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N records.")
 def show(directory: Path | None, as_json: bool, execution: str | None, limit: int | None) -> None:
     """Print the records, oldest first."""
-    from caps.protocol.errors import AuditError
-
-    try:
+    with told_in_one_line():
         records = _selected(_directory(directory), execution)
         chosen = records if limit is None else iter(deque(records, maxlen=limit))
         if as_json:
             _print_json(chosen)
         else:
             _print_table(chosen)
-    except AuditError as error:
-        raise click.ClickException(error.message) from error
 
 
 @audit.command()
 @_DIRECTORY
-@_JSON
+@json_option
 @click.option(
     "--public-key",
     type=click.Path(path_type=Path),

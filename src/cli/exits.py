@@ -21,6 +21,7 @@ class ExitCode(enum.IntEnum):
     POLICY_INVALID = 4
     LIMIT = 5
     HOST_FAILED = 6
+    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 def fail(message: str, code: ExitCode) -> NoReturn:
@@ -40,3 +41,5 @@ def told_in_one_line() -> Iterator[None]:
         fail(error.message, ExitCode.BAD_USAGE)
     except CapsError as error:
         fail(error.message, ExitCode.HOST_FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", ExitCode.INTERRUPTED)

@@ -41,5 +41,6 @@ def main() -> None:
       4  the policy is missing, malformed, or does not fit what is registered
       5  a limit of the policy was reached
       6  the host failed: worker lost, protocol broken, audit not writable
+      130  interrupted; the code was killed
     `caps audit verify` has codes of its own, from 10 on.
     """

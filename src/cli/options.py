@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from caps.cli.exits import ExitCode, fail
+from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
     from caps.capabilities.registry import CapabilityRegistry
@@ -37,11 +40,14 @@ def load_registry(name: str | None) -> CapabilityRegistry:
     if name is None:
         return builtin_registry()
     module_name, _, attribute = name.partition(":")
+    sys.path.append(str(Path.cwd()))  # where `python -m` would look, too
     try:
         found = getattr(importlib.import_module(module_name), attribute or "registry")
-    except (ImportError, AttributeError, ValueError) as error:
+        registry = found() if callable(found) else found
+    except RegistrationError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it is the user's own code
         fail(f"registry `{name}` cannot be loaded: {error}", ExitCode.BAD_USAGE)
-    registry = found() if callable(found) else found
     if not isinstance(registry, CapabilityRegistry):
         fail(f"`{name}` is no capability registry", ExitCode.BAD_USAGE)
     return registry

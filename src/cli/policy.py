@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -23,9 +24,12 @@ def policy() -> None:
 @json_option
 def validate(file: str | None, registry_name: str | None, as_json: bool) -> None:
     """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests."""
-    with told_in_one_line():
-        from caps.security.policy_source import load_policy
+    from caps.security.decision import ReasonCode
+    from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
 
+    if file is None and not os.environ.get(POLICY_PATH_VARIABLE):
+        fail(f"name a policy file, or set {POLICY_PATH_VARIABLE}", ExitCode.BAD_USAGE)
+    with told_in_one_line():
         bound = load_registry(registry_name).bind(load_policy(file))
     found = {
         "policy": bound.policy.id,
@@ -43,6 +47,9 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
         f"{len(bound.terms)} capabilities, {len(bound.policy.tests)} tests pass"
     )
     click.echo(f"granted: {', '.join(bound.granted) or 'nothing'}")
+    for terms in bound.withheld:
+        if terms.withheld in (ReasonCode.SCOPE_MISSING, ReasonCode.APPROVAL_REQUIRED):
+            click.echo(f"allowed and still withheld: {terms.name} ({terms.withheld})")
 
 
 @policy.command()
@@ -62,15 +69,14 @@ def explain(
 
     Exit code 0 if it is allowed, 3 if it is denied.
     """
-    from caps.security.decision import Request, Usage, decide
+    from caps.security.decision import NOTHING_USED, Request, decide
     from caps.security.policy_source import load_policy
 
     arguments = _parse_payload(payload)
     with told_in_one_line():
         registry = load_registry(registry_name)
         grant = registry.inject("caps", "explain", registry.bind(load_policy(policy_path)))
-    unused = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
-    decision = decide(grant, Request(capability, arguments), unused)
+    decision = decide(grant, Request(capability, arguments), NOTHING_USED)
     found: dict[str, Any] = {
         "capability": capability,
         "decision": "allow" if decision.allowed else "deny",

@@ -65,6 +65,8 @@ def run(
         told_in_one_line(),
         Runtime(policy_path, registry=load_registry(registry_name), audit=directory) as runtime,
     ):
+        if runtime.degraded:
+            click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
         result = runtime.run_sync(
             source,
             principal=principal or f"user:{_current_user()}",

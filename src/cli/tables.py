@@ -114,7 +114,9 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
     if isinstance(event, ExecutionStarted):
         why = f"policy `{event.policy_id}` for `{event.principal}`"
         granted = f"granted {', '.join(event.granted) or 'nothing'}"
-        return _Row("execution", "started", _PLAIN, _joined(why, granted))
+        degraded = f"isolation degraded: {event.degraded}" if event.degraded else None
+        style = _BAD if degraded else _PLAIN
+        return _Row("execution", "started", style, _joined(degraded, why, granted))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
     why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
     return _Row("execution ended", event.status.value, style, why)

@@ -1,4 +1,4 @@
-"""One channel's life as a table: bytes in, messages out, and a step that is not in it is an error.
+"""(5) One channel's life as a table: bytes in, messages out, and a step not in it is an error.
 
 Both sides run this machine; it does no IO. A violation by the peer raises `ProtocolError` once and
 leaves the connection in FAILED for good: there is no resynchronising with a peer that lied.
@@ -162,9 +162,10 @@ class HostConnection(_Connection[FromWorker]):
 
     _decoder = msgspec.msgpack.Decoder(FromWorker)
 
-    def __init__(self, execution_id: str, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits)
-        self.execution_id = execution_id
+        # Known once the manifest was sent; before that, a worker may only say that it is ready.
+        self._execution_id = ""
         # The fields of a message are items too, beside those of its payload.
         self._shape = replace(limits, max_items=limits.max_items + _MOST_FIELDS)
         self._received = 0
@@ -173,6 +174,8 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        if isinstance(message, ManifestMessage):
+            self._execution_id = message.execution_id
         if not isinstance(message, CapabilityResponseMessage):
             return self._encode(message)
         self._check_waiting(message.request_id)
@@ -192,7 +195,7 @@ class HostConnection(_Connection[FromWorker]):
         if isinstance(message, ReadyMessage):
             return
         self._received += 1
-        expected = f"{self.execution_id}:{self._received}"
+        expected = f"{self._execution_id}:{self._received}"
         if message.id != expected:
             raise ProtocolError(
                 f"a message calls itself `{message.id}` where `{expected}` was due",

@@ -5,7 +5,8 @@ embedding program catches them on the host. The split is by who can mend it.
 
     CapsError
     ├── CodeFault                    the code that runs in the sandbox
-    │   ├── ExecutionError           it raised, or could not be compiled
+    │   ├── ExecutionError           it raised
+    │   │   └── SourceError          it could not be compiled (defined beside the compiler)
     │   └── ValidationError          a payload (or a policy test's payload) does not fit its schema
     ├── CallerFault                  whoever embeds or operates Caps
     │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
@@ -14,13 +15,16 @@ embedding program catches them on the host. The split is by who can mend it.
     ├── PolicyFault                  the policy said no
     │   ├── PolicyDeniedError        the capability is not granted, or not for these arguments
     │   │   └── CapabilityMissingError   the same, met as a missing attribute (an AttributeError)
-    │   └── LimitExceededError       a quota or a bound of the policy's `limits` was reached
+    │   ├── LimitExceededError       a quota or a bound of the policy's `limits` was reached
+    │   └── ScopeViolationError      a provider met what its scope forbids (defined in `scopes`)
     └── HostFault                    the host, or what it talks to
         ├── ProviderError            a provider failed; the message is safe to show
         ├── CapabilityTimeoutError   a provider did not answer in time (a TimeoutError)
         ├── ProtocolError            the peer broke the protocol
         ├── WorkerLostError          the worker died; says whether the code had started
-        └── AuditError               evidence could not be written, so nothing was done
+        ├── IsolationError           less than every layer is in force, and nobody allowed that
+        └── AuditError               evidence could not be written or read; before an effect, it
+                                     does not happen; after it, its result is withheld
 
 `code` is stable and lowercase; messages are for people and may change.
 """
@@ -134,6 +138,12 @@ class WorkerLostError(HostFault):
     code = "worker_lost"
 
 
+class IsolationError(HostFault):
+    """Details: `missing` (the names of the layers that are not fully in force)."""
+
+    code = "isolation_error"
+
+
 class AuditError(HostFault):
     code = "audit_error"
 
@@ -160,6 +170,7 @@ USER_ERRORS: tuple[type[CapsError], ...] = (
     LimitExceededError,
     CapabilityTimeoutError,
     ProviderError,
+    AuditError,
     ExecutionError,
     ProtocolError,
 )

@@ -1,4 +1,4 @@
-"""Bytes to frames and back, and the limits that every frame obeys. No IO.
+"""(5) Bytes to frames and back, and the limits that every frame obeys. No IO.
 
 A frame is a four-byte big-endian length and that many bytes of msgpack. A length over the limit is
 an error before a byte of the body is kept, so a peer cannot make us hold more than one frame.
@@ -27,7 +27,7 @@ _HARMLESS_BYTES = 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameLimits:
-    """All limits of the wire in one place."""
+    """The limits that every frame obeys."""
 
     max_frame_bytes: int = 16 * 1024 * 1024
     max_depth: int = 64

@@ -15,6 +15,9 @@ from msgspec import Meta
 
 PROTOCOL_VERSION = 1
 
+# The longest program that is run, in bytes of UTF-8.
+MAX_SOURCE_BYTES = 256 * 1024
+
 ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
 Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]

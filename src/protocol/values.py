@@ -1,4 +1,4 @@
-"""What the code's result may be on its way to the host: a closed set of plain values.
+"""(5) What the code's result may be on its way to the host: a closed set of plain values.
 
 Containers, strings, bytes, floats and integers of any size cross as themselves (tuples and sets
 as lists). Anything else is refused with `TypeError`, and the worker then sends its `repr`, marked

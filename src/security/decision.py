@@ -13,7 +13,9 @@ the order in which they are applied; the first that refuses is the answer.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
 - Nothing is allowed while `limits.concurrency` calls are under way.
-- A capability is refused while its window holds as many calls as its rate (`limits.rates`) lets in.
+- A capability is refused while its window holds as many calls as its rate (`limits.rates`) lets in;
+  a repeat under the same idempotency key has no effect of its own and is not held to the rate.
+- An idempotency key that was used before with other arguments is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope of the capability's domain is refused.
 - What is left is allowed.
@@ -148,6 +150,14 @@ class Request:
     payload: Mapping[str, Any]
 
 
+class KeyUse(enum.Enum):
+    """What the execution did before under the idempotency key of this request."""
+
+    FRESH = "fresh"  # nothing, or there is no key
+    REPEAT = "repeat"  # the same call
+    CONFLICT = "conflict"  # another call
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What the execution used before this request."""
@@ -156,6 +166,11 @@ class Usage:
     in_flight: int
     in_rate_window: int
     past_deadline: bool
+    key: KeyUse = KeyUse.FRESH
+
+
+# An execution that has not called anything yet.
+NOTHING_USED: Final = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
 
 
 def evaluate_terms(
@@ -185,7 +200,11 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
         if terms.name in grant.revoked:
             message = f"`{terms.name}` was revoked after the execution started"
             return _refusal(grant, ReasonCode.REVOKED, message)
-        refused = _over_limit(grant, terms, usage) or _misfit(grant, terms, request)
+        refused = (
+            _over_limit(grant, terms, usage)
+            or _conflict(grant, terms, usage)
+            or _misfit(grant, terms, request)
+        )
         return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
@@ -245,13 +264,27 @@ def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
         reason, bound = ReasonCode.CALLS_EXCEEDED, limits.calls
     elif usage.in_flight >= limits.concurrency:
         reason, bound = ReasonCode.CONCURRENCY_EXCEEDED, limits.concurrency
-    elif rate is not None and usage.in_rate_window >= rate.count:
+    elif _over_rate(rate, usage):
         reason, bound = ReasonCode.RATE_EXCEEDED, str(rate)
     else:
         return None
     rule = f"limits.{LIMITS[reason]}"
     message = f"`{terms.name}` is over `{rule}` of policy `{grant.policy_id}`, which is {bound}"
     return _refusal(grant, reason, message, rule=rule, bound=bound)
+
+
+def _over_rate(rate: Rate | None, usage: Usage) -> bool:
+    if rate is None or usage.key is KeyUse.REPEAT:
+        return False
+    return usage.in_rate_window >= rate.count
+
+
+def _conflict(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+    if usage.key is not KeyUse.CONFLICT:
+        return None
+    message = f"the idempotency key of `{terms.name}` was used before with other arguments"
+    problem = Problem("idempotency_key", "the arguments it was first used with", "others")
+    return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 
 def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:

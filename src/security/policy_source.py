@@ -39,6 +39,9 @@ MAX_POLICY_BYTES: Final = 1024 * 1024
 # Far more digits than any number of ours has, and few enough to be cheap to convert.
 _MAX_DIGITS = 400
 
+# What the empty policy calls itself, so that a denial says that none was given.
+NO_POLICY_ID = "no-policy-given"
+
 PolicySource = SecurityPolicy | Mapping[str, Any] | str | os.PathLike[str]
 _Path = tuple[str | int, ...]
 
@@ -62,7 +65,7 @@ def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
         path = os.environ.get(POLICY_PATH_VARIABLE)
         if path:
             return _load_file(path)
-        return LoadedPolicy(SecurityPolicy(), "default", Path.cwd())
+        return LoadedPolicy(SecurityPolicy(id=NO_POLICY_ID), "default", Path.cwd())
     if isinstance(source, SecurityPolicy):
         return LoadedPolicy(source, "object", Path.cwd())
     if isinstance(source, Mapping):

@@ -1,4 +1,4 @@
-"""Scopes: the argument-level part of a policy, one model per domain.
+"""(1) Scopes: the argument-level part of a policy, one model per domain.
 
 A provider's domain declares a subclass of `Scope`. A policy's `scopes.<domain>` is parsed by it, so
 a misspelt key is an error and never a wider grant. `violation` is pure: it looks at the payload and
@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from caps.protocol.errors import PolicyFault
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -24,11 +26,11 @@ class Violation:
     message: str
 
 
-class ScopeViolationError(Exception):
+class ScopeViolationError(PolicyFault):
     """A provider met, while acting, something that its scope forbids; nothing was done."""
 
     def __init__(self, rule: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(message, rule=rule)
         self.violation = Violation(rule, message)
 
 

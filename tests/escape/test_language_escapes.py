@@ -847,7 +847,7 @@ class Secret:
 
 class Below(Secret):
     @property
-    def _hidden(self) -> str:  # type: ignore[override]
+    def _hidden(self) -> str:
         return "loot"
 
     @_hidden.setter

@@ -119,22 +119,69 @@ async def test_a_forged_payload_is_refused_by_the_hosts_own_schema(
     assert [d.reason for d in scene.events(DecisionMade)] == ["payload_invalid"]
 
 
-@pytest.mark.parametrize(
-    ("name", "violation"),
-    [
-        ("foreign_id", "forged_id"),
-        ("replayed_request_id", "replayed_request"),
-        ("replayed_frame", "forged_id"),
-        ("oversized_frame", "frame_too_large"),
-        ("half_a_frame", "truncated_frame"),
-        ("garbage", "garbage"),
-        ("deep_payload", "too_deep"),
-        ("out_of_turn", "out_of_turn"),
-        ("flood", "flood"),
-        ("garbage_before_ready", "frame_too_large"),
-        ("result_of_garbage", "garbage"),
-    ],
-)
+async def test_a_message_that_names_two_capabilities_gains_none(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """What is decided on is what is called: a repeated field cannot tell them apart."""
+    attack("named_twice")
+    await scene.run()
+    assert "touch" not in scene.touched
+
+
+VIOLATIONS = {
+    "foreign_id": "forged_id",
+    "skipped_id": "forged_id",
+    "reordered_frames": "forged_id",
+    "replayed_request_id": "replayed_request",
+    "replayed_frame": "forged_id",
+    "forged_answer": "malformed",
+    "forged_manifest": "malformed",
+    "forged_cancel": "malformed",
+    "garbage_before_ready": "frame_too_large",
+    "started_before_ready": "out_of_turn",
+    "ready_twice": "out_of_turn",
+    "other_version": "version",
+    "request_before_start": "out_of_turn",
+    "result_without_start": "contradiction",
+    "out_of_turn": "out_of_turn",
+    "ready_again": "out_of_turn",
+    "result_that_never_ran": "contradiction",
+    "request_after_result": "out_of_turn",
+    "request_before_a_lie": "garbage",
+    "two_results": "out_of_turn",
+    "oversized_frame": "frame_too_large",
+    "just_oversized_frame": "frame_too_large",
+    "half_a_frame": "truncated_frame",
+    "half_a_length": "truncated_frame",
+    "interleaved_frames": "frame_too_large",
+    "empty_frame": "garbage",
+    "frame_with_a_tail": "garbage",
+    "frame_that_ends_early": "garbage",
+    "garbage": "garbage",
+    "pickled": "malformed",
+    "result_of_garbage": "garbage",
+    "unknown_type": "malformed",
+    "no_type": "malformed",
+    "unknown_field": "malformed",
+    "field_of_a_wrong_type": "malformed",
+    "endless_name": "malformed",
+    "endless_request_id": "malformed",
+    "timestamp_that_is_no_number": "malformed",
+    "timeout_without_end": "malformed",
+    "name_that_is_no_text": "garbage",
+    "payload_with_bytes": "not_json_like",
+    "payload_with_infinity": "not_json_like",
+    "payload_with_extension": "not_json_like",
+    "payload_with_other_keys": "not_json_like",
+    "payload_of_many_items": "too_many_items",
+    "payload_that_claims_many_items": "garbage",
+    "deep_payload": "too_deep",
+    "bottomless_payload": "garbage",
+    "flood": "flood",
+}
+
+
+@pytest.mark.parametrize(("name", "violation"), VIOLATIONS.items())
 async def test_a_broken_protocol_ends_the_execution_and_is_recorded(
     scene: Scene, attack: Callable[[str], None], name: str, violation: str
 ) -> None:
@@ -159,20 +206,81 @@ async def test_a_flood_of_output_is_a_limit(
     assert result.error.details["limit"] == "output_bytes"
 
 
-async def test_a_worker_that_hangs_is_killed_at_the_wall_limit(
+@pytest.mark.parametrize(
+    "name", ["hang", "stalled_frame", "stalled_length", "stalled_large_frame", "trickle"]
+)
+async def test_a_worker_that_falls_silent_is_killed_at_the_wall_limit(
+    scene: Scene, attack: Callable[[str], None], name: str
+) -> None:
+    """Silence, half a frame and a trickle of bytes are all bounded by `limits.wall_ms`."""
+    attack(name)
+    result = await scene.run(wall_ms=300)
+    assert result.status.value == "limit"
+    assert result.error is not None
+    assert result.error.details["limit"] == "wall_ms"
+    assert scene.touched == []
+
+
+async def test_a_worker_that_never_reads_holds_up_nobody(
     scene: Scene, attack: Callable[[str], None]
 ) -> None:
-    """Silence is bounded by `limits.wall_ms`."""
-    attack("hang")
-    result = await scene.run(wall_ms=300)
+    """Answers that are not taken wait in the channel, and end with it at the wall limit."""
+    (scene.sandbox / "large.txt").write_text("x" * 500_000)
+    attack("never_reading")
+    result = await scene.run(wall_ms=1000)
     assert result.status.value == "limit"
     assert result.error is not None
     assert result.error.details["limit"] == "wall_ms"
 
 
+async def test_frames_that_come_byte_by_byte_are_frames(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """Slowness alone is no offence: within the wall limit a slow worker is served."""
+    attack("byte_by_byte")
+    result = await scene.run()
+    assert result.unwrap() == ["ok"]
+    assert scene.touched == ["allowed"]
+
+
+async def test_a_worker_that_stays_after_its_result_is_killed(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """The result counts, and the process is gone when the runtime is, whatever it ignores."""
+    attack("stay_after_result")
+    result = await scene.run()
+    assert result.unwrap() == "done"
+
+
+async def test_descriptors_that_a_worker_sends_are_dropped(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """The host asks for bytes alone, so that nobody can fill its table of descriptors."""
+    attack("pass_descriptors")
+    held: list[int] = []
+    async with Runtime(
+        scene.policy, registry=scene.registry, audit=scene.audit, workers=scene.workers
+    ) as runtime:
+        for _ in range(3):
+            assert (await runtime.run("1")).unwrap() == "passed"
+            held.append(len(list(Path("/proc/self/fd").iterdir())))
+    # One execution passes thousands; spares that come and go hold a few each.
+    assert max(held) - min(held) < 200
+
+
+async def test_an_urgent_byte_does_not_disturb_the_host(
+    scene: Scene, attack: Callable[[str], None]
+) -> None:
+    """What comes out of band is no part of the stream."""
+    attack("urgent_byte")
+    result = await scene.run()
+    assert result.unwrap() == "after"
+    assert result.stdout == "before"
+
+
 @pytest.mark.parametrize(
     ("name", "started"),
-    [("die_before_ready", False), ("die", True), ("die_by_signal", True)],
+    [("die_before_ready", False), ("die", True), ("die_by_signal", True), ("half_closed", True)],
 )
 async def test_a_worker_that_dies_says_whether_the_code_ran(
     scene: Scene, attack: Callable[[str], None], name: str, started: bool

@@ -47,7 +47,7 @@ async def spare() -> AsyncIterator[tuple[ForkedWorker, Path]]:
     source = ZygoteSource()
     async with source.open():
         worker = await source.start()
-        await until_ready(worker.transport, HostConnection(""))
+        await until_ready(worker.transport, HostConnection())
         info = Path(f"/proc/self/fdinfo/{worker._pidfd}").read_text()
         pid = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))
         yield worker, Path("/proc") / pid

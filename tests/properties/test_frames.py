@@ -104,7 +104,7 @@ class TestBytes:
         self, data: bytes, places: list[int]
     ) -> None:
         """Neither end has another way to fail."""
-        ends: list[Any] = [HostConnection("e1", LIMITS), WorkerConnection(LIMITS)]
+        ends: list[Any] = [HostConnection(LIMITS), WorkerConnection(LIMITS)]
         for end in ends:
             feed(end, cut(data, places))
 
@@ -196,7 +196,7 @@ def has_forbidden_key(value: object) -> bool:
 
 
 def running_host(limits: FrameLimits = LIMITS) -> HostConnection:
-    host = HostConnection("e1", limits)
+    host = HostConnection(limits)
     host.receive(frame(encode(ReadyMessage(id="spare:1", timestamp=1.0, protocol=1, python="3"))))
     for make in (manifest, start):
         host.send(make(host.stamp()))
@@ -313,7 +313,7 @@ def test_a_random_walk_follows_the_model(
     opened: int, walk: list[tuple[type[Message], str, bool]]
 ) -> None:
     """For any sequence of messages, the connection takes what the model takes and nothing else."""
-    host, model = HostConnection("e1", LIMITS), Model()
+    host, model = HostConnection(LIMITS), Model()
     for kind, request_id, never_ran in [*OPENING[:opened], *walk]:
         number = model.received + 1
         expected = model.takes(kind, request_id, never_ran)

@@ -137,7 +137,7 @@ def test_hostile_text_never_reaches_the_terminal(tmp_path: Path, flags: list[str
 
 def test_a_missing_log_is_one_line(tmp_path: Path) -> None:
     """It says which directory, and there is no traceback."""
-    for command, code in (("show", 1), ("verify", 16)):
+    for command, code in (("show", 6), ("verify", 16)):
         result = run(command, "--audit", tmp_path / "none")
         assert result.exit_code == code
         assert len(result.output.splitlines()) == 1
@@ -149,7 +149,7 @@ def test_a_log_that_cannot_be_parsed_is_one_line(log: Path) -> None:
     with segment_of(log).open("ab") as file:
         file.write(b"garbage\n")
     result = run("show", "--audit", log)
-    assert result.exit_code == 1
+    assert result.exit_code == 6
     assert "line 10: not an audit record" in result.output
 
 

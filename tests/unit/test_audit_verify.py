@@ -254,3 +254,17 @@ def test_an_endless_line_is_not_loaded(log: Path) -> None:
     report = after(log, lambda lines: [*lines, b"x" * (MAX_LINE_BYTES + 1) + b"\n"])
     assert report.status is VerifyStatus.UNREADABLE
     assert "line 11 is longer than 1048576 bytes" in report.message
+
+
+def test_with_a_trusted_key_a_log_cut_with_its_checkpoints_is_found(
+    log: Path, tmp_path: Path
+) -> None:
+    """Whoever cuts the end would delete the checkpoints too; a key that is missing is no key."""
+    trusted = tmp_path / "trusted.pub"
+    trusted.write_bytes((log / "signing.pub").read_bytes())
+    lines = segment_of(log).read_bytes().splitlines(keepends=True)
+    segment_of(log).write_bytes(b"".join(lines[:-2]))
+    (log / CHECKPOINTS).unlink()
+    assert verify_log(log).status is VerifyStatus.OK
+    assert verify_log(log, public_key=trusted).status is VerifyStatus.CHECKPOINT_BAD
+    assert verify_log(log, public_key=tmp_path / "no").status is VerifyStatus.UNREADABLE

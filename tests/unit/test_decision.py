@@ -16,8 +16,10 @@ from caps.protocol.errors import (
     ValidationError,
 )
 from caps.security.decision import (
+    NOTHING_USED,
     CapabilityTerms,
     Decision,
+    KeyUse,
     Problem,
     ReasonCode,
     Request,
@@ -31,7 +33,7 @@ from caps.security.policy_source import load_policy
 from caps.security.scopes import Scope, Violation
 
 SECRET = "hunter2"
-UNUSED = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
+UNUSED = NOTHING_USED
 
 
 class Beneath(Scope):
@@ -89,6 +91,21 @@ class TestRules:
         decision = asked(grant_of(SCOPED), Usage(9, 1, 4, False))
         expected = Decision(True, ReasonCode.ALLOWED, "files.*", "reader", "ab" * 32, "allowed")
         assert decision == expected
+
+    def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
+        """It has no effect of its own; everything else still applies to it."""
+        full = Usage(0, 0, 5, False)
+        repeat = dataclasses.replace(full, key=KeyUse.REPEAT)
+        assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
+        assert asked(grant_of(SCOPED), repeat).allowed
+        outside = asked(grant_of(SCOPED), repeat, path="/etc/passwd")
+        assert outside.reason is ReasonCode.SCOPE_VIOLATION
+
+    def test_a_key_with_other_arguments_is_refused(self) -> None:
+        """The caller learns that it is the key, and what it would have to be used with."""
+        decision = asked(grant_of(SCOPED), dataclasses.replace(UNUSED, key=KeyUse.CONFLICT))
+        assert decision.reason is ReasonCode.PAYLOAD_INVALID
+        assert [problem.path for problem in decision.problems] == ["idempotency_key"]
 
     def test_an_unknown_capability_is_refused_and_the_nearest_is_named(self) -> None:
         """What is not registered cannot be allowed by any policy."""

@@ -29,7 +29,7 @@ async def runtime(audit: MemoryAuditLog) -> AsyncIterator[Runtime]:
     ("source", "message"),
     [
         ("x = '\ud83d'", "the source is no text: half of a surrogate pair at character 5"),
-        ("#" * (16 * 1024 * 1024), "the source takes 16777216 bytes, over the limit of 16711680"),
+        ("#" * (256 * 1024 + 1), "the source takes 262145 bytes, over the limit of 262144"),
     ],
     ids=["surrogate", "too large"],
 )

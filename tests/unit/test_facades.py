@@ -144,7 +144,7 @@ def reachable(roots: dict[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def _attribute_names(value: Any) -> list[str]:
-    return [name for name in object.__dir__(value) + dir(value) if not name.startswith("_")]
+    return [name for name in [*object.__dir__(value), *dir(value)] if not name.startswith("_")]
 
 
 def test_nothing_powerful_can_be_reached_from_user_space(caps: Any) -> None:

@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from caps.worker.inside.compiler import MAX_SOURCE_BYTES, SourceError, compile_source
+from caps.protocol.messages import MAX_SOURCE_BYTES
+from caps.worker.inside.compiler import SourceError, compile_source
 from unit.language_programs import run
 
 # source, line, column, message

@@ -378,7 +378,8 @@ class TestSources:
         if value is not None:
             monkeypatch.setenv("CAPS_POLICY_PATH", value)
         loaded = load_policy()
-        assert (loaded.policy, loaded.source) == (SecurityPolicy(), "default")
+        expected = SecurityPolicy(id="no-policy-given")
+        assert (loaded.policy, loaded.source) == (expected, "default")
 
     def test_the_environment_names_the_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,7 @@ class Pair:
     """Both ends of one channel; what one sends the other receives at once."""
 
     def __init__(self, limits: FrameLimits = LIMITS) -> None:
-        self.host = HostConnection("e1", limits)
+        self.host = HostConnection(limits)
         self.worker = WorkerConnection(limits)
 
     def from_worker(self, kind: type[Any], **fields: Any) -> Any:

@@ -12,10 +12,10 @@ import caps
 
 PUBLIC = """
 AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec CapabilityTimeoutError CapsError
-ConfigurationError Durability ExecutionError ExecutionResult Failure LimitExceededError
-MemoryAuditLog Metrics PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
-RegistrationError Runtime Scope ScopeViolationError SecurityPolicy ValidationError Violation
-WorkerLostError builtin_registry
+ConfigurationError Durability ExecutionError ExecutionResult Failure IsolationError
+LimitExceededError MemoryAuditLog Metrics PolicyDeniedError PolicyInvalidError ProtocolError
+ProviderError RegistrationError Runtime Scope ScopeViolationError SecurityPolicy ValidationError
+Violation WorkerLostError builtin_registry
 """.split()
 
 

@@ -156,7 +156,7 @@ async def execute(script: Script, *, calls: Calls | None = None, job: Job = JOB)
     """Run one execution against a worker that follows `script` and then closes its end."""
     ours, theirs = MemoryTransport.pair()
     handler, printed = calls or Calls(), list[str]()
-    connection = HostConnection("")
+    connection = HostConnection()
     execution = Execution(job, ours, connection, handler, printed.append)
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
@@ -503,7 +503,7 @@ async def test_an_error_of_the_callers_output_handler_comes_out_as_it_is() -> No
         await worker.start()
         await worker.say(OutputMessage, text="x")
 
-    connection = HostConnection("")
+    connection = HostConnection()
     execution = Execution(JOB, ours, connection, Calls(), fail)
     async with anyio.create_task_group() as group:
         group.start_soon(script)
@@ -541,7 +541,7 @@ class TestPool:
         pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "exit 7")), 1, alive.append)
         with pytest.raises(WorkerLostError, match="exit status 7") as error:
             await pool.run(JOB, Calls(), print)
-        assert (error.value.started, alive) == (False, [1, 0, 1, 0])
+        assert (error.value.started, alive) == (False, [1, -1, 1, -1])
 
     async def test_a_dead_worker_leaves_no_descriptor(self) -> None:
         """Its channel and its handle are closed when it is disposed of."""

@@ -66,7 +66,7 @@ class Host:
     def __init__(self, concurrency: int = 64) -> None:
         self._socket, self._theirs = socket.socketpair()
         self._socket.setblocking(False)
-        self.connection = HostConnection("e1")
+        self.connection = HostConnection()
         self.channel = Channel(self._theirs.fileno())
         self.requests: list[CapabilityRequestMessage] = []
         self.received: list[Any] = []

@@ -72,12 +72,13 @@ def verify_log(directory: Path, *, public_key: Path | None = None) -> VerifyRepo
     """Verifies a log directory as it is at this moment; writers may go on meanwhile.
 
     `public_key` is a trusted copy of `signing.pub`; without it the directory's own is believed.
+    With it, a log without any checkpoint is not believed: whoever cuts a log would delete them.
     """
     try:
         with ExitStack() as stack:
             files = [stack.enter_context(path.open("rb")) for path in segment_paths(directory)]
             sizes, pins = _snapshot(directory, files)
-            checkpoints = _check_all(pins, public_key or directory / SIGNING_PUB)
+            checkpoints = _check_all(pins, directory, public_key)
             return verify_lines(_all_lines(files, sizes), checkpoints)
     except OSError as error:
         message = f"cannot read audit log `{directory}`: {error.strerror}"
@@ -225,13 +226,19 @@ def _all_lines(files: Sequence[BinaryIO], sizes: Sequence[int]) -> Iterator[Line
         yield from read_lines(file, end=size)
 
 
-def _check_all(content: bytes, public_key: Path) -> list[Checkpoint | BadCheckpoint]:
+def _check_all(
+    content: bytes, directory: Path, trusted: Path | None
+) -> list[Checkpoint | BadCheckpoint]:
     # A torn last line is a crash within an append; that checkpoint was never made.
     whole = [line for line in read_lines(BytesIO(content)) if not line.torn]
-    if not whole:
+    if trusted is not None:
+        key = load_public_key(trusted)
+        if not whole:
+            return [BadCheckpoint(1, "is missing, and a trusted key was given to check it")]
+    elif not whole:
         return []
     try:
-        key = load_public_key(public_key)
+        key = load_public_key(trusted or directory / SIGNING_PUB)
     except AuditError as error:
         return [BadCheckpoint(1, f"cannot be checked: {error.message}")]
     return [check_line(line.data, line.number, key) for line in whole]

@@ -2,7 +2,7 @@
 
 A spare is forked, locked down and waiting before anybody needs it; handing it code is all that a
 start takes. The stock refills in the background, grows when it was found empty and shrinks when it
-is idle. A worker serves one execution and dies, however that ends.
+is idle. A worker serves one execution and dies, however that ends. Closing the pool ends what runs.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class WorkerPool:
     def __init__(
         self, source: WorkerSource, max_workers: int, on_alive: Callable[[int], None]
     ) -> None:
-        """`on_alive` is told how many workers live, spares included, whenever that changes."""
+        """`on_alive` is told +1 or -1 when a worker, spares included, begins or ends."""
         self._source = source
         self._slots = anyio.Semaphore(max_workers)
         self._on_alive = on_alive
-        self._alive = 0
         self._stock: deque[Spare] = deque()
         self._target = _FEWEST_SPARES
         self._wanted = anyio.Event()
+        self._closed = False
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -73,10 +73,10 @@ class WorkerPool:
                     finally:
                         tasks.cancel_scope.cancel()
             finally:
+                self._closed = True
                 # Only now: until its task is over, the keeper may still add one.
-                with anyio.CancelScope(shield=True):
-                    while self._stock:
-                        await self._dispose(self._stock.pop().worker)
+                while self._stock:
+                    await self._dispose(self._stock.pop().worker)
 
     async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
         """Run `job` to its end in a worker of its own, which is gone afterwards.
@@ -85,30 +85,35 @@ class WorkerPool:
         """
         async with self._slots:
             try:
-                return await self._run_once(job, calls, on_output)
+                return await self._run_in(await self._take(), job, calls, on_output)
             except WorkerLostError as lost:
-                if lost.started:
+                if lost.started or self._closed:
                     raise
-                # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps.
-                return await self._run_once(job, calls, on_output)
+                # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps, and
+                # not the only one: this time the worker is a new one.
+                return await self._run_in(await self._prepare(), job, calls, on_output)
 
-    async def _run_once(
-        self, job: Job, calls: CallHandler, on_output: OutputHandler
+    async def _run_in(
+        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        spare = await self._take()
         execution = Execution(job, spare.worker.transport, spare.connection, calls, on_output)
         try:
             return await execution.run()
         except WorkerLostError as lost:
+            if self._closed:
+                raise _closed_pool(started=lost.started) from None
             raise await _explained(lost, spare.worker, job) from None
         except (LimitExceededError, ProtocolError) as error:
             error.details.setdefault("started", execution.started)
+            if error.details.get("violation") == "truncated_frame":
+                raise await _cut_short(error, spare.worker, job) from None
             raise
         finally:
-            with anyio.CancelScope(shield=True):
-                await self._dispose(spare.worker)
+            await self._dispose(spare.worker)
 
     async def _take(self) -> Spare:
+        if self._closed:
+            raise _closed_pool(started=False)
         while self._stock:
             spare = self._stock.popleft()
             self._wanted.set()
@@ -121,22 +126,22 @@ class WorkerPool:
 
     async def _prepare(self) -> Spare:
         worker = await self._source.start()
-        self._count(+1)
-        connection = HostConnection("")
+        self._on_alive(+1)
+        connection = HostConnection()
         ready = False
         try:
             with anyio.move_on_after(_READY_SECONDS):
                 await until_ready(worker.transport, connection)
                 ready = True
         except WorkerLostError:
-            ending = await worker.ended()
+            ending = await _ending(worker)
             raise WorkerLostError(
-                f"the worker was lost before it was ready ({ending})", started=False
+                f"the worker was lost before it was ready ({ending or 'it closed its channel'})",
+                started=False,
             ) from None
         finally:
             if not ready:
-                with anyio.CancelScope(shield=True):
-                    await self._dispose(worker)
+                await self._dispose(worker)
         if not ready:
             raise WorkerLostError(
                 f"the worker was not ready after {_READY_SECONDS} seconds", started=False
@@ -144,10 +149,11 @@ class WorkerPool:
         return Spare(worker, connection)
 
     async def _dispose(self, worker: Worker) -> None:
-        worker.kill()
-        await worker.ended()
-        worker.transport.close()
-        self._count(-1)
+        with anyio.CancelScope(shield=True):
+            worker.kill()
+            await worker.ended()
+            worker.transport.close()
+            self._on_alive(-1)
 
     async def _keep_stock(self) -> None:
         while True:
@@ -157,7 +163,7 @@ class WorkerPool:
             self._wanted = anyio.Event()
             with anyio.move_on_after(_IDLE_SECONDS) as idle:
                 await self._wanted.wait()
-            if idle.cancelled_caught and self._target > _FEWEST_SPARES:
+            if idle.cancelled_caught and self._target > _FEWEST_SPARES and self._stock:
                 self._target -= 1
                 await self._dispose(self._stock.pop().worker)
 
@@ -168,19 +174,35 @@ class WorkerPool:
             logger.warning("no spare worker: %s", error)
             await anyio.sleep(_RETRY_SECONDS)
 
-    def _count(self, change: int) -> None:
-        self._alive += change
-        self._on_alive(self._alive)
-
 
 async def _explained(
     lost: WorkerLostError, worker: Worker, job: Job
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
     """The error that says why the worker is gone."""
-    # Its channel is closed, so it is on its way out; a moment lets it tell us how.
+    ending = await _ending(worker)
+    return lost if ending is None else _from_ending(lost, ending, job)
+
+
+async def _cut_short(
+    error: LimitExceededError | ProtocolError, worker: Worker, job: Job
+) -> LimitExceededError | ProtocolError | WorkerLostError:
+    """Half a frame is a lie, unless a signal ended the worker while it wrote."""
+    ending = await _ending(worker)
+    if ending is None or ending.signal is None:
+        return error
+    return _from_ending(WorkerLostError(error.message, started=True), ending, job)
+
+
+async def _ending(worker: Worker) -> Ending | None:
+    """How the worker ended, whose channel is closed: a moment lets it tell us."""
     with anyio.move_on_after(_LAST_WORDS_SECONDS):
-        return _from_ending(lost, await worker.ended(), job)
-    return lost
+        return await worker.ended()
+    return None
+
+
+def _closed_pool(*, started: bool) -> WorkerLostError:
+    when = "while its code ran" if started else "before its code ran"
+    return WorkerLostError(f"the runtime was closed {when}", started=started)
 
 
 def _from_ending(

@@ -116,9 +116,6 @@ class Execution:
     requests: int = 0
     started: bool = False
 
-    def __post_init__(self) -> None:
-        self.connection.execution_id = self.job.execution_id
-
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
         with anyio.move_on_after(self.job.wall_ms / 1000):

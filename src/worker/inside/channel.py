@@ -1,4 +1,4 @@
-"""The worker's end of the channel: one blocking descriptor, and the loop's idle hook.
+"""(4) The worker's end of the channel: one blocking descriptor, and the loop's idle hook.
 
 What is to be sent is collected and written once a turn, so that a `gather` travels in few system
 calls. Printed text is collected too, and leaves when it is old or long enough, before any request

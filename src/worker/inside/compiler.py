@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from types import CodeType
 
 from caps.protocol.errors import ExecutionError
+from caps.protocol.messages import MAX_SOURCE_BYTES
 from caps.worker.inside.transformer import RESULT_NAME, Refusal, Transformer
 
-MAX_SOURCE_BYTES = 256 * 1024
 # What Python takes for the end of a line; `splitlines` knows more, and would count differently.
 _LINE_END = re.compile("\r\n|\r|\n")
 

@@ -1,4 +1,4 @@
-"""The `asyncio` that user space imports: chosen functions over our own loop."""
+"""(4) The `asyncio` that user space imports: chosen functions over our own loop."""
 
 from __future__ import annotations
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 from collections.abc import Callable
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.worker.inside import kernel
+
+# What the empty root is mounted over, in a namespace of our own: every system has it, as the maps
+# of a user namespace are written through it.
+_MOUNT_POINT = b"/proc"
 
 # Who a worker is when Caps is started as root: the overflow user, who owns nothing.
 _NOBODY = 65534
@@ -35,7 +38,11 @@ _SCOPES = 0b11  # abstract unix sockets, signals
 def confine_zygote() -> list[Layer]:
     """Give up identity, namespaces, the file system and privileges. Runs with the host's rights."""
     return [
-        _applied("identity", _drop_identity, "start as root, or as an ordinary user"),
+        _applied(
+            "identity",
+            _drop_identity,
+            "the system refused to change user; see its security modules",
+        ),
         *_enter_namespaces(),
         _applied("privileges", _drop_privileges, ""),
         _landlock(),
@@ -137,7 +144,8 @@ def _landlock() -> Layer:
 def confine_worker(program: bytes) -> None:
     """The last steps, in the child: no descriptor, no process, no file, and the filter."""
     for kind, most in (
-        (resource.RLIMIT_CORE, 0),
+        # With 0 the kernel still runs a crash handler that `core_pattern` pipes to; with 1 not.
+        (resource.RLIMIT_CORE, 1),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NPROC, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
@@ -145,6 +153,7 @@ def confine_worker(program: bytes) -> None:
         (resource.RLIMIT_NOFILE, 1),
     ):
         resource.setrlimit(kind, (most, most))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # No tracer of the same user, and no crash handler of any kind, may look into a worker.
+    kernel.set_dumpable(False)
     if program:
         kernel.load_seccomp(program)

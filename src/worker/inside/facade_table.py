@@ -1,5 +1,5 @@
-"""Which names of which modules user space may import. Nothing here leads to a module, a file, the
-network, or to code made from strings.
+"""(4) Which names of which modules user space may import. Nothing here leads to a module, a file,
+the network, or to code made from strings.
 
 Left out on purpose, among others: `operator.attrgetter` and `methodcaller`,
 `typing.get_type_hints` and `get_origin`, `dataclasses.make_dataclass`, `string.Formatter` and

@@ -1,4 +1,6 @@
-"""The system calls that confinement needs and Python has no name for. Runs in the zygote only.
+"""The system calls that confinement needs and Python has no name for.
+
+Runs in the zygote, and in a worker until it is confined.
 
 Each function does one thing or raises OSError. Nothing here decides; `confinement` does. The worker
 drops this module before it sees untrusted code.
@@ -7,6 +9,7 @@ drops this module before it sees untrusted code.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from typing import Final
 
@@ -56,6 +59,13 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
+def _number_of(call: dict[str, int]) -> int:
+    machine = os.uname().machine
+    if machine not in call:
+        raise OSError(errno.ENOSYS, f"no system call numbers are known for {machine}")
+    return call[machine]
+
+
 def unshare(flags: int) -> None:
     _checked(_libc.unshare(flags), "unshare")
 
@@ -82,9 +92,11 @@ def drop_capabilities() -> None:
     number = 0
     while _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
         number += 1
+    if ctypes.get_errno() != errno.EINVAL:  # which is what the first number past the last gives
+        _checked(-1, "prctl")
     header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
     empty = (ctypes.c_uint32 * 6)()
-    call = _CAPSET[os.uname().machine]
+    call = _number_of(_CAPSET)
     _checked(_libc.syscall(call, ctypes.byref(header), ctypes.byref(empty)), "capset")
 
 
@@ -95,7 +107,7 @@ def empty_root(point: bytes) -> None:
     _checked(_libc.mount(b"none", point, b"tmpfs", quiet, b"size=4k,mode=555"), "mount tmpfs")
     os.chdir(point)
     # The new root over the old one, then the old one away: nothing of it can be reached.
-    _checked(_libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
+    _checked(_libc.syscall(_number_of(_PIVOT_ROOT), b".", b"."), "pivot_root")
     _checked(_libc.umount2(b".", _MNT_DETACH), "umount")
     os.chdir("/")
     _checked(_libc.mount(None, b"/", None, _MS_REMOUNT | _MS_RDONLY | quiet, None), "remount")

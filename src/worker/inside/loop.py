@@ -1,10 +1,8 @@
-"""A thin event loop: the few things that user-space `await` needs, and no more.
+"""(4) A thin event loop: the few things that user-space `await` needs, and no more.
 
 asyncio would double the memory and the start-up of every worker. Semantics follow asyncio where
 both have a thing: a task starts on the next turn, cancellation arrives as `CancelledError` at the
 await, `gather` raises the first error.
-
-One process runs one loop on one thread, so the loop is found through a module variable.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from types import CoroutineType
 from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
@@ -144,7 +145,11 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
         channel.loop.run(channel.main)
-    return user_globals.get(program.result_name)
+    value = user_globals.get(program.result_name)
+    if isinstance(value, CoroutineType):
+        value.close()
+        raise TypeError("the last expression is a coroutine that was never awaited; write `await`")
+    return value
 
 
 def result_fields(value: Any) -> dict[str, Any]:
@@ -160,5 +165,7 @@ def _repr_bytes(value: Any) -> bytes:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
-    safe = text[:_MAX_REPR_CHARACTERS].encode("utf-8", "backslashreplace").decode()
+    if len(text) > _MAX_REPR_CHARACTERS:
+        text = f"{text[:_MAX_REPR_CHARACTERS]}… ({len(text)} characters, cut)"
+    safe = text.encode("utf-8", "backslashreplace").decode()
     return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)

@@ -1,4 +1,4 @@
-"""Which identifiers user code may spell, as data: the static half of the language layer.
+"""(4) Which identifiers user code may spell, as data: the static half of the language layer.
 
 An identifier is harmless unless it can lead from an object to the interpreter behind it. Those that
 can are refused wherever they stand. Python folds identifiers to NFKC before they reach the syntax

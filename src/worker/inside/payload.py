@@ -1,4 +1,4 @@
-"""What a wrapper checks before it sends: that the payload fits the schema it was given.
+"""(4) What a wrapper checks before it sends: that the payload fits the schema it was given.
 
 This is a courtesy to the code, which learns of a slip without a round trip and with a line of its
 own; the broker checks everything again with the full schema. So only the common keywords are known

@@ -1,4 +1,4 @@
-"""What a provider's object becomes in user space: a read-only record.
+"""(4) What a provider's object becomes in user space: a read-only record.
 
 `r.content` and `r["content"]` both work, nested objects are records, `dict(r)` is a plain dict. A
 key that is also the name of a dict method (`items`, `keys`, …) is reached as `r["items"]`.

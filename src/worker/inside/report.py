@@ -63,6 +63,8 @@ def describe(
 
 def message_of(error: BaseException) -> str:
     """The error's own text, bounded; a `__str__` that raises is no way out."""
+    if isinstance(error, MemoryError) and not error.args:
+        return "out of memory; raise `limits.memory_mb` if it may use more"
     return _text_of(error, "its message")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from typing import Any
 
 from caps.protocol.enforcement import Enforcement, Layer
 
 ALLOWED = (
-    # the channel
-    "read readv write writev recvfrom sendto poll ppoll close fstat newfstatat lseek "
+    # the channel; not sendto and recvfrom, whose flags reach corners of unix sockets (MSG_OOB)
+    "read readv write writev poll ppoll close fstat newfstatat lseek "
     # memory
     "brk mmap munmap mremap madvise "
     # time and chance
@@ -57,20 +58,30 @@ def prepare_filter() -> tuple[bytes, Layer]:
             remedy="install libseccomp (debian: libseccomp2)",
         )
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
-    unknown = []
+    added = {pyseccomp.ALLOW: 0, pyseccomp.KILL_PROCESS: 0}
     for action, names in ((pyseccomp.ALLOW, ALLOWED), (pyseccomp.KILL_PROCESS, KILLED)):
         for name in names:
-            if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) < 0:
-                unknown.append(name)
-            else:
+            # A call that this machine or libseccomp has no number for falls to the default: EPERM.
+            if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) >= 0:
                 rules.add_rule(action, name, *_conditions(pyseccomp, name))
-    # A worker may lower its own limits, once it knows the policy's; nobody can raise them.
-    rules.add_rule(pyseccomp.ALLOW, "prlimit64", pyseccomp.Arg(0, pyseccomp.EQ, 0))
+                added[action] += 1
+    _allow_own_limits(pyseccomp, rules)
     return _exported(rules), Layer(
         name="seccomp",
         enforcement=Enforcement.FULLY,
-        detail=f"{len(ALLOWED) + 1} system calls allowed, {len(KILLED)} kill",
+        detail=f"{added[pyseccomp.ALLOW] + 1} system calls allowed, "
+        f"{added[pyseccomp.KILL_PROCESS]} kill",
     )
+
+
+def _allow_own_limits(pyseccomp: Any, rules: Any) -> None:
+    # A worker may lower its processor time and memory, once it knows the policy's, and look at the
+    # others. Not lower them: from 1 to 0, the limit of core dumps would allow more.
+    own = pyseccomp.Arg(0, pyseccomp.EQ, 0)
+    only_looking = pyseccomp.Arg(2, pyseccomp.EQ, 0)
+    rules.add_rule(pyseccomp.ALLOW, "prlimit64", own, only_looking)
+    for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
+        rules.add_rule(pyseccomp.ALLOW, "prlimit64", own, pyseccomp.Arg(1, pyseccomp.EQ, kind))
 
 
 def _exported(rules: Any) -> bytes:

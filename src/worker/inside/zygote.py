@@ -2,14 +2,15 @@
 
 It imports what workers need, gives up its rights, and prepares the filter that its children load.
 It runs on one thread and never sees untrusted input: orders come from the host alone. When the
-control socket closes, the host is gone; the zygote leaves, and as it is the first process of its
-pid namespace the kernel ends every worker with it.
+control socket closes or the host's process ends, the zygote leaves, and as it is the first process
+of its pid namespace the kernel ends every worker with it.
 """
 
 from __future__ import annotations
 
 import _socket
 import array
+import errno
 import importlib
 import os
 import select
@@ -36,6 +37,7 @@ from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
 from caps.worker.inside.syscalls import prepare_filter
 
 _CONTROL = 0
+_HOST = 1
 WITHOUT_LANGUAGE = "--without-language"
 WITH_TOOLS = "--with-tools"
 
@@ -81,6 +83,8 @@ _RLIMITS = Layer(
 def main() -> NoReturn:
     """Prepare, confine, and fork on order until the host is gone."""
     restricted = WITHOUT_LANGUAGE not in sys.argv
+    # The control socket may outlive the host in a child that it forked; this descriptor does not.
+    os.dup2(os.pidfd_open(os.getppid()), _HOST)
     load_facades()
     prime()
     if WITH_TOOLS in sys.argv:
@@ -92,7 +96,7 @@ def main() -> NoReturn:
         _become_its_first_process()
     unwanted = () if WITH_TOOLS in sys.argv else _ZYGOTE_ONLY
     forget = tuple(name for name in sys.modules if name.startswith(unwanted or ("\0",)))
-    shut_in(_CONTROL)
+    shut_in(_HOST)
     control = _socket.socket(fileno=_CONTROL)
     Zygote(control, program, restricted=restricted, forget=forget).serve(layers)
 
@@ -137,6 +141,7 @@ class Zygote:
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
+        self._poll.register(_HOST, select.POLLIN)
         self._orders = msgspec.msgpack.Decoder(ForkOrder)
 
     def serve(self, layers: list[Layer]) -> NoReturn:
@@ -146,6 +151,8 @@ class Zygote:
             for descriptor, _ in self._poll.poll():
                 if descriptor == self._control.fileno():
                     self._take_order()
+                elif descriptor == _HOST:
+                    os._exit(0)  # process 1 leaves and takes all workers along
                 else:
                     self._reap(descriptor)
 
@@ -153,22 +160,36 @@ class Zygote:
         size = _socket.CMSG_SPACE(array.array("i", [0]).itemsize)
         data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, size)
         if not data:
-            os._exit(0)  # the host is gone; process 1 leaves and takes all workers along
+            os._exit(0)  # the host has closed us; the same
         order = self._orders.decode(data)
+        if not ancillary:  # the kernel drops a descriptor that there is no room for
+            self._refuse(order, os.strerror(errno.EMFILE))
+            return
         (channel,) = array.array("i", ancillary[0][2])
         try:
             worker = os.fork()
         except OSError as error:
             os.close(channel)
-            self._say(ForkRefused(number=order.number, reason=str(error.strerror)))
+            self._refuse(order, str(error.strerror))
             return
         if worker == 0:
             become_worker(channel, self._program, restricted=self._restricted, forget=self._forget)
         os.close(channel)
-        self._announce(order.number, worker)
+        self._announce(order, worker)
 
-    def _announce(self, number: int, worker: int) -> None:
-        descriptor = os.pidfd_open(worker)
+    def _refuse(self, order: ForkOrder, reason: str) -> None:
+        self._say(ForkRefused(number=order.number, reason=reason))
+
+    def _announce(self, order: ForkOrder, worker: int) -> None:
+        number = order.number
+        try:
+            descriptor = os.pidfd_open(worker)
+        except OSError as error:
+            # Nobody could kill it later, so it ends now; it has seen nothing yet.
+            os.kill(worker, signal.SIGKILL)
+            os.waitpid(worker, 0)
+            self._refuse(order, str(error.strerror))
+            return
         self._workers[descriptor] = (number, worker)
         self._poll.register(descriptor, select.POLLIN)
         self._say(Forked(number=number), descriptor)

@@ -1,0 +1,218 @@
+"""The soak: thousands of executions, many at once, and nothing of them is left afterwards.
+
+    python bench/soak.py --executions 10000 --at-once 64
+
+Executions of every kind take turns: values, prints, capability calls, errors, a limit reached, a
+caller that cancels. What the host and the zygote hold is read before, on the way and after. The
+script exits with 1 if anything leaked:
+
+- processes and descriptors: as many after closing as before opening; with the last execution over
+  and the runtime still open, no process but the zygote's two and `MOST_SPARES`, and no zombie;
+- memory: `MOST_GROWTH_KB` from the first tenth to the end, in the host and in the zygote. By then
+  caches, pools and metrics are filled, so that what grows after it grows with every execution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from caps import Runtime, builtin_registry
+
+MOST_GROWTH_KB = {"host": 4096, "zygote": 1024}
+MOST_SPARES = 33  # the pool's largest stock, and one that is being forked
+
+POLICY = {"id": "soak", "allow": ["math.*"]}
+SHORT_POLICY = {"id": "soak-short", "limits": {"wall_ms": 100}}
+CANCEL_AFTER_SECONDS = 0.05
+
+PROGRAMS = {
+    "value": "sum(n * n for n in range(100))",
+    "call": "print('adding')\n(await caps.math.add(a=2, b=3)).result",
+    "gather": (
+        "import asyncio\n"
+        "await asyncio.gather(*(caps.math.multiply(a=n, b=n) for n in range(10)))\n"
+        "print('x' * 10_000)"
+    ),
+    "error": "def f(n):\n    return 1 / n\nf(0)",
+    "denied": "await caps.files.read(path='x')",
+}
+ENDLESS = "while True: pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the host holds at one moment."""
+
+    descriptors: int
+    processes: int
+    zombies: int
+    host_kb: int
+    zygote_kb: int
+
+
+@dataclass(slots=True)
+class Soak:
+    """One run: how many executions are done, how they ended, and the readings on the way."""
+
+    executions: int
+    at_once: int
+    ended: Counter[str] = field(default_factory=Counter)
+    on_the_way: dict[int, Reading] = field(default_factory=dict)
+    done: int = 0
+
+    async def run(self, directory: Path) -> tuple[Reading, Reading, float]:
+        """The readings before and after, and the seconds between."""
+        before = read()
+        async with Runtime(POLICY, registry=builtin_registry(), audit=directory) as runtime:
+            short = await runtime.bind(SHORT_POLICY)
+            began = time.perf_counter()
+            numbers = itertools.count()
+            async with anyio.create_task_group() as tasks:
+                for _ in range(self.at_once):
+                    tasks.start_soon(self._work, runtime, short, numbers)
+            seconds = time.perf_counter() - began
+            self.on_the_way[100] = read()  # everything is over and the runtime is still open
+        return before, read(), seconds
+
+    async def _work(self, runtime: Runtime, short: object, numbers: itertools.count[int]) -> None:
+        kinds = tuple(PROGRAMS)
+        for number in numbers:
+            if number >= self.executions:
+                return
+            if number % 100 == 50:
+                await self._cancelled(runtime)
+            elif number % 100 == 99:
+                await self._run(runtime, "endless", ENDLESS, policy=short)
+            else:
+                kind = kinds[number % len(kinds)]
+                await self._run(runtime, kind, PROGRAMS[kind])
+            self._progress()
+
+    async def _run(self, runtime: Runtime, kind: str, source: str, **options: object) -> None:
+        result = await runtime.run(source, **options)  # type: ignore[arg-type]
+        self.ended[f"{kind}: {result.status.value}"] += 1
+
+    async def _cancelled(self, runtime: Runtime) -> None:
+        with anyio.move_on_after(CANCEL_AFTER_SECONDS):
+            await runtime.run(ENDLESS)
+        self.ended["cancelled"] += 1
+
+    def _progress(self) -> None:
+        self.done += 1
+        percent = 100 * self.done // self.executions
+        if percent % 10 == 0 and percent and percent not in self.on_the_way:
+            reading = self.on_the_way[percent] = read()
+            print(
+                f"{percent:3}%  host {reading.host_kb} kB, zygote {reading.zygote_kb} kB, "
+                f"{reading.descriptors} descriptors, {reading.processes} processes",
+                flush=True,
+            )
+
+
+def read() -> Reading:
+    """Look at this process and at all that descend from it."""
+    states = _descendants(os.getpid())
+    # The zygote is the child of the only child: that one entered the namespaces and waits.
+    zygotes = [pid for pid, parent in _parents(states).items() if parent != os.getpid()][:1]
+    return Reading(
+        descriptors=len(list(Path("/proc/self/fd").iterdir())) - 1,
+        processes=len(states),
+        zombies=sum(state == "Z" for state, _ in states.values()),
+        host_kb=_resident_kb(os.getpid()),
+        zygote_kb=sum(_resident_kb(pid) for pid in zygotes),
+    )
+
+
+def _parents(states: dict[int, tuple[str, int]]) -> dict[int, int]:
+    return {pid: parent for pid, (_, parent) in states.items()}
+
+
+def _descendants(root: int) -> dict[int, tuple[str, int]]:
+    """State and parent of every process below `root`, parents first."""
+    everyone = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            everyone[int(entry.name)] = (fields[0], int(fields[1]))
+    found: dict[int, tuple[str, int]] = {}
+    layer = {root}
+    while layer:
+        layer = {pid for pid, (_, parent) in everyone.items() if parent in layer}
+        found |= {pid: everyone[pid] for pid in sorted(layer)}
+    return found
+
+
+def _resident_kb(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def leaks(before: Reading, tenth: Reading, end: Reading, after: Reading) -> list[str]:
+    """What is left that should not be, one line each."""
+    found = []
+    for what in ("processes", "descriptors"):
+        left = getattr(after, what) - getattr(before, what)
+        if left > 0:
+            found.append(f"{left} {what} left after closing")
+    if end.processes > 2 + MOST_SPARES:
+        found.append(f"{end.processes} processes at the end, more than zygote and spares")
+    if end.zombies or after.zombies:
+        found.append(f"{end.zombies} zombies at the end, {after.zombies} after closing")
+    for whose, most in MOST_GROWTH_KB.items():
+        grown = getattr(end, f"{whose}_kb") - getattr(tenth, f"{whose}_kb")
+        if grown > most:
+            found.append(f"the {whose} grew by {grown} kB from 10% to the end; {most} are allowed")
+    return found
+
+
+def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[str]:
+    """Print the figures; what leaked."""
+    at = soak.on_the_way
+    print(f"\nexecutions    {soak.done} in {seconds:.1f} s, {soak.at_once} at once")
+    print(f"executions/s  {soak.done / seconds:.1f}")
+    for what in ("processes", "descriptors"):
+        first, last, left = (getattr(reading, what) for reading in (before, at[100], after))
+        print(f"{what:14}{first} before, {last} at the end, {left} after closing")
+    print(f"zombies       {at[100].zombies} at the end, {after.zombies} after closing")
+    for whose in MOST_GROWTH_KB:
+        figures = ", ".join(f"{getattr(at[p], f'{whose}_kb')} kB at {p}%" for p in (10, 50, 100))
+        print(f"{whose + ' memory':14}{figures}")
+    for how, count in sorted(soak.ended.items()):
+        print(f"  {how:24} {count}")
+    found = leaks(before, at[10], at[100], after)
+    for line in found:
+        print(f"LEAKED: {line}")
+    print("leaked something" if found else "nothing leaked")
+    return found
+
+
+def main() -> None:
+    """Parse, run, report; 1 if anything leaked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--executions", type=int, default=10_000)
+    parser.add_argument("--at-once", type=int, default=64)
+    chosen = parser.parse_args()
+    soak = Soak(chosen.executions, chosen.at_once)
+
+    async def everything() -> tuple[Reading, Reading, float]:
+        with tempfile.TemporaryDirectory() as directory:
+            return await soak.run(Path(directory) / "audit")
+
+    sys.exit(1 if report(soak, *anyio.run(everything)) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""One zygote process as the host holds it, and the workers that it forked.
+
+One task reads what the zygote says. A worker's process descriptor comes with the answer to its
+order, so that a kill always hits the process that it was meant for. A zygote that is silent for too
+long is as good as dead, and is ended.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+
+import anyio
+import msgspec
+
+from caps.protocol.enforcement import Layer
+from caps.protocol.errors import WorkerLostError
+from caps.protocol.transport import SocketTransport
+from caps.protocol.zygote import (
+    MAX_PACKET_BYTES,
+    Forked,
+    ForkOrder,
+    ForkRefused,
+    FromZygote,
+    WorkerExited,
+    ZygoteReady,
+)
+from caps.worker.host.process import Ending
+
+logger = logging.getLogger(__name__)
+
+ZYGOTE_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
+
+_ANSWER_SECONDS = 10
+_LEAVE_SECONDS = 1
+_GONE = Ending(exit_code=None, signal=signal.SIGKILL)
+
+
+class ForkedWorker:
+    """A worker that the zygote forked."""
+
+    def __init__(self, transport: SocketTransport, pidfd: int) -> None:
+        self.transport = transport
+        self._pidfd = pidfd
+        self._ending: Ending | None = None
+        self._over = anyio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self._ending is not None
+
+    def kill(self) -> None:
+        if self._ending is None:
+            try:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+
+    async def ended(self) -> Ending:
+        await self._over.wait()
+        assert self._ending is not None
+        return self._ending
+
+    def end(self, ending: Ending) -> None:
+        """The zygote reaped it, or is gone itself and has taken it along.
+
+        The channel stays open: what the worker said last may still lie in it, unread.
+        """
+        if self._ending is None:
+            self._ending = ending
+            os.close(self._pidfd)
+            self._over.set()
+
+
+class _Order:
+    """A fork that was asked for and not answered yet."""
+
+    def __init__(self, transport: SocketTransport) -> None:
+        self.transport = transport
+        self.answered = anyio.Event()
+        self.worker: ForkedWorker | None = None
+        self.reason = "the zygote died"
+
+
+class ZygoteProcess:
+    """One zygote process, from its start to its end."""
+
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+        self.layers: tuple[Layer, ...] = ()
+        self.ready = anyio.Event()
+        self.is_alive = True
+        self._process = process
+        self._control = control
+        self._numbers = itertools.count(1)
+        self._orders: dict[int, _Order] = {}
+        self._workers: dict[int, ForkedWorker] = {}
+        self._packets = msgspec.msgpack.Decoder(FromZygote)
+
+    @classmethod
+    def start(cls, arguments: tuple[str, ...]) -> ZygoteProcess:
+        with ExitStack() as undo:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            undo.enter_context(ours)
+            with theirs:
+                process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    (*ZYGOTE_COMMAND, *arguments),
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    env={},
+                    cwd="/",
+                    start_new_session=True,
+                )
+            undo.pop_all()
+        ours.setblocking(False)
+        return cls(process, ours)
+
+    async def fork(self) -> ForkedWorker:
+        """Order a fork; a WorkerLostError if it is refused."""
+        try:
+            transport, theirs = SocketTransport.pair()
+        except OSError as error:
+            raise no_worker(str(error.strerror)) from None
+        number = next(self._numbers)
+        order = self._orders[number] = _Order(transport)
+        try:
+            with theirs, anyio.move_on_after(_ANSWER_SECONDS) as patience:
+                await self._send(ForkOrder(number=number), theirs.fileno())
+                theirs.close()
+                if self.is_alive:
+                    await order.answered.wait()
+            if patience.cancelled_caught:
+                order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
+                self.end()
+            if order.worker is None:
+                raise no_worker(order.reason)
+        except BaseException:
+            # Whoever asked is gone; a worker that still comes finds its channel closed and leaves.
+            transport.close()
+            raise
+        finally:
+            self._orders.pop(number, None)
+        return order.worker
+
+    async def _send(self, order: ForkOrder, descriptor: int) -> None:
+        """Hand the order over, unless the zygote is gone."""
+        while self.is_alive:
+            try:
+                socket.send_fds(self._control, [msgspec.msgpack.encode(order)], [descriptor])
+            except BlockingIOError:
+                with suppress(anyio.ClosedResourceError):
+                    await anyio.wait_writable(self._control)
+            except ConnectionError:
+                self.end()  # at once: whoever tries again must not find it alive
+            except OSError as error:
+                raise no_worker(str(error.strerror)) from None
+            else:
+                return
+
+    async def read(self) -> None:
+        """Take what the zygote says, until it is gone."""
+        try:
+            while True:
+                try:
+                    data, descriptors, _, _ = socket.recv_fds(
+                        self._control, MAX_PACKET_BYTES, 1, socket.MSG_CMSG_CLOEXEC
+                    )
+                except BlockingIOError:
+                    await anyio.wait_readable(self._control)
+                    continue
+                if not data:
+                    return
+                self._take(self._packets.decode(data), descriptors)
+        except anyio.ClosedResourceError:
+            return
+        except (OSError, msgspec.DecodeError) as error:
+            if self.is_alive:
+                logger.warning("the zygote's channel broke: %s", error)
+        finally:
+            self.end()
+
+    def _take(self, packet: FromZygote, descriptors: list[int]) -> None:
+        match packet:
+            case ZygoteReady():
+                self.layers = tuple(packet.layers)
+                self.ready.set()
+            case Forked():
+                self._take_worker(packet.number, descriptors)
+            case ForkRefused():
+                order = self._orders.get(packet.number)
+                if order is not None:
+                    order.reason = packet.reason
+                    order.answered.set()
+            case WorkerExited():
+                worker = self._workers.pop(packet.number, None)
+                if worker is not None:
+                    worker.end(_ending(packet))
+
+    def _take_worker(self, number: int, descriptors: list[int]) -> None:
+        order = self._orders.get(number)
+        if order is None:
+            for pidfd in descriptors:
+                os.close(pidfd)
+            return
+        if descriptors:
+            order.worker = self._workers[number] = ForkedWorker(order.transport, descriptors[0])
+        else:
+            # The kernel drops what there is no room for. Its channel will be closed, so it leaves.
+            order.reason = "this process has no descriptor left for it"
+        order.answered.set()
+
+    def end(self) -> None:
+        """End it if it still lives; its workers die with it. Idempotent."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        anyio.notify_closing(self._control)
+        self._control.close()
+        said = self._last_words()
+        if said:
+            logger.error("the zygote said: %s", said[-4096:].decode("utf-8", "replace").strip())
+        self.ready.set()
+        for order in self._orders.values():
+            order.answered.set()
+        for worker in self._workers.values():
+            worker.end(_GONE)
+        self._workers.clear()
+
+    def _last_words(self) -> bytes:
+        """Wait until it is gone; what it wrote to its standard error."""
+        # A closed channel makes it leave in good order: the process that was started waits for the
+        # first one of the namespace, and no zombie is left to whoever adopts orphans here.
+        if self.layers:
+            try:
+                return self._process.communicate(timeout=_LEAVE_SECONDS)[1]
+            except subprocess.TimeoutExpired:
+                logger.warning("the zygote did not leave; it is killed")
+        self._process.kill()
+        return self._process.communicate()[1]
+
+
+def no_worker(reason: str) -> WorkerLostError:
+    return WorkerLostError(f"no worker could be forked: {reason}", started=False)
+
+
+def _ending(packet: WorkerExited) -> Ending:
+    code = os.waitstatus_to_exitcode(packet.status)
+    return Ending(
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        cpu_us=packet.cpu_us,
+        max_rss_kb=packet.max_rss_kb,
+    )

@@ -1,0 +1,5 @@
+"""Give the channel's socket a name. Seccomp kills it."""
+
+# stopped: killed
+
+raw("bind", 0, b"\1\0\0escape", 9) == 0

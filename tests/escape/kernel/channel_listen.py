@@ -1,0 +1,5 @@
+"""Make a server of the channel's socket. Seccomp kills it."""
+
+# stopped: killed
+
+raw("listen", 0, 1) == 0

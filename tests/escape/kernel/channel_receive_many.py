@@ -1,0 +1,5 @@
+"""Receive a descriptor with recvmmsg. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("recvmmsg", 0, None, 0, 0x40, None) >= 0

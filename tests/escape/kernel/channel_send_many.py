@@ -1,0 +1,5 @@
+"""Send a descriptor with sendmmsg. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("sendmmsg", 0, None, 0, 0) >= 0

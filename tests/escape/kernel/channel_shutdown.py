@@ -1,0 +1,5 @@
+"""Shut one half of the channel and keep the other. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("shutdown", 0, 0) == 0

@@ -1,0 +1,5 @@
+"""Copy the descriptor to a number of one's own. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("dup3", 0, 700, 0) >= 0

@@ -1,0 +1,8 @@
+"""Get a new descriptor from epoll. Seccomp refuses it; RLIMIT_NOFILE is 1."""
+
+# stopped: refused
+# control: works
+
+import select
+
+select.epoll().fileno() >= 0

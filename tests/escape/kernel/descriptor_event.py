@@ -1,0 +1,6 @@
+"""Get a new descriptor from eventfd. Seccomp refuses it; RLIMIT_NOFILE is 1."""
+
+# stopped: refused
+# control: works
+
+os.eventfd(0) >= 0

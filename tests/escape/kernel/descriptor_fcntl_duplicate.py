@@ -1,0 +1,8 @@
+"""Copy the descriptor with fcntl. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+import fcntl
+
+fcntl.fcntl(0, fcntl.F_DUPFD, 10)

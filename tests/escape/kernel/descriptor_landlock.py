@@ -1,0 +1,6 @@
+"""Get a new descriptor as a Landlock ruleset. Seccomp refuses it."""
+
+# stopped: refused
+
+rules = (ctypes.c_uint64 * 1)(1)
+raw("landlock_create_ruleset", rules, 8, 0) >= 0

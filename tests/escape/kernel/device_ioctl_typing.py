@@ -1,0 +1,8 @@
+"""Type into the terminal of whoever started us. Seccomp refuses every ioctl."""
+
+# stopped: refused
+
+import fcntl
+
+fcntl.ioctl(0, 0x5412, b"x")
+"typed"

@@ -1,0 +1,5 @@
+"""Open the kernel's log. Seccomp refuses it; there is no /dev."""
+
+# stopped: refused
+
+os.open("/dev/kmsg", os.O_RDWR) >= 0

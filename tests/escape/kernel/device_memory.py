@@ -1,0 +1,5 @@
+"""Open the memory of the machine. Seccomp refuses it; there is no /dev."""
+
+# stopped: refused
+
+os.open("/dev/mem", os.O_RDWR) >= 0

@@ -1,0 +1,5 @@
+"""Take a terminal. Seccomp refuses to open one."""
+
+# stopped: refused
+
+os.openpty()

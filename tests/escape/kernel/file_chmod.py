@@ -1,0 +1,6 @@
+"""Make the root writable. Seccomp refuses it; the mount is read-only."""
+
+# stopped: refused
+
+os.chmod("/", 0o777)
+"changed"

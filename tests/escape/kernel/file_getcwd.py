@@ -1,0 +1,6 @@
+"""Ask for the working directory. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+os.getcwd()

@@ -1,0 +1,6 @@
+"""List the root directory. Seccomp refuses to open it; it is empty besides."""
+
+# stopped: refused
+# control: works
+
+os.listdir("/")

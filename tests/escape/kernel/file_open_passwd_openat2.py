@@ -1,0 +1,10 @@
+"""Open with openat2, which filters written before it forget.
+
+Seccomp refuses what it does not list.
+"""
+
+# stopped: refused
+# control: works
+
+how = (ctypes.c_uint64 * 3)(os.O_RDONLY, 0, 0)
+raw("openat2", -100, b"/etc/passwd", ctypes.byref(how), ctypes.sizeof(how)) >= 0

@@ -1,0 +1,9 @@
+"""Read where the interpreter lies from /proc/self/exe.
+
+Seccomp refuses readlink; there is no /proc.
+"""
+
+# stopped: refused
+# control: works
+
+os.readlink("/proc/self/exe")

@@ -1,0 +1,5 @@
+"""Move bytes within the kernel with splice. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("splice", 0, None, 0, None, 16, 0) >= 0

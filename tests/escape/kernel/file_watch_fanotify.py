@@ -1,0 +1,5 @@
+"""Watch a whole file system. Seccomp kills it."""
+
+# stopped: killed
+
+raw("fanotify_init", 0, 0) >= 0

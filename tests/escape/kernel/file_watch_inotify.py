@@ -1,0 +1,6 @@
+"""Watch what others do with files. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+raw("inotify_init1", 0) >= 0

@@ -1,0 +1,6 @@
+"""Take every capability. Seccomp kills it; the bounding set is empty."""
+
+# stopped: killed
+
+header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+raw("capset", header, (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)) == 0

@@ -1,0 +1,6 @@
+"""Join the group of root. Seccomp kills it."""
+
+# stopped: killed
+
+os.setgid(0)
+"root"

@@ -1,0 +1,5 @@
+"""Become root with every identity at once. Seccomp kills it."""
+
+# stopped: killed
+
+raw("setresuid", 0, 0, 0) == 0

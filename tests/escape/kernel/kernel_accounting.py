@@ -1,0 +1,5 @@
+"""Have the kernel write accounts to a file of our own. Seccomp kills it."""
+
+# stopped: killed
+
+raw("acct", b"") == 0

@@ -1,0 +1,5 @@
+"""Register with an io_uring. Seccomp kills it."""
+
+# stopped: killed
+
+raw("io_uring_register", 0, 0, None, 0) >= 0

@@ -1,0 +1,5 @@
+"""Boot another kernel. Seccomp kills it."""
+
+# stopped: killed
+
+raw("kexec_load", 0, 0, None, 0) == 0

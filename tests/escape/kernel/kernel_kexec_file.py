@@ -1,0 +1,5 @@
+"""Boot another kernel from a descriptor. Seccomp kills it."""
+
+# stopped: killed
+
+raw("kexec_file_load", 0, 0, 0, None, 0) == 0

@@ -1,0 +1,5 @@
+"""Read the kernel's log, with its addresses. Seccomp kills it."""
+
+# stopped: killed
+
+raw("syslog", 3, ctypes.create_string_buffer(64), 64) >= 0

@@ -1,0 +1,5 @@
+"""Load a kernel module. Seccomp kills it."""
+
+# stopped: killed
+
+raw("init_module", None, 0, b"") == 0

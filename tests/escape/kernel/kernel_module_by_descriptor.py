@@ -1,0 +1,5 @@
+"""Load a kernel module from a descriptor. Seccomp kills it."""
+
+# stopped: killed
+
+raw("finit_module", 0, b"", 0) == 0

@@ -1,0 +1,5 @@
+"""Make a system call that no filter has heard of yet. Seccomp refuses what it does not list."""
+
+# stopped: refused
+
+raw(1000) >= 0

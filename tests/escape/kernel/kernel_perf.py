@@ -1,0 +1,5 @@
+"""Measure other processes with performance counters. Seccomp kills it."""
+
+# stopped: killed
+
+raw("perf_event_open", ctypes.create_string_buffer(128), 0, -1, -1, 0) >= 0

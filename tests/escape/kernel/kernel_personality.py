@@ -1,0 +1,6 @@
+"""Ask for mappings that are all executable, or for no address randomisation. Seccomp kills it."""
+
+# stopped: killed
+# control: works
+
+raw("personality", 0xFFFFFFFF) >= 0

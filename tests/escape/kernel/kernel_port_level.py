@@ -1,0 +1,6 @@
+"""Raise the privilege for the hardware's ports. Seccomp kills it."""
+
+# stopped: killed
+# only: x86_64
+
+raw("iopl", 3) == 0

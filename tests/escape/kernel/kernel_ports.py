@@ -1,0 +1,6 @@
+"""Reach the hardware's ports. Seccomp kills it."""
+
+# stopped: killed
+# only: x86_64
+
+raw("ioperm", 0x80, 1, 1) == 0

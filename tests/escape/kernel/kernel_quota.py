@@ -1,0 +1,5 @@
+"""Change disk quotas. Seccomp kills it."""
+
+# stopped: killed
+
+raw("quotactl", 0, None, 0, None) == 0

@@ -1,0 +1,5 @@
+"""Reach the reboot call, with numbers that it would refuse. Seccomp kills it."""
+
+# stopped: killed
+
+raw("reboot", 0, 0, 0, None) == 0

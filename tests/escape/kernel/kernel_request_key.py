@@ -1,0 +1,5 @@
+"""Have the kernel call its key helper. Seccomp kills it."""
+
+# stopped: killed
+
+raw("request_key", b"user", b"caps", None, -2) >= 0

@@ -1,0 +1,5 @@
+"""Handle page faults, which makes races in the kernel easy to win. Seccomp kills it."""
+
+# stopped: killed
+
+raw("userfaultfd", 1) >= 0

@@ -1,0 +1,5 @@
+"""Read where nothing is. The process dies and takes nothing along."""
+
+# stopped: lost
+
+ctypes.string_at(0)

@@ -1,0 +1,8 @@
+"""Ignore the signal of the processor limit. Seccomp refuses to change what a signal does."""
+
+# stopped: refused
+
+import signal
+
+signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+"ignored"

@@ -1,0 +1,5 @@
+"""Pin memory, so that it cannot be swapped out. Seccomp refuses mlock."""
+
+# stopped: refused
+
+raw("mlock", ctypes.addressof(ctypes.create_string_buffer(4096)), 4096) == 0

@@ -1,0 +1,5 @@
+"""Pin memory as it is mapped, past the filter. RLIMIT_MEMLOCK refuses it."""
+
+# stopped: refused
+
+raw("mmap", 0, 1 << 20, 3, 0x2022, -1, 0) > 0

@@ -1,0 +1,14 @@
+"""Take memory that does not count as the heap's. RLIMIT_AS counts every mapping."""
+
+# stopped: harmless
+
+import mmap
+
+kept = []
+try:
+    while len(kept) < 64:
+        kept.append(mmap.mmap(-1, 64 << 20))
+except OSError:
+    pass
+taken, kept = len(kept), None
+taken * 64 > 256

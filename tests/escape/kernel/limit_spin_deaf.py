@@ -1,0 +1,9 @@
+"""Block every signal and compute for ever. The hard RLIMIT_CPU kills, which nobody can block."""
+
+# stopped: lost
+
+import signal
+
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+while True:
+    pass

@@ -1,0 +1,5 @@
+"""Attach shared memory as executable. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("shmat", 0, None, 0o100000) > 0

@@ -1,0 +1,5 @@
+"""Move a mount over the root. Seccomp kills it."""
+
+# stopped: killed
+
+raw("move_mount", -100, b"/", -100, b"/", 0) == 0

@@ -1,0 +1,5 @@
+"""Mount by the newer calls: fsopen. Seccomp kills it."""
+
+# stopped: killed
+
+raw("fsopen", b"tmpfs", 0) >= 0

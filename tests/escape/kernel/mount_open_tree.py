@@ -1,0 +1,5 @@
+"""Copy a mount tree, to walk in it. Seccomp kills it."""
+
+# stopped: killed
+
+raw("open_tree", -100, b"/", 1) >= 0

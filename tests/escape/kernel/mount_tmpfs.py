@@ -1,0 +1,5 @@
+"""Mount a writable file system. Seccomp kills it."""
+
+# stopped: killed
+
+raw("mount", b"none", b"/", b"tmpfs", 0, None) == 0

@@ -1,0 +1,5 @@
+"""Take the empty root away, to see what is beneath it. Seccomp kills it."""
+
+# stopped: killed
+
+raw("umount2", b"/", 2) == 0

@@ -1,0 +1,5 @@
+"""Enter another namespace. Seccomp kills it."""
+
+# stopped: killed
+
+raw("setns", 0, 0) == 0

@@ -1,0 +1,5 @@
+"""Become root in a user namespace of one's own. Seccomp kills it."""
+
+# stopped: killed
+
+raw("unshare", 0x10000000) == 0

@@ -1,0 +1,5 @@
+"""Have the kernel start a program of ours as root at the next crash. Seccomp refuses to open."""
+
+# stopped: refused
+
+open("/proc/sys/kernel/core_pattern", "r+").read()

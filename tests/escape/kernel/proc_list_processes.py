@@ -1,0 +1,6 @@
+"""List the processes of the machine. Seccomp refuses it; there is no /proc."""
+
+# stopped: refused
+# control: works
+
+[name for name in os.listdir("/proc") if name.isdigit()]

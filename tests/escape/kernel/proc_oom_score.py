@@ -1,0 +1,6 @@
+"""Tell the kernel to kill others first. Seccomp refuses it; there is no /proc."""
+
+# stopped: refused
+# control: works
+
+open("/proc/self/oom_score_adj", "r+").read()

@@ -1,0 +1,6 @@
+"""List the own descriptors, to find one left open. Seccomp refuses it; there is no /proc."""
+
+# stopped: refused
+# control: works
+
+os.listdir("/proc/self/fd")

@@ -1,0 +1,6 @@
+"""Open the own memory as a file, to write where the page tables forbid it. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+os.open("/proc/self/mem", os.O_RDWR) >= 0

@@ -1,0 +1,5 @@
+"""Compare kernel objects with another process. Seccomp kills it."""
+
+# stopped: killed
+
+raw("kcmp", os.getpid(), 1, 0, 0, 0) >= 0

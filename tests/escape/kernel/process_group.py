@@ -1,0 +1,6 @@
+"""Change the process group, to escape a kill of it. Seccomp refuses it."""
+
+# stopped: refused
+
+os.setpgid(0, 0)
+"changed"

@@ -1,0 +1,7 @@
+"""Change the limits of the zygote. Seccomp allows prlimit64 for oneself alone."""
+
+# stopped: refused
+
+import resource
+
+resource.prlimit(1, resource.RLIMIT_NOFILE)

@@ -1,0 +1,5 @@
+"""Drop the memory of another process. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("process_madvise", 0, None, 0, 4, 0) >= 0

@@ -1,0 +1,9 @@
+"""Make a file in memory, to be run by its descriptor.
+
+Seccomp kills it; there is no exec besides.
+"""
+
+# stopped: killed
+# control: works
+
+os.memfd_create("program") >= 0

@@ -1,0 +1,5 @@
+"""Make a file in memory with a bare call. Seccomp kills it."""
+
+# stopped: killed
+
+raw("memfd_create", b"program", 0) >= 0

@@ -1,0 +1,5 @@
+"""Take a descriptor out of another process. Seccomp kills it."""
+
+# stopped: killed
+
+raw("pidfd_getfd", 0, 0, 0) >= 0

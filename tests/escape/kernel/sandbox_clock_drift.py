@@ -1,0 +1,5 @@
+"""Make the clock drift. Seccomp refuses it."""
+
+# stopped: refused
+
+raw("adjtimex", ctypes.create_string_buffer(208)) >= 0

@@ -1,0 +1,5 @@
+"""Load a filter that hands decisions to ourselves. Seccomp kills it."""
+
+# stopped: killed
+
+raw("seccomp", 1, 8, None) >= 0

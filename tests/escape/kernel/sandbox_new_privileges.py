@@ -1,0 +1,5 @@
+"""Allow new privileges again. Seccomp kills it; the kernel never takes it back."""
+
+# stopped: killed
+
+raw("prctl", 38, 0, 0, 0, 0) == 0

@@ -1,0 +1,10 @@
+"""Load another shared library. There is no file, and none may be mapped to be executed."""
+
+# stopped: harmless
+# control: works
+
+try:
+    loaded = ctypes.CDLL("libBrokenLocale.so.1")._name
+except OSError:
+    loaded = None
+loaded

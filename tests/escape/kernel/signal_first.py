@@ -1,0 +1,6 @@
+"""Probe process 1, the zygote. Seccomp kills it; Landlock scopes signals besides."""
+
+# stopped: killed
+
+os.kill(1, 0)
+"sent"

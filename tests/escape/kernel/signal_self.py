@@ -1,0 +1,7 @@
+"""See whether signals can be sent at all, to oneself and harmlessly. Seccomp kills it."""
+
+# stopped: killed
+# control: works
+
+os.kill(os.getpid(), 0)
+"sent"

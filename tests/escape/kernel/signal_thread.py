@@ -1,0 +1,5 @@
+"""Send a signal with tgkill. Seccomp kills it."""
+
+# stopped: killed
+
+raw("tgkill", 1, 1, 0) == 0

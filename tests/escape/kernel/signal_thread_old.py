@@ -1,0 +1,5 @@
+"""Send a signal with tkill, its elder. Seccomp kills it."""
+
+# stopped: killed
+
+raw("tkill", 1, 0) == 0

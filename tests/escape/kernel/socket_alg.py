@@ -1,0 +1,7 @@
+"""Reach the kernel's cryptography. Seccomp kills it."""
+
+# stopped: killed
+
+import socket
+
+socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET).fileno() >= 0

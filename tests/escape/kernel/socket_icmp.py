@@ -1,0 +1,7 @@
+"""Make a raw socket. Seccomp kills it; no capability allows it."""
+
+# stopped: killed
+
+import socket
+
+socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).fileno() >= 0

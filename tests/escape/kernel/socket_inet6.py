@@ -1,0 +1,7 @@
+"""Make an IPv6 socket. Seccomp kills it."""
+
+# stopped: killed
+
+import socket
+
+socket.socket(socket.AF_INET6, socket.SOCK_STREAM).fileno() >= 0

@@ -1,0 +1,5 @@
+"""Make a TCP socket with a bare call. Seccomp kills it."""
+
+# stopped: killed
+
+raw("socket", 2, 1, 0) >= 0

@@ -1,0 +1,8 @@
+"""Talk to the kernel's routing. Seccomp kills it."""
+
+# stopped: killed
+# control: works
+
+import socket
+
+socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).fileno() >= 0

@@ -1,0 +1,8 @@
+"""Make a unix socket. Seccomp kills it."""
+
+# stopped: killed
+# control: works
+
+import socket
+
+socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).fileno() >= 0

@@ -1,0 +1,6 @@
+"""Leave a timer behind. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+raw("setitimer", 0, (ctypes.c_long * 4)(0, 0, 1000, 0), None) == 0

@@ -1,0 +1,6 @@
+"""Make a POSIX timer, which no limit counts. Seccomp refuses it."""
+
+# stopped: refused
+# control: works
+
+raw("timer_create", 1, None, ctypes.byref(ctypes.c_int())) == 0
