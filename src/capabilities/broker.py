@@ -15,6 +15,7 @@ and these hold on every path:
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import Literal
@@ -42,6 +43,13 @@ from caps.security.decision import (
     error_for,
 )
 from caps.worker.host.supervisor import Answer
+
+# What user space is told; why, and where on the host, is for the operator's log.
+_UNRECORDED = AuditError(
+    "the evidence of this call could not be written, so it was not carried out"
+)
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +124,9 @@ class ExecutionBroker:
         try:
             answer = await self._settle(request, decision)
         except AuditError as error:
+            logger.error("a call was refused for want of evidence: %s", error)  # noqa: TRY400
             self._count_request(request, "audit_error")
-            answer = failure_answer(error)
+            answer = failure_answer(_UNRECORDED)
         finally:
             self._in_flight -= 1
         metrics = self._broker.metrics
@@ -173,10 +182,10 @@ class ExecutionBroker:
         recorded = self._by_key[key] = _Recorded(args_hmac)
         try:
             answer = recorded.answer = await self._act(request, decision, terms)
-        except AuditError as error:
+        except AuditError:
             # Whether the effect happened is known only if the decision was recorded; either way
             # a repeat must not act, so the failure is what the key stands for.
-            recorded.answer = failure_answer(error)
+            recorded.answer = failure_answer(_UNRECORDED)
             raise
         finally:
             recorded.ready.set()

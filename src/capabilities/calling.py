@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,9 @@ from caps.worker.host.supervisor import Answer
 _MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 _MAX_MESSAGE_CHARACTERS = 4096
 _MAX_DETAILS_BYTES = 64 * 1024
+
+# How many plain providers may run at once in this process, those left behind included.
+_threads = threading.Semaphore(128)
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -100,8 +104,20 @@ async def _invoke(provider: Provider, context: CallContext, payload: Mapping[str
         result = provider(context, payload)
     else:
         # A thread cannot be stopped: when its deadline passes it is left behind, its result unread.
-        result = await anyio.to_thread.run_sync(provider, context, payload, abandon_on_cancel=True)
+        result = await anyio.to_thread.run_sync(
+            _in_thread, provider, context, payload, abandon_on_cancel=True
+        )
     return await result if inspect.isawaitable(result) else result
+
+
+def _in_thread(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
+    """Call a plain provider; one that was left behind still counts until it returns."""
+    if not _threads.acquire(blocking=False):
+        raise ProviderError("too many providers still run past their deadline; try again later")
+    try:
+        return provider(context, payload)
+    finally:
+        _threads.release()
 
 
 def _is_async(provider: Provider) -> bool:

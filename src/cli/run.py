@@ -84,9 +84,16 @@ def run(
 
 
 def _read_source(file: str) -> str:
+    from caps.protocol.messages import MAX_SOURCE_BYTES
+
+    if file == "-" and sys.stdin is None:
+        fail("there is no standard input to read", ExitCode.BAD_USAGE)
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode("utf-8-sig")
+        # One byte more than may run is enough to be refused; a device could go on for ever.
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
+            data = stream.read(MAX_SOURCE_BYTES + 1)
+        # What is too long is refused by its length, so a character that was cut does not matter.
+        return data.decode("utf-8-sig", "replace" if len(data) > MAX_SOURCE_BYTES else "strict")
     except OSError as error:
         fail(f"`{file}` cannot be read: {error.strerror}", ExitCode.BAD_USAGE)
     except UnicodeDecodeError as error:

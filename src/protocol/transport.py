@@ -11,6 +11,7 @@ import socket
 from typing import Protocol
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
@@ -102,15 +103,22 @@ class SocketTransport:
                     view = view[sent:]
 
     async def receive(self) -> bytes:
+        waited = False
         while True:
             try:
-                return self._socket.recv(_RECEIVE_BYTES)
+                data = self._socket.recv(_RECEIVE_BYTES)
             except BlockingIOError:
                 await self._wait(anyio.wait_readable)
+                waited = True
             except ConnectionResetError:
                 return b""
             except OSError:
                 raise ChannelClosedError from None
+            else:
+                if not waited:
+                    # A peer that always has more to say must not keep the loop to itself.
+                    await anyio.lowlevel.checkpoint()
+                return data
 
     async def _wait(self, ready: object) -> None:
         try:

@@ -22,6 +22,7 @@ NO_BASE = "cannot be a base class here"
 
 # name: (attempt, part of its refusal)
 STATIC: dict[str, tuple[str, str]] = {
+    "private name of a module": ("from caps import _domains\ntake(_domains)", "is private to"),
     "subclasses of object": ("take(object.__subclasses__())", INTERPRETER),
     "bases by way of a tuple": ("take(().__class__.__bases__[0].__subclasses__())", INTERPRETER),
     "method resolution order": ("take(int.mro())", INTERPRETER),
@@ -409,6 +410,22 @@ LIBRARIES: dict[str, tuple[str, str]] = {
         getattr(fake, "__name__")
         """,
         "has no `__name__`",
+    ),
+    "field of a dataclass from a key of a typed dictionary": (
+        """
+        from dataclasses import dataclass, field
+        from typing import TypedDict
+        N = "x, *, y=(_ for _ in ()).throw(Exception(eval, __import__))"
+        class D(TypedDict("T", {N: int})): pass
+        setattr(D, N, field(init=False, repr=False, compare=False))
+        try:
+            dataclass(D)
+        except ValueError:
+            raise
+        except Exception as error:
+            take(error.args)
+        """,
+        "cannot be the name of a field",
     ),
     "field with the name of code": (
         """

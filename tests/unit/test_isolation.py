@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from caps.capabilities.isolation import ISOLATION_VARIABLE, judge_isolation
+from caps.capabilities.isolation import ISOLATION_VARIABLE, isolation_wanted, judge_isolation
 from caps.protocol.enforcement import LAYERS, Enforcement, Layer, gaps
-from caps.protocol.errors import ConfigurationError
+from caps.protocol.errors import ConfigurationError, IsolationError
 
 
 def layers(**changed: Enforcement) -> list[Layer]:
@@ -25,17 +25,16 @@ def _no_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ISOLATION_VARIABLE, raising=False)
 
 
-@pytest.mark.parametrize("given", [None, "", "full", "best-effort"])
-def test_every_layer_fully_in_force_is_enough(given: str | None) -> None:
+@pytest.mark.parametrize("wanted", ["full", "best-effort"])
+def test_every_layer_fully_in_force_is_enough(wanted: str) -> None:
     """Then nothing is degraded, whatever the operator said."""
-    assert judge_isolation(layers(), given) is None
+    assert judge_isolation(layers(), wanted) is None
 
 
-@pytest.mark.parametrize("given", [None, "", "full"])
-def test_less_is_refused_and_every_gap_is_named(given: str | None) -> None:
+def test_less_is_refused_and_every_gap_is_named() -> None:
     """A layer that holds in part is a gap, too."""
-    error = judge_isolation(WEAK, given)
-    assert isinstance(error, ConfigurationError)
+    error = judge_isolation(WEAK, "full")
+    assert isinstance(error, IsolationError)
     assert error.missing == ["landlock", "seccomp"]
     assert "landlock partially, seccomp not" in error.message
     assert "CAPS_ISOLATION=best-effort" in error.message
@@ -47,21 +46,33 @@ def test_with_the_operators_word_the_records_name_the_gaps() -> None:
     assert judge_isolation(WEAK, "best-effort") == "landlock partially, seccomp not"
 
 
-def test_the_word_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is given in code stands in for it, in both directions."""
-    monkeypatch.setenv(ISOLATION_VARIABLE, "best-effort")
-    assert judge_isolation(WEAK, None) == "landlock partially, seccomp not"
-    assert isinstance(judge_isolation(WEAK, "full"), ConfigurationError)
+@pytest.mark.parametrize(
+    ("variable", "given", "wanted"),
+    [
+        (None, None, "full"),
+        ("", "", "full"),
+        ("best-effort", None, "best-effort"),
+        ("best-effort", "full", "full"),
+        ("full", "best-effort", "best-effort"),
+    ],
+)
+def test_full_is_wanted_unless_somebody_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None, given: str | None, wanted: str
+) -> None:
+    """The environment says it, and what is given in code stands in for that."""
+    if variable is not None:
+        monkeypatch.setenv(ISOLATION_VARIABLE, variable)
+    assert isolation_wanted(given) == wanted
 
 
 @pytest.mark.parametrize("word", ["none", "BEST-EFFORT", "best_effort", "0", " full"])
 def test_any_other_word_is_refused(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """A misspelt word never widens anything, even where every layer holds."""
+    """A misspelt word never widens anything."""
+    with pytest.raises(ConfigurationError, match=f"`{word}`"):
+        isolation_wanted(word)
     monkeypatch.setenv(ISOLATION_VARIABLE, word)
-    for reported in (layers(), WEAK):
-        error = judge_isolation(reported, None)
-        assert isinstance(error, ConfigurationError)
-        assert f"`{word}`" in error.message
+    with pytest.raises(ConfigurationError, match=f"`{word}`"):
+        isolation_wanted(None)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -74,6 +85,6 @@ def test_a_layer_that_nobody_reported_is_a_gap(name: str) -> None:
 
 def test_no_report_at_all_is_all_gaps() -> None:
     """Nothing is taken for granted."""
-    error = judge_isolation([], None)
-    assert isinstance(error, ConfigurationError)
+    error = judge_isolation([], "full")
+    assert isinstance(error, IsolationError)
     assert error.missing == list(LAYERS)

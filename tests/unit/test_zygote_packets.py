@@ -9,7 +9,8 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
@@ -85,6 +86,11 @@ class Played:
     def say(self, packet: FromZygote, *descriptors: int) -> None:
         socket.send_fds(self.control, [msgspec.msgpack.encode(packet)], list(descriptors))
 
+    def say_forked(self, number: int, pid: int) -> None:
+        descriptor = os.pidfd_open(pid)
+        self.say(Forked(number=number), descriptor)
+        os.close(descriptor)
+
     async def order(self) -> tuple[ForkOrder, socket.socket]:
         """The next order, and the channel that came with it."""
         await anyio.wait_readable(self.control)
@@ -102,6 +108,7 @@ class Stage:
         process = subprocess.Popen(("/bin/sleep", "600"), stderr=subprocess.PIPE)
         self.host = ZygoteProcess(process, ours)
         self.zygote = Played(theirs)
+        self.channel: socket.socket
         self.outcome: ForkedWorker | WorkerLostError | None = None
 
     async def fork(self) -> None:
@@ -122,25 +129,33 @@ class Stage:
         return self.outcome
 
 
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+@asynccontextmanager
+async def staged(answer: Callable[[Played, int], None]) -> AsyncIterator[Stage]:
+    """A fork was ordered, and `answer` was the zygote's answer to its number."""
     stage = Stage()
-    yield stage
-    stage.host.end()
-    stage.zygote.control.close()
-
-
-async def answered(stage: Stage, answer: Callable[[int], None]) -> socket.socket:
-    """Order a fork, let the zygote answer it; the channel that the zygote was given."""
-    with anyio.fail_after(20):
+    with stage.zygote.control, anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stage.host.read)
             async with anyio.create_task_group() as ordering:
                 ordering.start_soon(stage.fork)
-                order, channel = await stage.zygote.order()
-                answer(order.number)
-            tasks.cancel_scope.cancel()
-    return channel
+                order, stage.channel = await stage.zygote.order()
+                answer(stage.zygote, order.number)
+            yield stage
+            stage.host.end()
+
+
+@contextmanager
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that a test takes for a worker; gone afterwards, however the test ends."""
+    with subprocess.Popen(("/bin/sleep", "600")) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def nothing(_zygote: Played, _number: int) -> None:
+    """No answer."""
 
 
 def open_descriptors() -> int:
@@ -157,101 +172,97 @@ def is_closed(channel: socket.socket) -> bool:
 
 
 class TestAFork:
-    async def test_gives_a_worker_that_can_be_killed_and_waited_for(self, stage: Stage) -> None:
+    async def test_gives_a_worker_that_can_be_killed_and_waited_for(self) -> None:
         """The descriptor is its own and no program inherits it; the exit tells how it ended."""
-        child = subprocess.Popen(("/bin/sleep", "600"))
-        pidfd = os.pidfd_open(child.pid)
-        packet = WorkerExited(number=1, status=signal.SIGKILL, cpu_us=5, max_rss_kb=7)
+        with sleeper() as child:
+            async with staged(lambda zygote, n: zygote.say_forked(n, child.pid)) as stage:
+                worker = stage.worker
+                assert os.get_inheritable(worker._pidfd) is False
+                worker.kill()
+                assert child.wait() == -signal.SIGKILL
+                before = worker.is_over
+                stage.zygote.say(WorkerExited(number=1, status=9, cpu_us=5, max_rss_kb=7))
+                assert await worker.ended() == Ending(None, 9, cpu_us=5, max_rss_kb=7)
+                assert (before, worker.is_over) == (False, True)
+                worker.kill()
+                worker.transport.close()
+                assert is_closed(stage.channel)
 
-        def answer(number: int) -> None:
-            stage.zygote.say(Forked(number=number), pidfd)
-
-        channel = await answered(stage, answer)
-        worker = stage.worker
-        assert os.get_inheritable(worker._pidfd) is False
-        worker.kill()
-        assert child.wait() == -signal.SIGKILL
-        assert not worker.is_over
-        stage.host._take(packet, [])
-        assert await worker.ended() == Ending(None, signal.SIGKILL, cpu_us=5, max_rss_kb=7)
-        worker.transport.close()
-        assert is_closed(channel)
-        os.close(pidfd)
-
-    async def test_that_is_refused_says_why(self, stage: Stage) -> None:
+    async def test_that_is_refused_says_why(self) -> None:
         """And closes its channel."""
-        channel = await answered(
-            stage, lambda number: stage.zygote.say(ForkRefused(number=number, reason="no room"))
-        )
-        assert stage.refusal == "no worker could be forked: no room"
-        assert is_closed(channel)
+        async with staged(
+            lambda zygote, n: zygote.say(ForkRefused(number=n, reason="no"))
+        ) as stage:
+            assert stage.refusal == "no worker could be forked: no"
+            assert is_closed(stage.channel)
 
-    async def test_whose_descriptor_got_lost_is_refused(self, stage: Stage) -> None:
+    async def test_whose_descriptor_got_lost_is_refused(self) -> None:
         """A worker that nobody could kill is not used; its closed channel makes it leave."""
-        channel = await answered(stage, lambda number: stage.zygote.say(Forked(number=number)))
-        assert "no descriptor left" in stage.refusal
-        assert is_closed(channel)
+        async with staged(lambda zygote, n: zygote.say(Forked(number=n))) as stage:
+            assert "no descriptor left" in stage.refusal
+            assert is_closed(stage.channel)
 
-    async def test_that_nobody_waits_for_any_more_leaves_nothing(self, stage: Stage) -> None:
+    async def test_that_nobody_waits_for_any_more_leaves_nothing(self) -> None:
         """Cancelled while it is forked: channel and descriptor are closed, the exit is ignored."""
-        pidfd = os.pidfd_open(os.getpid())
-        before = open_descriptors()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stage.fork)
-            order, channel = await stage.zygote.order()
-            tasks.cancel_scope.cancel()
-        assert is_closed(channel)
-        stage.host._take(Forked(number=order.number), [os.dup(pidfd)])
-        stage.host._take(WorkerExited(number=order.number, status=0, cpu_us=0, max_rss_kb=0), [])
-        assert open_descriptors() == before
-        os.close(pidfd)
+        stage = Stage()
+        with stage.zygote.control:
+            before = open_descriptors()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stage.fork)
+                order, channel = await stage.zygote.order()
+                tasks.cancel_scope.cancel()
+            assert is_closed(channel)
+            number = order.number
+            stage.host._take(Forked(number=number), [os.pidfd_open(os.getpid())])
+            stage.host._take(WorkerExited(number=number, status=0, cpu_us=0, max_rss_kb=0), [])
+            assert open_descriptors() == before
+            stage.host.end()
 
-    async def test_without_an_answer_ends_the_zygote(
-        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_without_an_answer_ends_the_zygote(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Silence is as good as death."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.01)
-        channel = await answered(stage, lambda _number: None)
-        assert "did not answer" in stage.refusal
-        assert stage.host.is_alive is False
-        assert is_closed(channel)
+        async with staged(nothing) as stage:
+            assert "did not answer" in stage.refusal
+            assert stage.host.is_alive is False
+            assert is_closed(stage.channel)
 
-    async def test_of_a_dead_zygote_fails_at_once(self, stage: Stage) -> None:
+    async def test_of_a_dead_zygote_fails_at_once(self) -> None:
         """Found out by sending: the next one who asks must not find it alive."""
+        stage = Stage()
         stage.zygote.control.close()
-        await stage.fork()
-        assert stage.refusal == "no worker could be forked: the zygote died"
-        assert stage.host.is_alive is False
-        await stage.fork()
-        assert stage.refusal == "no worker could be forked: the zygote died"
+        for _ in range(2):
+            await stage.fork()
+            assert stage.refusal == "no worker could be forked: the zygote died"
+            assert stage.host.is_alive is False
 
 
 class TestAZygoteThatErrs:
     @pytest.mark.parametrize("data", [b"\xc1", b"{}", msgspec.msgpack.encode({"type": "Unheard"})])
-    async def test_is_ended(
-        self, stage: Stage, data: bytes, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_is_ended(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever waits for it is told, and its workers count as killed."""
         monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.01)
-        stage.host._take(ZygoteReady(layers=REPORT), [])
-        worker = ForkedWorker(*_channel_and_process())
-        stage.host._workers[7] = worker
-        channel = await answered(stage, lambda _number: stage.zygote.control.send(data) and None)
-        assert stage.refusal == "no worker could be forked: the zygote died"
-        assert stage.host._process.returncode == -signal.SIGKILL
-        assert await worker.ended() == Ending(None, signal.SIGKILL)
-        worker.transport.close()
-        channel.close()
+        worker: list[ForkedWorker] = []
 
-    async def test_is_ended_once(self, stage: Stage) -> None:
+        async with staged(lambda zygote, n: zygote.say_forked(n, os.getpid())) as stage:
+            stage.zygote.say(ZygoteReady(layers=REPORT))
+            await stage.host.ready.wait()
+            worker.append(stage.worker)
+            async with anyio.create_task_group() as ordering:
+                ordering.start_soon(stage.fork)
+                _, channel = await stage.zygote.order()
+                stage.zygote.control.send(data)
+            assert stage.refusal == "no worker could be forked: the zygote died"
+            assert stage.host._process.returncode == -signal.SIGKILL
+            assert await worker[0].ended() == Ending(None, signal.SIGKILL)
+            worker[0].transport.close()
+            assert is_closed(channel)
+            stage.channel.close()
+
+    async def test_is_ended_once(self) -> None:
         """Ending it again is harmless."""
+        stage = Stage()
+        stage.zygote.control.close()
         stage.host.end()
         stage.host.end()
         assert stage.host.ready.is_set()
         assert stage.host._process.returncode == -signal.SIGKILL
-
-
-def _channel_and_process() -> tuple[zygote_process.SocketTransport, int]:
-    transport, theirs = zygote_process.SocketTransport.pair()
-    theirs.close()
-    return transport, os.pidfd_open(os.getpid())

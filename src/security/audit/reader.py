@@ -30,7 +30,10 @@ class Line:
 
 def segment_paths(directory: Path) -> list[Path]:
     """The files of the log, oldest first. Raises `OSError`."""
-    return sorted(path for path in directory.iterdir() if path.match("audit-*.jsonl"))
+    # Regular files only: a pipe of that name would keep a reader waiting for ever.
+    return sorted(
+        path for path in directory.iterdir() if path.match("audit-*.jsonl") and path.is_file()
+    )
 
 
 def read_lines(file: BinaryIO, *, end: int = sys.maxsize) -> Iterator[Line]:

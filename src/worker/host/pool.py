@@ -208,8 +208,10 @@ def _closed_pool(*, started: bool) -> WorkerLostError:
 def _from_ending(
     lost: WorkerLostError, ending: Ending, job: Job
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
-    if ending.signal == signal.SIGXCPU:
-        allowed = job.worker_limits.cpu_ms
+    allowed = job.worker_limits.cpu_ms
+    # A worker that blocks the first signal meets the second a second later.
+    used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000
+    if ending.signal == signal.SIGXCPU or used_up:
         return LimitExceededError(
             f"the code used more than {allowed} ms of cpu; raise `limits.cpu_ms` if it may",
             limit="cpu_ms",

@@ -168,12 +168,13 @@ class ZygoteProcess:
         try:
             while True:
                 try:
-                    data, descriptors, _, _ = socket.recv_fds(
-                        self._control, MAX_PACKET_BYTES, 1, socket.MSG_CMSG_CLOEXEC
-                    )
+                    data, descriptors, _, _ = socket.recv_fds(self._control, MAX_PACKET_BYTES, 1)
                 except BlockingIOError:
                     await anyio.wait_readable(self._control)
                     continue
+                for descriptor in descriptors:
+                    # No program that the host starts may have it; recv_fds drops such a flag.
+                    os.set_inheritable(descriptor, False)
                 if not data:
                     return
                 self._take(self._packets.decode(data), descriptors)

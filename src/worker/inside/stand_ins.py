@@ -164,8 +164,11 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     The library runs code made from the names in them.
     """
     chosen = {name: bool(value) for name, value in options.items()}
-    names = list(inspect.get_annotations(cls))
-    if any(needs_guard(name) for name in (*names, *getattr(cls, "__dataclass_fields__", ()))):
+    # The compiler has checked the names of a class body, but a base may hold others: the keys of a
+    # typed dictionary are any text.
+    names = [_checked_name(name) for name in inspect.get_annotations(cls)]
+    inherited = [_checked_name(name) for name in getattr(cls, "__dataclass_fields__", ())]
+    if any(needs_guard(name) for name in (*names, *inherited)):
         chosen["match_args"] = False  # a pattern reads fields with no guard
     given = {name: getattr(cls, name, None) for name in names}
     real = {name: _real_field(view) for name, view in given.items() if type(view) is FieldView}

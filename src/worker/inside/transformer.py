@@ -250,6 +250,8 @@ class Transformer(RestrictingNodeTransformer):
                 self.refuse(node, "name what you import; `*` is not supported")
             for part in alias.name.split("."):
                 self.check(node, part)
+                if isinstance(node, ast.ImportFrom) and is_private(part):
+                    self.refuse(node, f"`{part}` is private to its module")
             self.check(node, alias.asname)
         return node
 
