@@ -77,6 +77,21 @@ class TestTheZygote:
                     assert await host.works()
             assert await host.works()
 
+    async def test_that_holds_less_than_the_one_before_is_not_used(self) -> None:
+        """What was judged at the opening stays true: no code runs with fewer layers than that."""
+        async with opened() as host:
+            assert await host.works()
+            held = host.runtime.layers
+            host.source._arguments = ("--without-language",)
+            with watched(host.zygote) as (zygote,):
+                kill(zygote)
+                assert has_ended(zygote, within_seconds=20)
+            _, started, message = loss(await host.runtime.run("await caps.host.meet()"))
+            assert (started, host.met, host.runtime.layers) == (False, 0, held)
+            assert "other layers" in message
+            host.source._arguments = ()
+            assert await host.works()
+
     async def test_that_may_not_fork_refuses_cleanly_and_recovers(self) -> None:
         """The kernel's own refusal reaches the result, which says that nothing ran."""
         async with opened() as host:

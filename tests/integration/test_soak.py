@@ -1,21 +1,62 @@
-"""The soak in its short form: executions of every kind, and nothing of them is left."""
+"""The soak in short form, and that it would tell a leak if there were one."""
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-SOAK = Path(__file__).parent.parent.parent / "bench" / "soak.py"
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "bench" / "soak.py"
 
 
 def test_a_few_hundred_executions_leave_nothing_behind() -> None:
-    """No process, zombie, descriptor or memory; the script says so and would exit with 1."""
+    """Sixteen at once, of every kind: no process, descriptor, zombie or growth is left."""
     done = subprocess.run(
-        [sys.executable, str(SOAK), "--executions", "300", "--at-once", "16"],
+        [sys.executable, SCRIPT, "--executions", "300", "--at-once", "16"],
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "executions    300 in" in done.stdout
+    assert "cancelled                3" in done.stdout
     assert "nothing leaked" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def soak() -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("soak", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["soak"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("when", "changes", "told"),
+    [
+        ("after", {"processes": 2}, "1 processes left after closing"),
+        ("after", {"descriptors": 11}, "1 descriptors left after closing"),
+        ("after", {"zombies": 1}, "0 zombies at the end, 1 after closing"),
+        ("end", {"zombies": 2}, "2 zombies at the end, 0 after closing"),
+        ("end", {"processes": 36}, "36 processes at the end, more than zygote and spares"),
+        ("end", {"host_kb": 54097}, "the host grew by 4097 kB from 10% to the end"),
+        ("end", {"zygote_kb": 18025}, "the zygote grew by 1025 kB from 10% to the end"),
+    ],
+)
+def test_a_leak_is_told(soak: ModuleType, when: str, changes: dict[str, int], told: str) -> None:
+    """Each bound, one over."""
+    sound = soak.Reading(descriptors=10, processes=1, zombies=0, host_kb=50_000, zygote_kb=17_000)
+    readings: dict[str, Any] = dict.fromkeys(("before", "tenth", "end", "after"), sound)
+    assert soak.leaks(**readings) == []
+    (line,) = soak.leaks(**{**readings, when: replace(sound, **changes)})
+    assert line.startswith(told)

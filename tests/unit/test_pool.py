@@ -1,114 +1,429 @@
-"""The stock of spares: filled ahead of need, grown when found empty, used once each."""
+"""The pool: spares at hand before they are needed, each used once, and none left behind.
+
+Workers are played in this process over the real protocol; each test chooses how they behave.
+"""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import anyio
+import anyio.lowlevel
 import pytest
+from anyio.abc import TaskGroup
 
-from caps.protocol.errors import WorkerLostError
-from caps.protocol.messages import WorkerLimits
+from caps.protocol.connection import WorkerConnection
+from caps.protocol.enforcement import Layer
+from caps.protocol.errors import ProtocolError, WorkerLostError
+from caps.protocol.messages import (
+    PROTOCOL_VERSION,
+    CapabilityRequestMessage,
+    FromHost,
+    FromWorker,
+    ReadyMessage,
+    ResultMessage,
+    StartedMessage,
+    WorkerLimits,
+)
+from caps.protocol.transport import ChannelClosedError, MemoryTransport
 from caps.worker.host import pool as pool_module
 from caps.worker.host.pool import WorkerPool
+from caps.worker.host.process import Ending
 from caps.worker.host.supervisor import Answer, Job
-from caps.worker.host.zygote import ZygoteSource
-from caps.worker.host.zygote_process import ForkedWorker
-from direct_workers import DirectWorker, DirectWorkers
 
 pytestmark = pytest.mark.anyio
 
-HOSTILE_WORKER = Path(__file__).parent.parent / "hostile_worker.py"
 JOB = Job(
     execution_id="e1",
     namespace="caps",
-    policy_id="p",
+    policy_id="reader",
     manifest=(),
-    source="6 * 7",
+    source="1",
     filename="<agent>",
-    wall_ms=20_000,
-    output_bytes=1000,
+    wall_ms=60_000,
+    output_bytes=100,
     most_requests=5,
-    worker_limits=WorkerLimits(cpu_ms=5000, memory_mb=256, concurrency=2),
+    worker_limits=WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2),
 )
 
 
-class NoCalls:
-    def begin(self) -> None: ...
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
-    async def handle(self, request: object) -> Answer:
+
+class PlayedWorker:
+    """A worker as the host holds it, and the other end of its channel."""
+
+    def __init__(self) -> None:
+        self.transport, self.theirs = MemoryTransport.pair()
+        self.connection = WorkerConnection()
+        self.heard: list[FromHost] = []
+        self.ending: Ending | None = None
+        self._over = anyio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self.ending is not None
+
+    def kill(self) -> None:
+        self.die(Ending(None, signal.SIGKILL))
+
+    def die(self, ending: Ending) -> None:
+        """End as a process does: its channel closes with it."""
+        self.ending = self.ending or ending
+        self.theirs.close()
+        self._over.set()
+
+    async def ended(self) -> Ending:
+        await self._over.wait()
+        assert self.ending is not None
+        return self.ending
+
+    async def say(self, kind: type[FromWorker], **fields: object) -> None:
+        message = kind(**self.connection.stamp(), **fields)  # type: ignore[arg-type]
+        await self.theirs.send(self.connection.send(message))
+
+    async def take_code(self) -> None:
+        """Be ready, and wait for manifest and code."""
+        await self.say(ReadyMessage, protocol=PROTOCOL_VERSION, python="3")
+        while len(self.heard) < 2:
+            data = await self.theirs.receive()
+            if not data:
+                raise ChannelClosedError
+            self.heard += self.connection.receive(data)
+
+
+Behaviour = Callable[[PlayedWorker], Awaitable[None]]
+
+
+async def honest(worker: PlayedWorker) -> None:
+    """Run the code and give its result."""
+    await worker.take_code()
+    await worker.say(StartedMessage)
+    await worker.say(ResultMessage, value=b"\x07")
+
+
+async def dies_with_the_code_in_hand(worker: PlayedWorker) -> None:
+    """Get the code and die before it starts."""
+    await worker.take_code()
+    worker.die(Ending(7, None))
+
+
+async def dies_at_work(worker: PlayedWorker) -> None:
+    """Start the code and die."""
+    await worker.take_code()
+    await worker.say(StartedMessage)
+    worker.die(Ending(7, None))
+
+
+class PlayedSource:
+    """Workers that behave as the test says; `gate` holds up every start."""
+
+    def __init__(self, behaviour: Behaviour = honest) -> None:
+        self.behaviour = behaviour
+        self.workers: list[PlayedWorker] = []
+        self.gate = anyio.Event()
+        self.gate.set()
+        self.waiting = 0
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return ()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                for worker in self.workers:
+                    worker.kill()
+                tasks.cancel_scope.cancel()
+
+    async def start(self) -> PlayedWorker:
+        self.waiting += 1
+        try:
+            await self.gate.wait()
+        finally:
+            self.waiting -= 1
+        worker = PlayedWorker()
+        self.workers.append(worker)
+        assert self._tasks is not None
+        self._tasks.start_soon(self._play, worker)
+        return worker
+
+    async def _play(self, worker: PlayedWorker) -> None:
+        try:
+            await self.behaviour(worker)
+        except ChannelClosedError:
+            worker.kill()
+
+
+class Calls:
+    """A handler that nobody calls."""
+
+    def begin(self) -> None:
+        return
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
         raise AssertionError(request)
 
 
-class Counting(ZygoteSource):
-    """A real source that notes what it started."""
+class Pool:
+    """A pool with its source, and how many of its workers live."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.started = 0
-        self.grew = anyio.Event()
+    def __init__(self, source: PlayedSource, most: int) -> None:
+        self.source = source
+        self.alive = 0
+        self.pool = WorkerPool(source, most, self._count)
 
-    async def start(self) -> ForkedWorker:
-        worker = await super().start()
-        self.started += 1
-        self.grew.set()
-        self.grew = anyio.Event()
-        return worker
+    def _count(self, change: int) -> None:
+        self.alive += change
 
-    async def until(self, number: int) -> None:
-        with anyio.fail_after(20):
-            while self.started < number:
-                await self.grew.wait()
+    async def run(self) -> ResultMessage:
+        return await self.pool.run(JOB, Calls(), print)
 
+    @property
+    def stock(self) -> list[PlayedWorker]:
+        workers = [spare.worker for spare in self.pool._stock]
+        return [worker for worker in workers if isinstance(worker, PlayedWorker)]
 
-async def test_spares_are_ready_before_anybody_asks_and_replaced_when_used() -> None:
-    """Two wait; one is used and dies; another takes its place. None serves twice."""
-    source = Counting()
-    alive: list[int] = []
-    pool = WorkerPool(source, 8, alive.append)
-    async with pool.open():
-        await source.until(2)
-        for used in range(1, 4):
-            await pool.run(JOB, NoCalls(), print)
-            await source.until(2 + used)
-    assert sum(alive) == 0
-    assert alive.count(+1) == source.started
+    async def until_stocked(self, number: int) -> list[PlayedWorker]:
+        """Until the stock has exactly that many."""
+        while len(self.stock) != number:
+            await anyio.lowlevel.checkpoint()
+        return self.stock
 
 
-async def test_the_stock_grows_when_it_is_found_empty() -> None:
-    """A burst beyond the stock is served at once, and the next finds more spares."""
-    source = Counting()
-    pool = WorkerPool(source, 16, lambda _change: None)
-    async with pool.open(), anyio.create_task_group() as burst:
-        for _ in range(12):
-            burst.start_soon(pool.run, JOB, NoCalls(), print)
-    assert pool._target > pool_module._FEWEST_SPARES
+@asynccontextmanager
+async def opened(behaviour: Behaviour = honest, *, most: int = 100) -> AsyncIterator[Pool]:
+    pool = Pool(PlayedSource(behaviour), most)
+    with anyio.fail_after(20):
+        async with pool.pool.open():
+            yield pool
 
 
-async def test_a_code_that_had_started_is_never_run_again() -> None:
-    """Only what never ran is tried once more."""
-    started: list[DirectWorker] = []
+class TestTheStock:
+    async def test_is_there_before_anybody_asks(self) -> None:
+        """Two spares, ready, which have heard nothing."""
+        async with opened() as pool:
+            spares = await pool.until_stocked(2)
+            await anyio.wait_all_tasks_blocked()
+            assert (len(pool.stock), pool.alive) == (2, 2)
+            assert [spare.heard for spare in spares] == [[], []]
 
-    class Source(DirectWorkers):
-        async def start(self) -> DirectWorker:
-            worker = await super().start()
-            started.append(worker)
-            return worker
+    async def test_is_refilled_when_one_is_taken(self) -> None:
+        """The execution gets the oldest, and another comes in its place."""
+        async with opened() as pool:
+            first, second = await pool.until_stocked(2)
+            await pool.run()
+            assert len(first.heard) == 2
+            spares = await pool.until_stocked(2)
+            assert spares[0] is second
+            assert first not in spares
 
-    pool = WorkerPool(
-        Source((sys.executable, "-I", str(HOSTILE_WORKER), "die")), 1, lambda _change: None
+    async def test_grows_when_it_was_found_empty(self) -> None:
+        """Up to a bound, however often that happens."""
+        async with opened() as pool:
+            await pool.until_stocked(2)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(3):
+                    tasks.start_soon(pool.run)
+            await pool.until_stocked(4)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(90):
+                    tasks.start_soon(pool.run)
+            await pool.until_stocked(pool_module._MOST_SPARES)
+            await anyio.wait_all_tasks_blocked()
+            assert len(pool.stock) == pool_module._MOST_SPARES
+
+    async def test_shrinks_when_it_is_idle(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One at a time and never below two; the ones that go are ended."""
+        async with opened() as pool:
+            await pool.until_stocked(2)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(3):
+                    tasks.start_soon(pool.run)
+            spares = await pool.until_stocked(4)
+            monkeypatch.setattr(pool_module, "_IDLE_SECONDS", 0.001)
+            await pool.run()
+            await pool.until_stocked(2)
+            with anyio.move_on_after(0.05):
+                await pool.until_stocked(1)
+            assert (len(pool.stock), pool.alive) == (2, 2)
+            assert sum(spare.is_over for spare in spares) >= 2
+
+    async def test_is_refilled_after_a_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A worker that is lost on its way in is tried again after a while."""
+        monkeypatch.setattr(pool_module, "_RETRY_SECONDS", 0.001)
+
+        async def fails_twice(worker: PlayedWorker) -> None:
+            if len(pool.source.workers) <= 2:
+                worker.die(Ending(1, None))
+            else:
+                await honest(worker)
+
+        async with opened(fails_twice) as pool:
+            await pool.until_stocked(2)
+            assert len(pool.source.workers) == 4
+        assert pool.alive == 0
+
+
+class TestASpare:
+    async def test_is_used_once(self) -> None:
+        """As many workers as executions, one manifest and one start each, all ended."""
+        async with opened() as pool:
+            for _ in range(10):
+                assert (await pool.run()).value == b"\x07"
+            used = [worker for worker in pool.source.workers if worker.heard]
+            assert [len(worker.heard) for worker in used] == [2] * 10
+            assert all(worker.is_over for worker in used)
+
+    async def test_that_is_known_to_be_dead_is_passed_over(self) -> None:
+        """And disposed of: its channel is closed, it counts no more."""
+        async with opened() as pool:
+            dead = await pool.until_stocked(2)
+            for worker in dead:
+                worker.kill()
+            assert (await pool.run()).value == b"\x07"
+            assert [worker.heard for worker in dead] == [[], []]
+            for worker in dead:
+                with pytest.raises(ChannelClosedError):
+                    await worker.transport.receive()
+            await pool.until_stocked(4)
+            assert pool.alive == 4
+
+
+class TestAnExecutionThatNeverStarted:
+    async def test_is_tried_once_more_in_a_new_worker(self) -> None:
+        """Not in the next spare, which may have died of the same cause."""
+
+        async def first_ones_die(worker: PlayedWorker) -> None:
+            behaviour = honest if len(pool.source.workers) > 2 else dies_with_the_code_in_hand
+            await behaviour(worker)
+
+        async with opened(first_ones_die) as pool:
+            first, second = await pool.until_stocked(2)
+            assert (await pool.run()).value == b"\x07"
+            assert (len(first.heard), second.heard) == (2, [])
+
+    async def test_is_given_up_after_that(self) -> None:
+        """The error says that nothing ran, and how the worker ended."""
+        async with opened(dies_with_the_code_in_hand) as pool:
+            await pool.until_stocked(2)
+            with pytest.raises(
+                WorkerLostError, match=r"before its code ran .exit status 7"
+            ) as lost:
+                await pool.run()
+            assert lost.value.started is False
+            assert sum(bool(worker.heard) for worker in pool.source.workers) == 2
+
+    async def test_differs_from_one_that_did(self) -> None:
+        """Code that had started is never run again."""
+        async with opened(dies_at_work) as pool:
+            await pool.until_stocked(2)
+            with pytest.raises(WorkerLostError, match=r"after its code had started") as lost:
+                await pool.run()
+            assert lost.value.started is True
+            assert sum(bool(worker.heard) for worker in pool.source.workers) == 1
+
+
+class TestHalfAFrame:
+    @pytest.mark.parametrize(
+        ("ending", "expected"),
+        [(Ending(None, signal.SIGKILL), WorkerLostError), (Ending(0, None), ProtocolError)],
+        ids=["killed", "left"],
     )
-    with pytest.raises(WorkerLostError) as error:
-        await pool.run(JOB, NoCalls(), print)
-    assert (error.value.started, len(started)) == (True, 1)
+    async def test_is_a_lie_unless_the_worker_was_killed(
+        self, ending: Ending, expected: type[Exception]
+    ) -> None:
+        """Whoever is killed while writing lies to nobody; either way the code may have run."""
+
+        async def stops_in_mid_frame(worker: PlayedWorker) -> None:
+            await worker.take_code()
+            await worker.say(StartedMessage)
+            await worker.theirs.send(b"\x00\x00\x00\x09half")
+            worker.die(ending)
+
+        async with opened(stops_in_mid_frame) as pool:
+            with pytest.raises(expected) as error:
+                await pool.run()
+            assert getattr(error.value, "started") is True  # noqa: B009 - a detail of both
 
 
-async def test_a_closed_pool_says_so() -> None:
-    """Nothing hangs, and no zygote is started for it."""
-    pool = WorkerPool(ZygoteSource(), 1, lambda _change: None)
-    async with pool.open():
-        pass
-    with pytest.raises(WorkerLostError) as error:
-        await pool.run(JOB, NoCalls(), print)
-    assert error.value.started is False
+class TestCancelling:
+    async def test_while_a_worker_is_forked_leaves_nothing(self) -> None:
+        """No worker, no place taken: the only slot is free again."""
+        async with opened(most=1) as pool:
+            for worker in await pool.until_stocked(2):
+                worker.kill()
+            pool.source.gate = anyio.Event()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(pool.run)
+                while not pool.source.waiting:
+                    await anyio.lowlevel.checkpoint()
+                await anyio.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+            assert pool.alive == 0
+            pool.source.gate.set()
+            assert (await pool.run()).value == b"\x07"
+        assert pool.alive == 0
+
+    @pytest.mark.parametrize("ready", [True, False])
+    async def test_ends_the_worker(self, ready: bool) -> None:
+        """Whether it runs code or is not even ready."""
+        reached = anyio.Event()
+
+        async def endless(worker: PlayedWorker) -> None:
+            if ready:
+                await worker.take_code()
+                await worker.say(StartedMessage)
+            reached.set()
+            await worker.theirs.receive()
+
+        async with opened(endless) as pool:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(pool.run)
+                await reached.wait()
+                await anyio.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+            used = [worker for worker in pool.source.workers if worker.heard or not ready]
+            assert any(worker.is_over for worker in used)
+            alive = [worker for worker in pool.source.workers if not worker.is_over]
+            assert pool.alive == len(alive)
+
+
+class TestClosing:
+    async def test_ends_what_runs_and_what_waits(self) -> None:
+        """Each says whether its code had run; nobody hangs and nothing is tried again."""
+        lost: list[tuple[str, bool]] = []
+        started = anyio.Event()
+
+        async def endless(worker: PlayedWorker) -> None:
+            await worker.take_code()
+            await worker.say(StartedMessage)
+            started.set()
+            await worker.theirs.receive()
+
+        async def run(pool: Pool) -> None:
+            try:
+                await pool.run()
+            except WorkerLostError as error:
+                lost.append((error.message, error.started))
+
+        async with anyio.create_task_group() as tasks, opened(endless, most=1) as pool:
+            tasks.start_soon(run, pool)
+            await started.wait()
+            tasks.start_soon(run, pool)
+            await anyio.wait_all_tasks_blocked()
+        assert lost == [
+            ("the runtime was closed while its code ran", True),
+            ("the runtime was closed before its code ran", False),
+        ]
+        assert pool.alive == 0
+        assert all(worker.is_over for worker in pool.source.workers)

@@ -44,7 +44,7 @@ def confine_zygote() -> list[Layer]:
             "the system refused to change user; see its security modules",
         ),
         *_enter_namespaces(),
-        _applied("privileges", _drop_privileges, ""),
+        _privileges(),
         _landlock(),
     ]
 
@@ -107,10 +107,23 @@ def _empty_root() -> str:
     return "empty, read-only"
 
 
-def _drop_privileges() -> str:
-    kernel.no_new_privileges()
-    kernel.drop_capabilities()
-    return "no_new_privs, no capabilities"
+def _privileges() -> Layer:
+    try:
+        kernel.no_new_privileges()
+        emptied = kernel.drop_capabilities()
+    except OSError as error:
+        return Layer(
+            name="privileges", enforcement=Enforcement.NOT, detail=str(error.strerror), remedy=""
+        )
+    if emptied:
+        detail = "no_new_privs, no capabilities"
+        return Layer(name="privileges", enforcement=Enforcement.FULLY, detail=detail)
+    return Layer(
+        name="privileges",
+        enforcement=Enforcement.PARTIALLY,
+        detail="no_new_privs, no capabilities; the bounding set could not be emptied",
+        remedy="mend the namespaces: inside one of its own, a process may",
+    )
 
 
 def _landlock() -> Layer:

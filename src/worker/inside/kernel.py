@@ -86,18 +86,18 @@ class _CapabilityHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
 
 
-def drop_capabilities() -> None:
-    """Empty every capability set of this process, the bounding and ambient ones included."""
+def drop_capabilities() -> bool:
+    """Empty every capability set of this process; False if the bounding set may not be emptied."""
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     number = 0
     while _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
         number += 1
-    if ctypes.get_errno() != errno.EINVAL:  # which is what the first number past the last gives
-        _checked(-1, "prctl")
+    stopped_by = ctypes.get_errno()  # EINVAL past the last number, EPERM without the right
     header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
     empty = (ctypes.c_uint32 * 6)()
     call = _number_of(_CAPSET)
     _checked(_libc.syscall(call, ctypes.byref(header), ctypes.byref(empty)), "capset")
+    return stopped_by == errno.EINVAL
 
 
 def empty_root(point: bytes) -> None:

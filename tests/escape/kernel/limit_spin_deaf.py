@@ -1,6 +1,6 @@
 """Block every signal and compute for ever. The hard RLIMIT_CPU kills, which nobody can block."""
 
-# stopped: lost
+# stopped: limited
 
 import signal
 
