@@ -46,7 +46,8 @@ from caps.worker.host.supervisor import Answer
 
 # What user space is told; why, and where on the host, is for the operator's log.
 _UNRECORDED = AuditError(
-    "the evidence of this call could not be written, so it was not carried out"
+    # Said of both records: without the first the call was not made, without the second it was.
+    "the evidence of this call could not be written, so there is no result"
 )
 
 logger = logging.getLogger(__name__)

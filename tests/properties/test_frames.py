@@ -158,7 +158,7 @@ class TestBytes:
         except ProtocolError:
             event("refused")
             return
-        encode_value(value, max_bytes=1 << 20, max_depth=65)
+        assert encode_value(value, max_bytes=1 << 20, max_depth=65)
 
     @EXAMPLES
     @given(value=anything, padding=st.just("x" * 3000))
