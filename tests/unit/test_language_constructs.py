@@ -750,7 +750,7 @@ CONSTRUCTS: dict[str, tuple[str, Any]] = {
         delattr(c, "a")
         (*r, hasattr(c, "a"), getattr([], "append") is not None, getattr("{}", "format")(3))
         """,
-        (1, 2, "none", True, False, {"a": 1, "_b": 2}, ["a"], False, True, "3"),
+        (1, 2, "none", True, False, {"a": 1, "_b": 2}, ["_b", "a"], False, True, "3"),
     ),
     "sorted, min, max, zip, map": (
         """

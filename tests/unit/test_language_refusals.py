@@ -12,7 +12,7 @@ from unit.language_programs import run
 
 # source, line, column, message
 REFUSED = [
-    ("x = 1\ny = x.__dict__", 2, 4, "`__dict__` reaches into the interpreter"),
+    ("x = 1\ny = x.__code__", 2, 4, "`__code__` reaches into the interpreter"),
     ("  \nprint(__builtins__)", 2, 6, "`__builtins__` reaches into the interpreter"),
     ("f.gi_frame", 1, 0, "`gi_frame` reaches into the interpreter"),
     ("x.tb_next", 1, 0, "`tb_next` reaches into the interpreter"),
@@ -20,10 +20,9 @@ REFUSED = [
     ("x.co_consts", 1, 0, "`co_consts` reaches into the interpreter"),
     ("x.cr_await", 1, 0, "`cr_await` reaches into the interpreter"),
     ("x.ag_running", 1, 0, "`ag_running` reaches into the interpreter"),
-    ("C.mro()", 1, 0, "`mro` reaches into the interpreter"),
     ("def __getattr__(n): pass", 1, 0, "`__getattr__` reaches into the interpreter"),
     ("def __len__(): pass", 1, 0, "`__len__` reaches into the interpreter"),
-    ("class C:\n    def __new__(cls): pass", 2, 4, "`__new__` reaches into the interpreter"),
+    ("class C:\n    def __del__(self): pass", 2, 4, "`__del__` reaches into the interpreter"),
     ("class __C__: pass", 1, 0, "`__C__` reaches into the interpreter"),
     ("def f(__x__): pass", 1, 6, "`__x__` reaches into the interpreter"),
     ("lambda *__x__: 0", 1, 8, "`__x__` reaches into the interpreter"),
@@ -34,7 +33,6 @@ REFUSED = [
     ("from __main__ import x", 1, 0, "`__main__` reaches into the interpreter"),
     ("from math import *", 1, 0, "name what you import; `*` is not supported"),
     ("from . import x", 1, 0, "there is no package to import from"),
-    ("class C(metaclass=M): pass", 1, 0, "a class cannot choose its metaclass"),
     ("__slots__ = ()", 1, 0, "`__slots__` reaches into the interpreter"),
     ("__name__ = 'x'", 1, 0, "`__name__` reaches into the interpreter"),
     ("del __name__", 1, 4, "`__name__` reaches into the interpreter"),
@@ -42,9 +40,9 @@ REFUSED = [
     ("match x:\n    case {**__r__}: pass", 2, 9, "`__r__` reaches into the interpreter"),
     ("match x:\n    case [*__r__]: pass", 2, 10, "`__r__` reaches into the interpreter"),
     ("match x:\n    case P(_a=1): pass", 2, 9, "a pattern cannot read the attribute `_a`"),
-    ("x.__len__()[0].__len__", 1, 0, "`__len__` reaches into the interpreter"),
-    ("x().__len__()", 1, 0, "`__len__` reaches into the interpreter"),
-    ("e.__cause__ = None", 1, 0, "`__cause__` reaches into the interpreter"),
+    ("x.__len__()[0].__self__", 1, 0, "`__self__` reaches into the interpreter"),
+    ("x().__reduce__()", 1, 0, "`__reduce__` reaches into the interpreter"),
+    ("e.__class__ = None", 1, 0, "`__class__` reaches into the interpreter"),
 ]
 
 
@@ -66,7 +64,7 @@ def test_a_refusal_names_its_place_and_reason(
 def test_all_problems_are_listed_in_the_order_of_the_source() -> None:
     """One round is enough to learn of everything that is wrong."""
     with pytest.raises(SourceError) as caught:
-        compile_source("a.__dict__\nb = 1\nc(d.gi_code, e.__mro__)")
+        compile_source("a.__code__\nb = 1\nc(d.gi_code, e.__globals__)")
     assert [(one["line"], one["column"]) for one in caught.value.details["problems"]] == [
         (1, 0),
         (3, 2),
@@ -78,14 +76,14 @@ def test_all_problems_are_listed_in_the_order_of_the_source() -> None:
 def test_the_list_of_problems_is_bounded() -> None:
     """A thousand problems do not make a thousand entries."""
     with pytest.raises(SourceError) as caught:
-        compile_source("a.__dict__\n" * 1000)
+        compile_source("a.__code__\n" * 1000)
     assert len(caught.value.details["problems"]) == 64
 
 
 def test_columns_count_characters() -> None:
     """A line with letters outside ASCII does not shift what comes after them."""
     with pytest.raises(SourceError) as caught:
-        compile_source('x = "äöü€", y.__dict__')
+        compile_source('x = "äöü€", y.__code__')
     details = caught.value.details
     assert (details["column"], details["end_column"]) == (12, 22)
     assert details["problems"][0]["column"] == 12
@@ -95,8 +93,8 @@ def test_columns_count_characters() -> None:
 def test_lines_are_those_that_python_counts(separator: str) -> None:
     """Characters that only some editors take for a line end do not shift the source line."""
     with pytest.raises(SourceError) as caught:
-        compile_source(f"x = '{separator}'\r\nb = 1\ry.__dict__")
-    assert caught.value.details["source_line"] == "y.__dict__"
+        compile_source(f"x = '{separator}'\r\nb = 1\ry.__code__")
+    assert caught.value.details["source_line"] == "y.__code__"
     assert caught.value.details["line"] == 3
 
 

@@ -15,12 +15,20 @@ from caps.protocol.errors import USER_ERRORS
 from caps.worker.inside.guards import (
     AttributeGuards,
     OwnClasses,
-    checked_attribute,
     make_print,
     plain_group,
 )
+from caps.worker.inside.hooks import Hooks
 from caps.worker.inside.opaque import safe_type, type_of
-from caps.worker.inside.transformer import OWN_GUARD, READ_GUARD, STAR_GUARD, TYPE_GUARD
+from caps.worker.inside.privacy import CLEAN_CLASSES, KIND_OF, OWN_GUARD, OWNED_GUARD
+from caps.worker.inside.transformer import (
+    HOOK_GUARD,
+    INHERITED_GUARD,
+    READ_GUARD,
+    STAR_GUARD,
+    TYPE_GUARD,
+    WRITE_GUARD,
+)
 
 _PLAIN = (
     "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
@@ -44,6 +52,7 @@ def make_builtins(
 ) -> dict[str, Any]:
     """The builtins of one execution; `write` takes what is printed."""
     guards = AttributeGuards(own)
+    hooks = Hooks(own, guards)
     return {
         **{name: getattr(builtins, name) for name in _PLAIN},
         **_exceptions(),
@@ -60,8 +69,14 @@ def make_builtins(
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,
+        CLEAN_CLASSES: own.clean,
+        HOOK_GUARD: hooks.define,
+        INHERITED_GUARD: hooks.inherited,
+        KIND_OF: type,
+        OWNED_GUARD: own.owned,
         OWN_GUARD: own.own,
+        READ_GUARD: guards.reflection.read,
         STAR_GUARD: plain_group,
-        READ_GUARD: checked_attribute,
         TYPE_GUARD: type_of,
+        WRITE_GUARD: hooks.writer,
     }

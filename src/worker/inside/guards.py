@@ -7,14 +7,14 @@ them; `getattr` and its kin apply the same rules to names that exist only at run
 
 from __future__ import annotations
 
-import _string  # type: ignore[import-not-found]  # what string.Formatter itself stands on
 import builtins
 import inspect
-import string
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
+import typing
+from abc import ABCMeta
+from collections.abc import Callable, Iterable
+from enum import Enum, EnumType
 from typing import Any
 
 from caps.worker.inside.names import (
@@ -26,11 +26,16 @@ from caps.worker.inside.names import (
     needs_guard,
     refusal,
 )
-from caps.worker.inside.opaque import OpaqueType, shown_type, type_of
+from caps.worker.inside.opaque import OpaqueType, safe_abc_meta, safe_type, type_of
+from caps.worker.inside.reflection import Reflection
 
 _ABSENT = object()
 _NONE: frozenset[str] = frozenset()
-_UNSEEN = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+
+# A class statement may name these; any other metaclass is a power over classes.
+_METACLASSES: dict[Any, type] = {safe_abc_meta: ABCMeta, safe_type: type}
+# What is no class and may stand among the bases nevertheless: it says itself what it stands for.
+_FORMS = tuple(form for form in (typing.NamedTuple, typing.TypedDict) if not isinstance(form, type))
 
 
 class OwnClasses:
@@ -43,13 +48,16 @@ class OwnClasses:
     def __init__(self) -> None:
         # For each class the private names that it inherits from a library's.
         self._made: dict[type, frozenset[str]] = {}
+        # The classes that inherit none: their instances need no further look. Compiled code asks
+        # this set, under a name that no source can spell.
+        self.clean: set[type] = set()
 
     def build_class(self, body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
         """`class` statements end here."""
+        for base in bases:
+            self._check_base(base)
         if "metaclass" in keywords:
-            raise TypeError("a class cannot choose its metaclass")
-        for base in types.resolve_bases(bases):
-            _check_base(base)
+            keywords["metaclass"] = _metaclass(keywords["metaclass"])
         return self.adopt(builtins.__build_class__(body, name, *bases, **keywords))
 
     def adopt(self, made: Any) -> Any:
@@ -61,11 +69,18 @@ class OwnClasses:
             if any(needs_guard(name) for name in getattr(made, "__match_args__", ())):
                 type.__setattr__(made, "__match_args__", ())  # patterns have no guard
             self._made[made] = foreign
+            if not foreign:
+                self.clean.add(made)
         return made
 
     def made(self, value: Any) -> bool:
         """Whether `value` is one of these classes."""
-        return isinstance(value, type) and value in self._made
+        if not isinstance(value, type):
+            return False
+        if isinstance(value, EnumType) and value.__module__ == "__main__":
+            # An enum makes its members, and calls their `__new__`, before its class is finished.
+            self._made.get(value) or self.adopt(value)
+        return value in self._made
 
     def check_fields(self, made: type, names: Iterable[str]) -> None:
         """A TypeError if `made` cannot have fields of these names: reading them has no guard."""
@@ -80,9 +95,16 @@ class OwnClasses:
             raise AttributeError(f"`{name}` belongs to the library, not to this object")
         return value
 
+    def owned(self, value: Any, *names: str) -> None:
+        """An AttributeError unless every one of these private attributes is the user's."""
+        for name in names:
+            self.own(value, name)
+
     def _foreign_to(self, value: Any, name: str) -> frozenset[str]:
         """The same for what is no instance of an own class: a class, a function, `super()`."""
         kind = type(value)
+        if self.made(kind):
+            return self._made[kind]
         owner: Any = value if isinstance(value, type) else None
         if kind is super:
             owner = super.__self_class__.__get__(value)  # type: ignore[attr-defined]
@@ -94,25 +116,45 @@ class OwnClasses:
             return _NONE
         raise AttributeError(f"`{kind.__name__}` has no private attributes")
 
+    def _check_base(self, base: Any) -> None:
+        """A TypeError if no class may stand on `base`."""
+        if isinstance(base, type):
+            self._check_base_class(base)
+            return
+        # What is no class is asked for its bases by `__mro_entries__`, twice; only what cannot
+        # change its answer may be asked. (And an instance of the user's would make its own class
+        # the metaclass.)
+        if base not in _FORMS and type(base).__module__ not in ("types", "typing"):
+            raise TypeError(f"a base must be a class, not a `{type(base).__name__}`")
+        for entry in types.resolve_bases((base,)):
+            self._check_base_class(entry)
+
+    def _check_base_class(self, base: Any) -> None:
+        if not isinstance(base, type):
+            raise TypeError(f"a base must be a class, not a `{type(base).__name__}`")
+        forwards = issubclass(base, (super, types.GenericAlias)) or any(
+            "__getattr__" in vars(kind)
+            and kind not in self._made
+            and not kind.__module__.startswith("caps.")
+            for kind in base.__mro__
+        )
+        # What passes attributes on to another object would make that one's private names the
+        # user's; and what our own objects keep to themselves is no less than the channel.
+        ours = base.__module__.startswith("caps.") and not issubclass(base, (BaseException, Enum))
+        if forwards or ours or isinstance(base, OpaqueType):
+            raise TypeError(f"`{base.__name__}` cannot be a base class here")
+
     def _foreign_names(self, made: type) -> frozenset[str]:
         ancestry = [*made.__mro__[1:], *inspect.getmro(type(made))]
         held = {name for kind in ancestry if kind not in self._made for name in vars(kind)}
         return frozenset(name for name in held if is_private(name)) - OFFERED
 
 
-def _check_base(base: Any) -> None:
-    # An instance as a base would make its own class the metaclass.
-    if not issubclass(type(base), type):
-        raise TypeError(f"a base must be a class, not a `{type(base).__name__}`")
-    forwards = issubclass(base, (super, types.GenericAlias)) or any(
-        "__getattr__" in vars(kind) and not kind.__module__.startswith("caps.")
-        for kind in base.__mro__
-    )
-    # What passes attributes on to another object would make that one's private names the user's;
-    # and what our own objects keep to themselves is no less than the channel.
-    ours = base.__module__.startswith("caps.") and not issubclass(base, (BaseException, Enum))
-    if forwards or ours or isinstance(base, OpaqueType):
-        raise TypeError(f"`{base.__name__}` cannot be a base class here")
+def _metaclass(asked: Any) -> type:
+    try:
+        return _METACLASSES[asked]
+    except (KeyError, TypeError):
+        raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
 
 
 def _check_slots(made: type) -> None:
@@ -139,10 +181,11 @@ class AttributeGuards:
 
     def __init__(self, own: OwnClasses) -> None:
         self._own = own
+        self.reflection = Reflection(own, self.check_writable)
 
     def getattr(self, value: Any, name: str, default: Any = _ABSENT) -> Any:
         try:
-            return self._read(value, _checked_name(name))
+            return self.read(value, _checked_name(name))
         except AttributeError:
             if default is _ABSENT:
                 raise
@@ -150,116 +193,58 @@ class AttributeGuards:
 
     def hasattr(self, value: Any, name: str) -> bool:
         try:
-            self._read(value, _checked_name(name))
+            self.read(value, _checked_name(name))
         except AttributeError:
             return False
         return True
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
-        self._writable(value, _checked_name(name))
+        self.check_writable(value, _checked_name(name))
         setattr(value, name, new)
 
     def delattr(self, value: Any, name: str) -> None:
-        self._writable(value, _checked_name(name))
+        self.check_writable(value, _checked_name(name))
         delattr(value, name)
 
-    def dir(self, value: Any) -> list[str]:
-        return [name for name in builtins.dir(value) if not name.startswith("_")]
+    def dir(self, *values: Any) -> list[str]:
+        if not values:
+            raise TypeError("`dir` needs an object here")
+        return [name for name in builtins.dir(*values) if self._shown(values[0], name)]
 
     def vars(self, value: Any) -> dict[str, Any]:
-        """A copy of what the user's own object holds."""
-        self._own.own(value, "")
-        held = getattr(value, "__dict__", {})
-        return {name: item for name, item in held.items() if self._shown(value, name)}
+        """What the user's own object holds."""
+        return self.reflection.dictionary(value)
 
-    def _read(self, value: Any, name: str) -> Any:
+    def read(self, value: Any, name: str) -> Any:
+        """`value.name` under the static rules, for a name that is known only now."""
         if name == "__class__":
             return type_of(value)
-        if name not in READABLE:
-            self._refuse(name)
+        if name not in READABLE and name not in CHECKED:
+            _refuse(name)
         if name in CHECKED:
-            return checked_attribute(value, name)
+            return self.reflection.read(value, name)
         if is_private(name):
             self._own.own(value, name)
         return getattr(value, name)
 
+    def check_writable(self, value: Any, name: str) -> None:
+        """An AttributeError unless code may set and delete `value.name`."""
+        _refuse(name)
+        if is_private(name):
+            self._own.own(value, name)
+
     def _shown(self, value: Any, name: str) -> bool:
         try:
-            self._writable(value, name)
+            self.check_writable(value, name)
         except AttributeError:
             return False
         return True
 
-    def _writable(self, value: Any, name: str) -> None:
-        self._refuse(name)
-        if is_private(name):
-            self._own.own(value, name)
 
-    def _refuse(self, name: str) -> None:
-        message = refusal(name)
-        if message is not None:
-            raise AttributeError(message)
-
-
-class SafeFormatter(string.Formatter):
-    """`str.format` whose fields are arguments and items, never attributes."""
-
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        first, rest = _split_field(field_name)
-        value = self.get_value(first, args, kwargs)
-        for is_attribute, key in rest:
-            if is_attribute:
-                raise ValueError(
-                    f"`{field_name}`: a format cannot read attributes; use an f-string"
-                )
-            value = value[key]
-        return value, first
-
-
-def _split_field(field_name: str) -> tuple[Any, Any]:
-    first, rest = _string.formatter_field_name_split(field_name)
-    return first, rest
-
-
-class BoundText:
-    """What `"…".format` belongs to in user space."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def format(self, *args: Any, **kwargs: Any) -> str:
-        return SafeFormatter().vformat(self._text, args, kwargs)
-
-    def format_map(self, mapping: Mapping[str, Any]) -> str:
-        return SafeFormatter().vformat(self._text, (), mapping)
-
-
-class UnboundText:
-    """What `str.format` belongs to."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def format(template: str, /, *args: Any, **kwargs: Any) -> str:
-        return BoundText(str(template)).format(*args, **kwargs)
-
-    @staticmethod
-    def format_map(template: str, /, mapping: Mapping[str, Any]) -> str:
-        return BoundText(str(template)).format_map(mapping)
-
-
-def checked_attribute(value: Any, name: str) -> Any:
-    """`value.format` or `value.obj`. What was found decides: aliases pass attributes on."""
-    found = getattr(value, name)
-    if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
-        return getattr(BoundText(str.__str__(found.__self__)), name)
-    if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
-        return getattr(UnboundText, name)
-    if isinstance(found, _UNSEEN):
-        raise AttributeError(f"`{name}` is not shown")  # noqa: TRY004 - as if it were not there
-    return shown_type(found) if isinstance(found, type) else found
+def _refuse(name: str) -> None:
+    message = refusal(name)
+    if message is not None:
+        raise AttributeError(message)
 
 
 def plain_group(caught: Any) -> Any:

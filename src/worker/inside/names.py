@@ -28,13 +28,48 @@ _INTERPRETER_NAMES = INSPECT_ATTRIBUTES | {
     "func_defaults",
     "func_globals",
     "cell_contents",
-    "mro",  # it would show the library classes that a checked one stands on
 }
 
-# Double-underscore attributes that say something about an object and lead nowhere.
-READABLE = frozenset(
-    {"__cause__", "__context__", "__doc__", "__members__", "__name__", "__notes__", "__qualname__"}
+_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+
+
+def _dunders(names: str) -> frozenset[str]:
+    return frozenset(f"__{name}__" for name in names.split())
+
+
+# Methods that a class may define and everybody may call: what they do, an operator, a statement or
+# a builtin function does as well.
+OPERATIONS = frozenset(
+    f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in _OPERATORS
+) | _dunders(
+    "abs aenter aexit aiter anext await bool bytes call ceil complex contains copy delitem "
+    "enter eq exit float floor format fspath ge getitem gt hash index init int invert iter le "
+    "len length_hint lt missing ne neg next pos post_init repr reversed round setitem str trunc"
 )
+
+# Methods that are called with the name of an attribute, or with a class that is not finished. A
+# class may define them, and call the inherited ones, under the rules of `hooks`. Not here: what
+# changes how every attribute is read, what a class is, or how objects are taken apart
+# (`__getattribute__`, `__prepare__`, `__instancecheck__`, `__mro_entries__`, `__reduce__`, …), and
+# `__del__`, which would run in the midst of our own code.
+HOOKS = _dunders("class_getitem delattr delete get getattr init_subclass new set set_name setattr")
+
+DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
+
+# Double-underscore attributes that say something about an object and lead nowhere.
+READABLE = OPERATIONS | _dunders(
+    "cause context doc members name notes qualname suppress_context traceback"
+)
+
+# Of these, what code may set, and only on what is its own: `hooks.Writer` checks it.
+WRITABLE = _dunders("cause context doc name qualname suppress_context traceback")
+
+# What must not be met as it is: methods of `str` that walk attributes by name, an AttributeError's
+# object, which was never meant to leave a library, the dictionaries behind objects, and the
+# classes that a checked one stands on. `reflection` hands out what is harmless of them.
+FORMATTERS = frozenset({"format", "format_map"})
+REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
+CHECKED = FORMATTERS | REFLECTED | {"mro", "obj"}
 
 # Private by spelling, and yet what namedtuples and enums offer to everybody.
 NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
@@ -49,32 +84,11 @@ OFFERED = NAMEDTUPLE_NAMES | {
     "_value_",
 }
 
-# What `str` and AttributeError have under these names must not be met as it is: methods that walk
-# attributes by name, and an object that was never meant to leave a library (its real `type`).
-FORMATTERS = frozenset({"format", "format_map"})
-CHECKED = FORMATTERS | {"obj"}
-
-# Variables that code may read, and what a class body may assign beside its methods.
-READABLE_VARIABLES = frozenset({"__debug__", "__name__"})
-ASSIGNABLE_IN_CLASS = frozenset({"__doc__", "__hash__", "__slots__"})
-
-_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
-
-# Methods that a class may define, and that `super().…()` or `Base.…(self)` may call. Not here: what
-# changes how attributes, classes or instances come about (`__getattribute__`, `__new__`,
-# `__init_subclass__`, `__set_name__`, `__instancecheck__`, `__class_getitem__`, `__reduce__`, …).
-DEFINABLE = frozenset(
-    {f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in _OPERATORS}
-    | {
-        f"__{name}__"
-        for name in (
-            "abs aenter aexit aiter anext await bool bytes call ceil complex contains delitem "
-            "enter eq exit float floor format ge getitem gt hash index init int invert iter le "
-            "len length_hint lt missing ne neg next pos post_init repr reversed round setitem "
-            "str trunc"
-        ).split()
-    }
-)
+# Variables that say something about a program: it may set and read them.
+VARIABLES = _dunders("all author copyright credits date email license maintainer status version")
+READABLE_VARIABLES = VARIABLES | {"__debug__", "__doc__", "__file__", "__name__"}
+# What a class body may assign; of its own methods it may also read those that it has defined.
+ASSIGNABLE_IN_CLASS = OPERATIONS | _dunders("doc match_args slots")
 
 
 def refusal(name: str) -> str | None:
@@ -88,7 +102,7 @@ def refusal(name: str) -> str | None:
 
 def is_private(name: str) -> bool:
     """Whether only the user's own objects may have an attribute of this name."""
-    return name.startswith("_") and name not in READABLE
+    return name.startswith("_") and name not in READABLE and name not in REFLECTED
 
 
 def needs_guard(name: str) -> bool:

@@ -8,6 +8,7 @@ subclass it.
 from __future__ import annotations
 
 import types
+from abc import ABCMeta
 from typing import Any, NoReturn
 
 _STANDS_FOR: dict[type, type] = {}
@@ -51,6 +52,8 @@ def _opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
 
 
 safe_type = _opaque(type, _TypeOfTypes)
+# A class statement may name it as its metaclass; there it stands for the real one.
+safe_abc_meta = _opaque(ABCMeta)
 
 _SHOWN_AS: dict[type, type] = {
     kind: _opaque(kind)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.names import needs_guard, refusal
+from caps.worker.inside.opaque import safe_abc_meta
 
 
 class _CheckedEnumType(enum.EnumType):
@@ -150,6 +151,7 @@ def stand_ins(own: OwnClasses) -> dict[str, dict[str, Any]]:
         return copy_names
 
     return {
+        "abc": {"ABCMeta": safe_abc_meta},
         "collections": {"namedtuple": namedtuple},
         "copy": {"deepcopy": deepcopy},
         "dataclasses": {"dataclass": dataclass, "field": field, "fields": fields},

@@ -5,11 +5,15 @@ syntax is never trusted before somebody looked at it. Its guards are not: attrib
 harmless, items, iteration and calls run as plain bytecode. A guard is emitted only where a name
 alone does not settle it, and then under a name that no source can spell:
 
-    x._own          ->  <own>(x, "_own")._own    only the user's own objects have private attributes
-    x.format        ->  <read>(x, "format")      `str.format` must not walk attributes
-    x.obj           ->  <read>(x, "obj")         an AttributeError's `obj` may be anything
-    x.__class__     ->  <type>(x)                like `type(x)`: never the real metaclass
-    except* E       ->  except* <star>(E)        only groups that split as Python's own do
+    x._own              ->  <own>(x, "_own")._own     only the user's own objects have private
+                                                      attributes; `privacy` says where one check
+                                                      is enough for many
+    x.format, x.obj     ->  <read>(x, "format")       see `reflection`
+    x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
+    x.__name__ = y      ->  <write>(x).__name__ = y   see `hooks`, as for the next two
+    x.__setattr__       ->  <inherited>(x, "__setattr__")
+    def __getattr__     ->  @<hook>("__getattr__") def __getattr__
+    except* E           ->  except* <star>(E)         only groups that split as Python's own do
 """
 
 from __future__ import annotations
@@ -20,22 +24,37 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer, copy_locations
 
+from caps.worker.inside.formats import reads_no_attribute
 from caps.worker.inside.names import (
     ASSIGNABLE_IN_CLASS,
     CHECKED,
     DEFINABLE,
+    FORMATTERS,
+    HOOKS,
+    OPERATIONS,
     READABLE,
     READABLE_VARIABLES,
+    VARIABLES,
+    WRITABLE,
     is_private,
     mangled,
     needs_guard,
     refusal,
 )
+from caps.worker.inside.privacy import (
+    FunctionNode,
+    entry_check,
+    guarded,
+    own_value,
+    settled_variable,
+)
 
-OWN_GUARD = "<own>"
+HOOK_GUARD = "<hook>"
+INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
 READ_GUARD = "<read>"
 TYPE_GUARD = "<type>"
+WRITE_GUARD = "<write>"
 RESULT_NAME = "<result>"
 
 
@@ -50,13 +69,16 @@ class Refusal:
 
 
 class Transformer(RestrictingNodeTransformer):
-    """Checks every identifier and emits the four guards."""
+    """Checks every identifier and emits the guards."""
 
     def __init__(self) -> None:
         super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
         self._class_name: str | None = None
+        # Variables that were checked when their function was entered, and the private attributes
+        # of theirs that the check has to cover.
+        self._settled: dict[str, dict[str, ast.expr]] = {}
 
     # -- how a refusal is kept ------------------------------------------------------------------
 
@@ -84,8 +106,10 @@ class Transformer(RestrictingNodeTransformer):
     def _plain(self, node: ast.AST) -> Any:
         return self.node_contents_visit(node)
 
-    visit_AnnAssign = visit_Assign = visit_AugAssign = visit_AsyncFor = visit_AsyncWith = _plain
-    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain
+    visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _plain
+    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = (
+        _plain
+    )
     visit_ListComp = visit_SetComp = visit_Subscript = visit_With = _plain
     visit_arguments = visit_comprehension = visit_match_case = _plain
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
@@ -94,13 +118,15 @@ class Transformer(RestrictingNodeTransformer):
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
-        readable = isinstance(node.ctx, ast.Load) and node.id in READABLE_VARIABLES
-        assignable = (
-            isinstance(node.ctx, ast.Store) and self._in_class and node.id in ASSIGNABLE_IN_CLASS
-        )
-        if not readable and not assignable:
+        if not self._may_name(node):
             self.check(node, node.id)
         return node
+
+    def _may_name(self, node: ast.Name) -> bool:
+        """Whether a variable may have this name whatever `refusal` says of it."""
+        if isinstance(node.ctx, ast.Load):
+            return node.id in READABLE_VARIABLES or (self._in_class and node.id in OPERATIONS)
+        return node.id in VARIABLES or (self._in_class and node.id in ASSIGNABLE_IN_CLASS)
 
     def visit_Global(self, node: ast.Global) -> Any:
         for name in node.names:
@@ -128,85 +154,122 @@ class Transformer(RestrictingNodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.visit(node.value)
-        loading = isinstance(node.ctx, ast.Load)
-        if node.attr == "__class__" and loading:
-            return self._guarded(TYPE_GUARD, value, node)
-        if not (loading and node.attr in READABLE):
-            self.check(node, node.attr)
-        if node.attr in CHECKED and loading:
-            return self._guarded(READ_GUARD, value, node, node.attr)
-        if is_private(node.attr):
-            name = mangled(node.attr, self._class_name)
-            value = self._guarded(OWN_GUARD, value, node, name)
-        node.value = value
+        name = node.attr
+        if isinstance(node.ctx, ast.Load):
+            return self._read(node, value, name)
+        if isinstance(node.ctx, ast.Store) and name in WRITABLE:
+            node.value = guarded(WRITE_GUARD, value, node)
+            return node
+        self.check(node, name)
+        node.value = self._own(value, node) if is_private(name) else value
         return node
+
+    def _read(self, node: ast.Attribute, value: ast.expr, name: str) -> Any:
+        if name == "__class__":
+            return guarded(TYPE_GUARD, value, node)
+        if name in CHECKED:
+            return guarded(READ_GUARD, value, node, name)
+        if name in HOOKS:
+            return guarded(INHERITED_GUARD, value, node, name)
+        if name not in READABLE:
+            self.check(node, name)
+        node.value = self._own(value, node) if is_private(name) else value
+        return node
+
+    def _own(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
+        """`value`, with what it takes to know that its private attribute is the user's."""
+        name = mangled(node.attr, self._class_name)
+        if isinstance(value, ast.Name) and value.id in self._settled:
+            self._settled[value.id].setdefault(name, node)
+            return value
+        return own_value(value, node, name)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        method = node.func
+        if (
+            isinstance(method, ast.Attribute)
+            and method.attr in FORMATTERS
+            and isinstance(method.value, ast.Constant)
+            and type(method.value.value) is str
+            and reads_no_attribute(method.value.value)
+        ):
+            # The template is known, and no field of it reads an attribute: a call like any other.
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            return node
+        return self._plain(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if isinstance(node.target, ast.Attribute) and node.target.attr in WRITABLE:
+            self.refuse(node, f"`{node.target.attr}` can only be assigned")
+        return self._plain(node)
 
     def visit_TryStar(self, node: ast.AST) -> Any:
         node = self._plain(node)
         for handler in getattr(node, "handlers", []):
-            handler.type = self._guarded(STAR_GUARD, handler.type, handler.type)
+            handler.type = guarded(STAR_GUARD, handler.type, handler.type)
         return node
-
-    def visit_Call(self, node: ast.Call) -> Any:
-        if self._calls_inherited(node.func):
-            node.args = [self.visit(argument) for argument in node.args]
-            node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            assert isinstance(node.func, ast.Attribute)
-            node.func.value = self.visit(node.func.value)
-            return node
-        return self._plain(node)
-
-    def _calls_inherited(self, function: ast.expr) -> bool:
-        """`super().__init__(…)` or `Base.__init__(self, …)`, inside a class."""
-        if not (isinstance(function, ast.Attribute) and function.attr in DEFINABLE):
-            return False
-        owner = function.value
-        by_super = (
-            isinstance(owner, ast.Call)
-            and isinstance(owner.func, ast.Name)
-            and owner.func.id == "super"
-        )
-        return by_super or isinstance(owner, ast.Name)
-
-    def _guarded(self, guard: str, value: ast.expr, node: ast.expr, *names: str) -> ast.Call:
-        arguments = [value, *(ast.Constant(name) for name in names)]
-        call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
-        copy_locations(call, node)
-        return call
 
     # -- definitions ----------------------------------------------------------------------------
 
-    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+    def _visit_function(self, node: FunctionNode) -> Any:
         if not (self._in_class and node.name in DEFINABLE):
             self.check(node, node.name)
-        self._refuse_type_parameters(node)
-        before, self._in_class = self._in_class, False
+        # Decorators, defaults and annotations belong to the scope around.
+        self._visit_around(node)
+        before = self._in_class, self._settled
+        variable = settled_variable(node) if self._in_class else None
+        self._in_class = False
+        self._settled = {**self._settled, **({variable: {}} if variable else {})}
         try:
-            return self._plain(node)
+            node.body = self._visit_body(node.body)
+            if variable and self._settled[variable]:
+                check = entry_check(variable, self._settled[variable])
+                node.body.insert(_docstring(node), check)
         finally:
-            self._in_class = before
+            self._in_class, self._settled = before
+        if self._in_class and node.name in HOOKS:
+            hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
+            copy_locations(hook, node)
+            node.decorator_list.insert(0, hook)
+        return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
 
+    def _visit_around(self, node: FunctionNode) -> None:
+        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        self._visit_type_parameters(node)
+        node.args = self.visit(node.args)
+        if node.returns is not None:
+            node.returns = self.visit(node.returns)
+
+    def _visit_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        visited = [self.visit(statement) for statement in body]
+        return [one for part in visited for one in (part if isinstance(part, list) else [part])]
+
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         self.check(node, node.name)
-        self._refuse_type_parameters(node)
-        for keyword in node.keywords:
-            if keyword.arg == "metaclass":
-                self.refuse(node, "a class cannot choose its metaclass")
         for outside in (node.decorator_list, node.bases, node.keywords):
             outside[:] = [self.visit(part) for part in outside]
+        self._visit_type_parameters(node)
         before = self._in_class, self._class_name
         self._in_class, self._class_name = True, node.name
         try:
-            node.body = [self.visit(statement) for statement in node.body]
+            node.body = self._visit_body(node.body)
         finally:
             self._in_class, self._class_name = before
         return node
 
-    def _refuse_type_parameters(self, node: ast.AST) -> None:
-        if getattr(node, "type_params", None):
-            self.refuse(node, "type parameters are not supported")
+    def _visit_type_parameters(self, node: ast.AST) -> None:
+        parameters = getattr(node, "type_params", [])
+        parameters[:] = [self.visit(one) for one in parameters]
+
+    def _visit_type_parameter(self, node: Any) -> Any:
+        self.check(node, node.name)
+        return self._plain(node)
+
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_type_parameter
+    visit_TypeAlias = _plain
 
     # -- patterns -------------------------------------------------------------------------------
 
@@ -223,7 +286,7 @@ class Transformer(RestrictingNodeTransformer):
         return self._plain(node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
-        for name in node.kwd_attrs:
+        for name in node.kwd_attrs:  # read without an attribute node
             self.check(node, name)
             if needs_guard(name):
                 self.refuse(node, f"a pattern cannot read the attribute `{name}`")
@@ -263,3 +326,11 @@ class Transformer(RestrictingNodeTransformer):
             copy_locations(keep, last)
             node.body[-1] = keep
         return node
+
+
+def _docstring(node: FunctionNode) -> int:
+    """How many statements stand before the first that may be anything: the docstring."""
+    first = node.body[0]
+    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
+        return 0
+    return int(type(first.value.value) is str)
