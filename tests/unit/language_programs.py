@@ -38,16 +38,22 @@ def run_program(program: Program, names: Mapping[str, Any] | None = None) -> Ran
     """Run what is compiled; its errors are raised."""
     printed: list[str] = []
     loop = Loop(_idle)
-    user_globals = make_globals(loop, printed, names or {})
+    user_globals = make_globals(loop, printed, names or {}, program.private_names)
     outcome = eval(program.code, user_globals)
     if program.is_coroutine:
         loop.run(loop.task(outcome))
     return Ran(user_globals.get(program.result_name), "".join(printed))
 
 
-def make_globals(loop: Loop, printed: list[str], names: Mapping[str, Any]) -> dict[str, Any]:
+def make_globals(
+    loop: Loop,
+    printed: list[str],
+    names: Mapping[str, Any],
+    private_names: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
     """The globals that a program starts with."""
     own = OwnClasses()
+    own.will_meet(private_names)
     importer = Importer(own, {"asyncio": make_facade("asyncio", Concurrency(loop).names())})
     return {
         **names,

@@ -19,12 +19,15 @@ from caps.worker.inside.guards import (
     plain_group,
 )
 from caps.worker.inside.hooks import Hooks
+from caps.worker.inside.opaque import SHOWN_TYPES as SHOWN
 from caps.worker.inside.opaque import safe_type, type_of
 from caps.worker.inside.privacy import CLEAN_CLASSES, KIND_OF, OWN_GUARD, OWNED_GUARD
 from caps.worker.inside.transformer import (
     HOOK_GUARD,
     INHERITED_GUARD,
     READ_GUARD,
+    SAFE_TYPE,
+    SHOWN_TYPES,
     STAR_GUARD,
     TYPE_GUARD,
     WRITE_GUARD,
@@ -76,6 +79,8 @@ def make_builtins(
         OWNED_GUARD: own.owned,
         OWN_GUARD: own.own,
         READ_GUARD: guards.reflection.read,
+        SAFE_TYPE: safe_type,
+        SHOWN_TYPES: SHOWN,
         STAR_GUARD: plain_group,
         TYPE_GUARD: type_of,
         WRITE_GUARD: hooks.writer,

@@ -35,6 +35,7 @@ class Program:
     lines: tuple[str, ...]
     result_name: str = RESULT_NAME
     restricted: bool = True
+    private_names: frozenset[str] = frozenset()
 
     @property
     def is_coroutine(self) -> bool:
@@ -67,7 +68,7 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
         warnings.simplefilter("ignore")
         try:
             tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
-            tree = _transformed(tree, lines)
+            tree, private_names = _transformed(tree, lines)
             code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
@@ -79,19 +80,19 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
             raise SourceError(
                 f"the source is no valid text: {error}", kind="syntax", problems=[]
             ) from None
-    return Program(code, filename, lines)
+    return Program(code, filename, lines, private_names=private_names)
 
 
 _PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
-def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> ast.Module:
+def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> tuple[ast.Module, frozenset[str]]:
     transformer = Transformer()
     changed = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(transformer.refusals, lines)
     assert isinstance(changed, ast.Module)
-    return changed
+    return changed, frozenset(transformer.private_names)
 
 
 def _refused(refusals: list[Refusal], lines: tuple[str, ...]) -> SourceError:

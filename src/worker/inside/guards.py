@@ -31,6 +31,7 @@ from caps.worker.inside.reflection import Reflection
 
 _ABSENT = object()
 _NONE: frozenset[str] = frozenset()
+_MAX_REMEMBERED = 1000
 
 # A class statement may name these; any other metaclass is a power over classes.
 _METACLASSES: dict[Any, type] = {safe_abc_meta: ABCMeta, safe_type: type}
@@ -48,9 +49,21 @@ class OwnClasses:
     def __init__(self) -> None:
         # For each class the private names that it inherits from a library's.
         self._made: dict[type, frozenset[str]] = {}
-        # The classes that inherit none: their instances need no further look. Compiled code asks
-        # this set, under a name that no source can spell.
+        # The private names in the source of what runs; None until that is known.
+        self._spelt: frozenset[str] | None = None
+        # The classes that inherit none of these: their instances need no further look. Compiled
+        # code asks this set, under a name that no source can spell.
         self.clean: set[type] = set()
+
+    def will_meet(self, private_names: frozenset[str]) -> None:
+        """Code that spells these is about to run."""
+        self._spelt = private_names | (self._spelt or _NONE)
+        for made, foreign in self._made.items():
+            if not self._is_clean(foreign):
+                self.clean.discard(made)
+
+    def _is_clean(self, foreign: frozenset[str]) -> bool:
+        return not foreign or (self._spelt is not None and foreign.isdisjoint(self._spelt))
 
     def build_class(self, body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
         """`class` statements end here."""
@@ -69,7 +82,7 @@ class OwnClasses:
             if any(needs_guard(name) for name in getattr(made, "__match_args__", ())):
                 type.__setattr__(made, "__match_args__", ())  # patterns have no guard
             self._made[made] = foreign
-            if not foreign:
+            if self._is_clean(foreign):
                 self.clean.add(made)
         return made
 
@@ -147,7 +160,8 @@ class OwnClasses:
     def _foreign_names(self, made: type) -> frozenset[str]:
         ancestry = [*made.__mro__[1:], *inspect.getmro(type(made))]
         held = {name for kind in ancestry if kind not in self._made for name in vars(kind)}
-        return frozenset(name for name in held if is_private(name)) - OFFERED
+        spelt = {name for name in held if is_private(name) and refusal(name) is None}
+        return frozenset(spelt - OFFERED)
 
 
 def _metaclass(asked: Any) -> type:
@@ -182,8 +196,12 @@ class AttributeGuards:
     def __init__(self, own: OwnClasses) -> None:
         self._own = own
         self.reflection = Reflection(own, self.check_writable)
+        # Names that turned out to be harmless on any object; most code asks for few.
+        self._harmless: set[str] = set()
 
     def getattr(self, value: Any, name: str, default: Any = _ABSENT) -> Any:
+        if type(name) is str and name in self._harmless:
+            return getattr(value, name) if default is _ABSENT else getattr(value, name, default)
         try:
             return self.read(value, _checked_name(name))
         except AttributeError:
@@ -225,6 +243,8 @@ class AttributeGuards:
             return self.reflection.read(value, name)
         if is_private(name):
             self._own.own(value, name)
+        elif len(self._harmless) < _MAX_REMEMBERED:
+            self._harmless.add(name)
         return getattr(value, name)
 
     def check_writable(self, value: Any, name: str) -> None:

@@ -126,6 +126,7 @@ def run(
         "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
     }
     own = OwnClasses()
+    own.will_meet(program.private_names)
     restricted = make_builtins(channel.write, Importer(own, extra), own)
     user_globals: dict[str, Any] = {
         "__builtins__": restricted if program.restricted else vars(builtins),

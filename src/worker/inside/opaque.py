@@ -39,7 +39,7 @@ class _TypeOfTypes(OpaqueType):
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
         if len(args) != 1 or keywords:
             raise TypeError("`type` takes one argument; write a class statement to make a class")
-        return type_of(args[0])
+        return SHOWN_TYPES[type(args[0])]
 
     def __getitem__(cls, item: Any) -> Any:
         return types.GenericAlias(cls, item)
@@ -74,16 +74,30 @@ _SHOWN_AS: dict[type, type] = {
 }
 
 
+class _ShownTypes(dict[type, type]):
+    """Each type that was asked for, and how it is shown: a look-up is cheaper than a call."""
+
+    __slots__ = ()
+
+    def __missing__(self, kind: type) -> type:
+        shown = self[kind] = safe_type if issubclass(kind, type) else _SHOWN_AS.get(kind, kind)
+        return shown
+
+
+SHOWN_TYPES = _ShownTypes()
+
+
 def type_of(value: Any) -> type:
     """`type(value)`, with a stand-in where the real thing would be a power."""
-    return shown_type(type(value))
+    return SHOWN_TYPES[type(value)]
 
 
 def shown_type(kind: type) -> type:
     """`kind`, or its stand-in."""
-    return safe_type if issubclass(kind, type) else _SHOWN_AS.get(kind, kind)
+    return SHOWN_TYPES[kind]
 
 
 def show_as_module(kind: type) -> None:
     """From now on the type of a `kind` is shown as that of a module."""
     _SHOWN_AS[kind] = _SHOWN_AS[types.ModuleType]
+    SHOWN_TYPES.pop(kind, None)

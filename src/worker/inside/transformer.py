@@ -10,6 +10,7 @@ alone does not settle it, and then under a name that no source can spell:
                                                       is enough for many
     x.format, x.obj     ->  <read>(x, "format")       see `reflection`
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
+    type(x)             ->  <shown>[<kind>(x)]        if `type` is still ours
     x.__name__ = y      ->  <write>(x).__name__ = y   see `hooks`, as for the next two
     x.__setattr__       ->  <inherited>(x, "__setattr__")
     def __getattr__     ->  @<hook>("__getattr__") def __getattr__
@@ -42,6 +43,7 @@ from caps.worker.inside.names import (
     refusal,
 )
 from caps.worker.inside.privacy import (
+    KIND_OF,
     FunctionNode,
     entry_check,
     guarded,
@@ -53,6 +55,8 @@ HOOK_GUARD = "<hook>"
 INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
 READ_GUARD = "<read>"
+SAFE_TYPE = "<safe type>"
+SHOWN_TYPES = "<shown>"
 TYPE_GUARD = "<type>"
 WRITE_GUARD = "<write>"
 RESULT_NAME = "<result>"
@@ -79,6 +83,8 @@ class Transformer(RestrictingNodeTransformer):
         # Variables that were checked when their function was entered, and the private attributes
         # of theirs that the check has to cover.
         self._settled: dict[str, dict[str, ast.expr]] = {}
+        # Every private attribute that the source spells.
+        self.private_names: set[str] = set()
 
     # -- how a refusal is kept ------------------------------------------------------------------
 
@@ -107,9 +113,7 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _plain
-    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = (
-        _plain
-    )
+    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain
     visit_ListComp = visit_SetComp = visit_Subscript = visit_With = _plain
     visit_arguments = visit_comprehension = visit_match_case = _plain
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
@@ -179,6 +183,7 @@ class Transformer(RestrictingNodeTransformer):
     def _own(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
         """`value`, with what it takes to know that its private attribute is the user's."""
         name = mangled(node.attr, self._class_name)
+        self.private_names.add(name)
         if isinstance(value, ast.Name) and value.id in self._settled:
             self._settled[value.id].setdefault(name, node)
             return value
@@ -197,7 +202,8 @@ class Transformer(RestrictingNodeTransformer):
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
-        return self._plain(node)
+        node = self._plain(node)
+        return _looked_up_type(node) if _asks_type(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         if isinstance(node.target, ast.Attribute) and node.target.attr in WRITABLE:
@@ -334,3 +340,20 @@ def _docstring(node: FunctionNode) -> int:
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return 0
     return int(type(first.value.value) is str)
+
+
+def _asks_type(node: ast.Call) -> bool:
+    """Whether this is `type(x)` of a variable."""
+    function = node.func
+    by_name = isinstance(function, ast.Name) and function.id == "type"
+    return by_name and [type(one) for one in node.args] == [ast.Name] and not node.keywords
+
+
+def _looked_up_type(node: ast.Call) -> ast.expr:
+    """`type(x)` without the call, as long as `type` is ours: code often asks in a loop."""
+    kind = ast.Call(ast.Name(KIND_OF, ast.Load()), list(node.args), [])
+    ours = ast.Compare(node.func, [ast.Is()], [ast.Name(SAFE_TYPE, ast.Load())])
+    shown = ast.Subscript(ast.Name(SHOWN_TYPES, ast.Load()), kind, ast.Load())
+    choice = ast.IfExp(test=ours, body=shown, orelse=node)
+    copy_locations(choice, node)
+    return choice
