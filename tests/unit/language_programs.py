@@ -16,6 +16,7 @@ from typing import Any
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.compiler import Program, compile_source
 from caps.worker.inside.concurrency import Concurrency
+from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.loop import Loop
@@ -55,11 +56,13 @@ def make_globals(
     own = OwnClasses()
     own.will_meet(private_names)
     importer = Importer(own, {"asyncio": make_facade("asyncio", Concurrency(loop).names())})
-    return {
+    user_globals = {
         **names,
         "__builtins__": make_builtins(printed.append, importer, own),
         "__name__": "__main__",
     }
+    add_evaluation(user_globals, own)
+    return user_globals
 
 
 def _idle(timeout: float | None) -> None:

@@ -1,7 +1,7 @@
 """(4) The builtins of user space: a dictionary made for one execution, real names left out.
 
-Missing on purpose: `open`, `eval`, `exec`, `compile`, `input`, `globals`, `locals`, `breakpoint`,
-`help`, `exit`. The guards live here too, under names that no source can spell, so that no global of
+Missing on purpose: `open`, `compile`, `input`, `breakpoint`, `help`. `eval` and its kin come from
+`evaluation`. The guards live here too, under names that no source can spell, so that no global of
 the user's can stand before them.
 """
 

@@ -45,7 +45,8 @@ class Program:
 
 def compile_plainly(source: str, filename: str) -> Program:
     """Plain Python, unchecked: for proving the layers beneath with this one switched off."""
-    tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(source, filename, "exec", flags, dont_inherit=True)
     body = tree.body
     if body and isinstance(body[-1], ast.Expr):
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
@@ -56,6 +57,15 @@ def compile_plainly(source: str, filename: str) -> Program:
 
 def compile_source(source: str, filename: str = "<agent>") -> Program:
     """Parse, check and compile; a SourceError says what is wrong and where."""
+    return _compiled(source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def compile_text(source: str, mode: str) -> Program:
+    """The same for text that running code hands to `eval` or `exec`: it cannot await."""
+    return _compiled(source, "<string>", mode, 0)
+
+
+def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_SOURCE_BYTES:
         raise SourceError(
@@ -67,9 +77,9 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+            tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
             tree, private_names = _transformed(tree, lines)
-            code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
+            code = compile(tree, filename, mode, flags, True, 0)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
         except (RecursionError, MemoryError):
@@ -83,15 +93,14 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
     return Program(code, filename, lines, private_names=private_names)
 
 
-_PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-
-
-def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> tuple[ast.Module, frozenset[str]]:
+def _transformed(
+    tree: ast.AST, lines: tuple[str, ...]
+) -> tuple[ast.Module | ast.Expression, frozenset[str]]:
     transformer = Transformer()
     changed = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(transformer.refusals, lines)
-    assert isinstance(changed, ast.Module)
+    assert isinstance(changed, (ast.Module, ast.Expression))
     return changed, frozenset(transformer.private_names)
 
 

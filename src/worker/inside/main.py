@@ -37,6 +37,7 @@ from caps.worker.inside.compiler import (
     compile_source,
 )
 from caps.worker.inside.concurrency import Concurrency
+from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
@@ -133,6 +134,8 @@ def run(
         "__name__": "__main__",
         manifest.namespace: caps,
     }
+    if program.restricted:
+        add_evaluation(user_globals, own)
     try:
         value = execute(program, user_globals, channel)
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
