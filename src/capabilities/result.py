@@ -36,6 +36,8 @@ class Failure:
     column: int | None = None
     end_column: int | None = None
     source_line: str | None = None
+    hint: str | None = None
+    """What to do about a common slip."""
     traceback: str = ""
     frames: tuple[Frame, ...] = ()
     details: dict[str, Any]
@@ -109,6 +111,7 @@ _FAILURE_FIELDS = (
     "column",
     "end_column",
     "source_line",
+    "hint",
     "traceback",
     "details",
 )

@@ -144,6 +144,7 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     column: int | None = None
     end_column: int | None = None
     source_line: str | None = None
+    hint: str | None = None
     traceback: str = ""
     frames: list[Frame] = []
     details: dict[str, Any] = {}

@@ -460,6 +460,7 @@ class TestJson:
             "column",
             "end_column",
             "source_line",
+            "hint",
             "traceback",
             "details",
             "frames",

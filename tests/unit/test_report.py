@@ -177,14 +177,14 @@ def test_a_syntax_error_behind_other_letters_and_tabs_has_its_caret_in_place() -
 
 def test_a_refusal_lists_its_problems() -> None:
     """All problems are in the details, the first one in the message."""
-    report = report_of("a.__dict__\nb.gi_code")
-    assert (report.type, report.line, report.source_line) == ("SourceError", 1, "a.__dict__")
+    report = report_of("a.__code__\nb.gi_code")
+    assert (report.type, report.line, report.source_line) == ("SourceError", 1, "a.__code__")
     assert [problem["line"] for problem in report.details["problems"]] == [1, 2]
 
 
 def test_a_very_long_line_is_cut() -> None:
     """The message is still in the traceback when the line is huge."""
-    report = report_of("x = '" + "a" * 100_000 + "'.__dict__")
+    report = report_of("x = '" + "a" * 100_000 + "'.__code__")
     assert len(report.traceback) < 2_000
     assert report.traceback.endswith("reaches into the interpreter\n")
 

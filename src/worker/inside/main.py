@@ -138,6 +138,10 @@ def run(
         add_evaluation(user_globals, own)
     try:
         value = execute(program, user_globals, channel)
+    except SystemExit as left:
+        if left.code not in (None, 0):
+            return {"error": describe(left, program)}
+        value = None  # `sys.exit()` ends a program well, as it does a script
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
         return {"error": describe(error, program)}
     return result_fields(value)

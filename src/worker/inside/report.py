@@ -16,6 +16,7 @@ from typing import Any
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
 from caps.protocol.messages import ErrorReport, Frame
 from caps.worker.inside.compiler import Program, SourceError, in_characters
+from caps.worker.inside.hints import hint_for, hint_for_syntax
 from caps.worker.inside.loop import CancelledError
 
 _MAX_CHARACTERS = 8 * 1024
@@ -47,6 +48,7 @@ def describe(
     frames = _frames(error, program)
     line, column, end = _position(error, program)
     source_line = _source(program, line) if line is not None else None
+    hint = hint_for(error)
     return ErrorReport(
         type=_type_name(error),
         code=_code(error),
@@ -55,10 +57,15 @@ def describe(
         column=column,
         end_column=end,
         source_line=source_line,
-        traceback=_bounded("".join(_chain_text(error, program))),
+        hint=hint,
+        traceback=_bounded("".join([*_chain_text(error, program), *_hint_line(hint)])),
         frames=frames,
         details=_details(error),
     )
+
+
+def _hint_line(hint: str | None) -> list[str]:
+    return [f"hint: {hint}\n"] if hint else []
 
 
 def message_of(error: BaseException) -> str:
@@ -149,7 +156,8 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     text = [f'  File "{filename}", line {line}\n'] if line else []
     if source_line:
         text += _caret_lines(source_line[:_MAX_LINE], column, end)
-    text.append(f"{name}: {error.message}\n")
+    hint = hint_for_syntax(error.message)
+    text += [f"{name}: {error.message}\n", *_hint_line(hint)]
     return ErrorReport(
         type=name,
         code=error.code,
@@ -158,6 +166,7 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
         column=column,
         end_column=end,
         source_line=_bounded(source_line) if source_line is not None else None,
+        hint=hint,
         traceback=_bounded("".join(text)),
         details={"kind": details["kind"], "problems": details["problems"]},
     )
