@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test lint types tests format schema clean
+.PHONY: help run setup dev test lint types tests format schema language clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m caps.security.policy_schema --check
+	$(BIN)/python scripts/language_page.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -39,6 +40,9 @@ format: $(VENV)/.dev ## format the code and mend what can be mended
 
 schema: $(VENV)/.core ## write policies/policy.schema.json anew
 	$(BIN)/python -m caps.security.policy_schema
+
+language: $(VENV)/.core ## write docs/language.md anew
+	$(BIN)/python scripts/language_page.py
 
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,62 @@
+"""Writes docs/language.md from the files that test the language; `--check` says if it is stale."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from language_files import constructs, refused  # noqa: E402 - the path has to be set first
+
+PAGE = ROOT / "docs" / "language.md"
+INTRODUCTION = """\
+# The language
+
+Code in the sandbox is ordinary Python with top-level `await`: what a name alone cannot make dangerous runs as plain
+bytecode. Written by `make language` from `tests/constructs/` and `tests/refused/`; each line below is a program there,
+run in a locked-down worker by the tests.
+
+## What is refused, and why
+
+| what | why | you get |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole text."""
+    lines = [
+        f"| {_cell(one.what)} | {_cell(one.why)} | {one.error}: {_cell(one.message)} |"
+        for one in refused()
+    ]
+    works = [f"- {one.title} ([{one.name}](../tests/constructs/{one.name}.py))" for one in constructs()]
+    return (
+        INTRODUCTION
+        + "\n".join(lines)
+        + f"\n\n## What works: {len(works)} constructs, among others\n\n"
+        + "\n".join(works)
+        + "\n"
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
+    if not parser.parse_args().check:
+        PAGE.write_text(page())
+        return 0
+    if PAGE.exists() and PAGE.read_text() == page():
+        return 0
+    print("docs/language.md is out of date; run `make language`", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

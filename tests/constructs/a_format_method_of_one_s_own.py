@@ -1,0 +1,5 @@
+# a format method of one's own
+class Report:
+    def format(self, n): return n + 1
+result = Report().format(1)
+assert result == 2

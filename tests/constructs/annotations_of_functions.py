@@ -1,0 +1,10 @@
+# `__annotations__` of functions and classes
+def f(a: int) -> str: ...
+
+
+class C:
+    x: int = 1
+
+
+assert f.__annotations__ == {"a": int, "return": str}
+assert C.__annotations__ == {"x": int}
