@@ -15,9 +15,9 @@ PAGE = ROOT / "docs" / "language.md"
 INTRODUCTION = """\
 # The language
 
-Code in the sandbox is ordinary Python with top-level `await`: what a name alone cannot make dangerous runs as plain
-bytecode. Written by `make language` from `tests/constructs/` and `tests/refused/`; each line below is a program there,
-run in a locked-down worker by the tests.
+Code in the sandbox is ordinary Python with top-level `await`: what a name alone cannot make
+dangerous runs as plain bytecode. Written by `make language` from `tests/constructs/` and
+`tests/refused/`; each line below is a program there, run in a locked-down worker by the tests.
 
 ## What is refused, and why
 
@@ -32,7 +32,9 @@ def page() -> str:
         f"| {_cell(one.what)} | {_cell(one.why)} | {one.error}: {_cell(one.message)} |"
         for one in refused()
     ]
-    works = [f"- {one.title} ([{one.name}](../tests/constructs/{one.name}.py))" for one in constructs()]
+    works = [
+        f"- {one.title} ([{one.name}](../tests/constructs/{one.name}.py))" for one in constructs()
+    ]
     return (
         INTRODUCTION
         + "\n".join(lines)
@@ -46,17 +48,14 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
     if not parser.parse_args().check:
         PAGE.write_text(page())
-        return 0
-    if PAGE.exists() and PAGE.read_text() == page():
-        return 0
-    print("docs/language.md is out of date; run `make language`", file=sys.stderr)
-    return 1
+    elif not PAGE.exists() or PAGE.read_text() != page():
+        sys.exit("docs/language.md is out of date; run `make language`")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

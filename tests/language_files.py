@@ -1,4 +1,4 @@
-"""The language as data: what works (`constructs/`) and what is refused (`refused/`), a file each."""
+"""The language as data: what works (`constructs/`), what is refused (`refused/`), a file each."""
 
 from __future__ import annotations
 

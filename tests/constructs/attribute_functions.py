@@ -10,7 +10,7 @@ r = (
     getattr(c, "z", "none"),
     hasattr(c, "a"),
     hasattr(c, "z"),
-    vars(c),
+    dict(vars(c)),
     [n for n in dir(c) if not n.startswith("__")],
 )
 delattr(c, "a")

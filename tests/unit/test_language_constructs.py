@@ -19,7 +19,7 @@ FILES = {one.name: one.source for one in constructs()}
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_construct_is_what_python_does(name: str) -> None:
-    """The program's own assertions hold in plain Python: it shows the language, not our idea of it."""
+    """Its own assertions hold in plain Python: it shows the language, not our idea of it."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     code = compile(FILES[name], name, "exec", flags, dont_inherit=True)
     outcome = eval(code, {"__name__": "__main__"})
