@@ -416,6 +416,7 @@ class TestJson:
             "started",
             "value",
             "value_is_repr",
+            "value_spelling",
             "stdout",
             "error",
             "usage",
@@ -479,19 +480,31 @@ class TestJson:
         assert [d["decision"] for d in found["decisions"]] == ["deny"]
 
     @pytest.mark.parametrize(
-        ("source", "value"),
+        ("source", "value", "spelling"),
         [
-            ("[float('nan'), float('inf'), 1.5]", ["nan", "inf", 1.5]),
-            ("{None: 1, True: 2, 1.5: 3, 'a': b'x'}", None),
-            ("(1, [True, None])", [1, [True, None]]),
-            ("10 ** 400", 10**400),
+            ("[float('nan'), float('inf'), 1.5]", ["nan", "inf", 1.5], "converted"),
+            (
+                "{None: 1, True: 2, 1.5: 3, 'a': b'x'}",
+                {"null": 1, "true": 2, "1.5": 3, "a": "eA=="},
+                "converted",
+            ),
+            ("(1, [True, None])", [1, [True, None]], "converted"),
+            ("[1, {'a': [True, None]}]", [1, {"a": [True, None]}], "exact"),
+            ("10 ** 400", 10**400, "exact"),
+            ("object", "<class 'object'>", "repr"),
+            (
+                "from datetime import date\nfrom decimal import Decimal\n"
+                "{'day': date(2024, 2, 29), 'price': Decimal('1.10'), 'tags': {'b', 'a'}}",
+                {"day": "2024-02-29", "price": "1.10", "tags": ["a", "b"]},
+                "converted",
+            ),
         ],
     )
-    def test_any_value_is_json(self, place: Place, source: str, value: Any) -> None:
-        """What JSON has no form for is a text, so that every reader can read it."""
+    def test_any_value_is_json(self, place: Place, source: str, value: Any, spelling: str) -> None:
+        """What JSON has no form for is text or a list, and a field says that it is."""
         found = self.found(place.run(source, "--json"))
-        if value is not None:
-            assert found["value"] == value
+        assert (found["value"], found["value_spelling"]) == (value, spelling)
+        assert found["value_is_repr"] is (spelling == "repr")
 
     def test_an_integer_of_very_many_digits_is_hexadecimal(self, place: Place) -> None:
         """Spelling it in decimal takes quadratic time, and the code chose its length."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -81,6 +85,43 @@ def test_a_result_tells_its_value_from_a_stand_in() -> None:
         strange = runtime.run_sync("object")
     assert (plain.value, plain.value_is_repr) == ({"a": [1, 2.5, None, "x"], "big": 2**100}, False)
     assert (strange.value, strange.value_is_repr) == ("<class 'object'>", True)
+
+
+def test_values_of_the_library_cross_whole() -> None:
+    """What the code made of facades arrives as the same thing."""
+    source = """
+import datetime, decimal, dataclasses, enum, collections, fractions, uuid
+
+class Colour(enum.Enum):
+    RED = "red"
+
+@dataclasses.dataclass
+class Item:
+    name: str
+    price: decimal.Decimal
+    colours: set
+
+Point = collections.namedtuple("Point", "x y")
+zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
+[
+    Item("a", decimal.Decimal("1.10"), {Colour.RED}),
+    datetime.datetime(2024, 2, 29, 12, 30, tzinfo=zone),
+    {(1, 2): Point(3, 4)},
+    (fractions.Fraction(1, 3), 1j, uuid.UUID(int=5), datetime.timedelta(days=1)),
+    frozenset([b"x"]),
+]
+"""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = runtime.run_sync(source)
+    assert (result.error, result.value_is_repr) == (None, False)
+    assert result.value == [
+        {"name": "a", "price": Decimal("1.10"), "colours": {"red"}},
+        dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+        {(1, 2): (3, 4)},
+        (Fraction(1, 3), 1j, UUID(int=5), dt.timedelta(days=1)),
+        frozenset([b"x"]),
+    ]
+    assert result.as_json()["value_spelling"] == "converted"
 
 
 def test_unwrap_raises_what_went_wrong() -> None:
