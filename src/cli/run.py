@@ -38,6 +38,11 @@ _EXIT_BY_STATUS = {
 )
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Run nothing if a capability call is certain to fail; all such calls are listed.",
+)
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @registry_option
 @json_option
@@ -47,6 +52,7 @@ def run(
     audit_path: Path | None,
     principal: str | None,
     agent: str | None,
+    check: bool,
     trail: bool,
     registry_name: str | None,
     as_json: bool,
@@ -70,6 +76,7 @@ def run(
             agent=agent,
             filename=shown_name,
             on_output=None if as_json else _print_output,
+            check=check,
         )
     if as_json:
         click.echo(json.dumps(result.as_json()))

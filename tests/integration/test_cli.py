@@ -6,6 +6,7 @@ matters (pipes, terminals, start-up) the installed script is started.
 
 from __future__ import annotations
 
+import ast
 import getpass
 import json
 import os
@@ -400,6 +401,21 @@ class TestExitCodes:
             assert is_one_line_of_ours(result.stderr)
 
 
+class TestCheck:
+    def test_calls_that_must_fail_are_all_listed_and_nothing_runs(self, place: Place) -> None:
+        """The first with its line, the others below it; the code printed nothing."""
+        source = "print('ran')\nawait caps.files.reed('a')\nawait caps.math.add(1)"
+        result = place.run(source, "--check")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "did you mean `files.read`? (and 1 more)" in result.stderr
+        assert "  line 3: `caps.math.add` lacks `b`\n" in result.stderr
+
+    def test_code_without_such_calls_runs(self, place: Place) -> None:
+        """As it does without the check."""
+        result = place.run("print('ran')\nawait caps.math.add(1, 2)", "--check")
+        assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "ran")
+
+
 class TestJson:
     def found(self, result: Result) -> dict[str, Any]:
         """The object on standard output, read as strictly as other readers do."""
@@ -610,6 +626,22 @@ class TestCapabilities:
         assert entries["files.read"]["granted"] is None
         assert "path" in entries["files.read"]["schema_in"]["properties"]
         assert "allowlist" in entries["files.read"]["scope_schema"]["properties"]
+
+    def test_stubs_show_what_is_granted_and_nothing_else(self, place: Place) -> None:
+        """As Python, for a prompt; without a policy, nothing."""
+        result = place.caps("capabilities", "--stubs", "--policy", str(place.policy))
+        assert (result.exit_code, result.stderr) == (0, "")
+        ast.parse(result.stdout)
+        assert "async def read(self, path: str) -> FileContent:" in result.stdout
+        assert "write" not in result.stdout
+        nothing = place.caps("capabilities", "--stubs")
+        assert (nothing.exit_code, "class Caps:\n    pass" in nothing.stdout) == (0, True)
+
+    def test_stubs_are_not_json(self, place: Place) -> None:
+        """Bad usage is said in one line, not guessed at."""
+        result = place.caps("capabilities", "--stubs", "--json")
+        assert result.exit_code == 2
+        assert "leave --json out" in result.stderr
 
     @pytest.mark.parametrize("name", ["mine:made", "mine:make", "mine"])
     def test_a_registry_of_ones_own(

@@ -21,7 +21,13 @@ from caps import (
     Runtime,
     builtin_registry,
 )
-from caps.security.audit import PolicyLoaded, VerifyStatus, read_records, verify_log
+from caps.security.audit import (
+    ExecutionEnded,
+    PolicyLoaded,
+    VerifyStatus,
+    read_records,
+    verify_log,
+)
 
 
 @pytest.mark.anyio
@@ -122,6 +128,25 @@ zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
         frozenset([b"x"]),
     ]
     assert result.as_json()["value_spelling"] == "converted"
+
+
+def test_checked_code_with_calls_that_must_fail_does_not_run() -> None:
+    """All problems come at once, nothing was printed, and the log says that nothing ran."""
+    source = "print('hi')\nawait caps.math.ad(1, 2)\nawait caps.math.add(1, c=2)"
+    audit = MemoryAuditLog()
+    with Runtime({"allow": ["math.add"]}, registry=builtin_registry(), audit=audit) as runtime:
+        checked = runtime.run_sync(source, check=True)
+        unchecked = runtime.run_sync(source)
+        good = runtime.run_sync("(await caps.math.add(1, 2)).result", check=True)
+    assert (checked.started, checked.stdout, checked.usage.calls) == (False, "", 0)
+    assert checked.error is not None
+    assert (checked.error.code, checked.error.line) == ("source_error", 2)
+    assert checked.error.details["kind"] == "checked"
+    assert [problem["line"] for problem in checked.error.details["problems"]] == [2, 3, 3]
+    ended = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert [event.error_code for event in ended] == ["source_error", "policy_denied", None]
+    assert (unchecked.started, unchecked.stdout) == (True, "hi\n")
+    assert good.value == 3
 
 
 def test_unwrap_raises_what_went_wrong() -> None:

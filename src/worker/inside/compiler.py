@@ -18,7 +18,9 @@ _LINE_END = re.compile("\r\n|\r|\n")
 
 
 class SourceError(ExecutionError):
-    """The source cannot run. Details: `kind` (syntax, refused), `line`, `column`, `problems`.
+    """The source cannot run. Details: `kind`, `line`, `column`, `problems`.
+
+    The kind is `syntax`, `refused` (by the language layer) or `checked` (calls that must fail).
 
     Lines count from 1, columns from 0 and in characters.
     """
@@ -53,6 +55,14 @@ def compile_plainly(source: str, filename: str) -> Program:
     return Program(code, filename, tuple(source.splitlines()), restricted=False)
 
 
+def parse_source(source: str, filename: str) -> ast.Module:
+    """The syntax tree of `source` as it was written, for looking at."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+    return tree
+
+
 def compile_source(source: str, filename: str = "<agent>") -> Program:
     """Parse, check and compile; a SourceError says what is wrong and where."""
     size = len(source.encode("utf-8", "surrogatepass"))
@@ -82,6 +92,7 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
     return Program(code, filename, lines)
 
 
+_FOUND_BY = {"refused": "refused", "checked": "check failed"}
 _PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
@@ -89,19 +100,20 @@ def _transformed(tree: ast.AST, lines: tuple[str, ...]) -> ast.Module:
     transformer = Transformer()
     changed = transformer.visit(tree)
     if transformer.refusals:
-        raise _refused(transformer.refusals, lines)
+        raise source_error(transformer.refusals, lines, kind="refused")
     assert isinstance(changed, ast.Module)
     return changed
 
 
-def _refused(refusals: list[Refusal], lines: tuple[str, ...]) -> SourceError:
+def source_error(refusals: list[Refusal], lines: tuple[str, ...], *, kind: str) -> SourceError:
+    """All that was found wrong with the source, as one error that leads with the first."""
     ordered = sorted(refusals, key=lambda refusal: (refusal.line, refusal.column))
     first = ordered[0]
     shown = _line(lines, first.line)
     more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
     return SourceError(
-        f"refused on line {first.line}: {first.message}{more}",
-        kind="refused",
+        f"{_FOUND_BY[kind]} on line {first.line}: {first.message}{more}",
+        kind=kind,
         line=first.line,
         column=in_characters(shown, first.column),
         end_column=None if first.end_column is None else in_characters(shown, first.end_column),

@@ -150,6 +150,7 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     if source_line:
         text += _caret_lines(source_line[:_MAX_LINE], column, end)
     text.append(f"{name}: {error.message}\n")
+    text += [f"  line {one['line']}: {one['message']}\n" for one in details["problems"][1:]]
     return ErrorReport(
         type=name,
         code=error.code,
