@@ -62,6 +62,7 @@ class ExecutionRequest:
     filename: str
     identity: Identity
     on_output: Callable[[str], None] | None
+    check: bool = False
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class _Run:
                 memory_mb=limits.memory_mb,
                 concurrency=limits.concurrency,
             ),
+            check=self._request.check,
         )
 
     def _take_output(self, text: str) -> None:

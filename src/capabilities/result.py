@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from caps.capabilities.broker import DecisionSummary
+from caps.capabilities.json_form import Spelling, json_form
 from caps.protocol.errors import (
     CapsError,
     ExecutionError,
@@ -79,7 +80,7 @@ class ExecutionResult:
         return self.value
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; the value as it is."""
+        """Plain data; the value as it is. `as_json` has it as JSON takes it."""
         error = None
         if self.error is not None:
             error = {
@@ -101,6 +102,15 @@ class ExecutionResult:
             "usage": asdict(self.usage),
             "decisions": [asdict(decision) for decision in self.decisions],
         }
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for any reader of JSON; `value_spelling` says how the value stands in it."""
+        fields = self.as_dict()
+        value, spelling = json_form(fields.pop("value"))
+        plain, _ = json_form(fields)
+        if self.value_is_repr:
+            spelling = Spelling.REPR
+        return {**plain, "value": value, "value_spelling": spelling.value}
 
 
 _FAILURE_FIELDS = (

@@ -30,6 +30,7 @@ from caps.capabilities.isolation import isolation_wanted, judge_isolation
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.settings import capability_timeout_ms
+from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import ConfigurationError, IsolationError, PolicyInvalidError
@@ -147,6 +148,20 @@ class Runtime:
             return policy
         return await self._bind(self._open().broker.audit, policy)
 
+    def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
+        """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.
+
+        Under the runtime's own policy, open or not, or under another; PolicyInvalidError if it is
+        bad.
+        """
+        if policy is None and self._opened is not None:
+            policy = self._opened.bound
+        if not isinstance(policy, BoundPolicy):
+            policy = self.registry.bind(
+                load_policy(self._policy_source if policy is None else policy)
+            )
+        return render(policy, domains=self.registry.domains, namespace=self._namespace)
+
     async def run(
         self,
         source: str,
@@ -157,12 +172,15 @@ class Runtime:
         policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
         on_output: Callable[[str], None] | None = None,
+        check: bool = False,
     ) -> ExecutionResult:
         """Run `source` in a process of its own, for `principal`.
 
         Whatever the code does, the result says it; nothing that the code did is raised. Cancelling
         kills the worker. `on_output` gets what is printed as it is printed. `policy` stands in for
         the runtime's own in this execution; `await runtime.bind(policy)` once if it runs often.
+        With `check`, code whose capability calls are certain to fail does not run at all; the
+        error's `details["problems"]` lists all of them.
         """
         opened = self._open()
         bound = opened.bound if policy is None else await self.bind(policy)
@@ -171,6 +189,7 @@ class Runtime:
             filename=filename,
             identity=Identity(principal=principal, agent=agent, session=session),
             on_output=on_output,
+            check=check,
         )
         injected = functools.partial(self.registry.inject, self._namespace, policy=bound)
         # Judged every time: a zygote that was started again may hold less than the first.
@@ -210,6 +229,7 @@ class Runtime:
         policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
         on_output: Callable[[str], None] | None = None,
+        check: bool = False,
     ) -> ExecutionResult:
         """`run` for programs without an event loop; from any thread, within `with Runtime(...)`."""
         if self._portal is None:
@@ -223,6 +243,7 @@ class Runtime:
             policy=policy,
             filename=filename,
             on_output=on_output,
+            check=check,
         )
         running = self._portal.start_task_soon(run)
         try:

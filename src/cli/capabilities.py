@@ -13,21 +13,35 @@ from caps.cli.options import json_option, load_registry, policy_option, registry
 
 if TYPE_CHECKING:
     from caps.capabilities.grant import BoundPolicy
+    from caps.capabilities.registry import CapabilityRegistry
 
 
 @click.command()
 @policy_option
 @registry_option
 @json_option
-def capabilities(policy_path: str | None, registry_name: str | None, as_json: bool) -> None:
+@click.option(
+    "--stubs",
+    "as_stubs",
+    is_flag=True,
+    help="Print what the policy grants as the text of a .pyi file, made for a prompt.",
+)
+def capabilities(
+    policy_path: str | None, registry_name: str | None, as_json: bool, as_stubs: bool
+) -> None:
     """List the registered capabilities; with a policy, whether each is granted."""
     from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
 
+    if as_stubs and as_json:
+        raise click.UsageError("--stubs is text; leave --json out")
     bound = None
     with told_in_one_line():
         registry = load_registry(registry_name)
-        if policy_path or os.environ.get(POLICY_PATH_VARIABLE):
+        if as_stubs or policy_path or os.environ.get(POLICY_PATH_VARIABLE):
             bound = registry.bind(load_policy(policy_path))
+    if as_stubs and bound is not None:
+        _print_stubs(registry, bound)
+        return
     found = registry.describe()
     for entry in found:
         entry["granted"] = None if bound is None else _standing(bound, entry["name"])
@@ -35,6 +49,12 @@ def capabilities(policy_path: str | None, registry_name: str | None, as_json: bo
         click.echo(json.dumps(found))
     else:
         _print_table(found)
+
+
+def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
+    from caps.capabilities.stubs import render
+
+    click.echo(render(bound, domains=registry.domains), nl=False)
 
 
 def _standing(bound: BoundPolicy, name: str) -> str:

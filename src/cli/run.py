@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import math
 import os
 import sys
 from pathlib import Path
@@ -18,8 +17,6 @@ from caps.cli.options import json_option, load_registry, policy_option, registry
 if TYPE_CHECKING:
     from caps.capabilities.result import ExecutionResult, Failure
 
-# Python refuses to spell integers of more than 4300 digits, since that takes quadratic time.
-_MAX_INTEGER_BITS = 14_000
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
 _EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
@@ -41,6 +38,11 @@ _EXIT_BY_STATUS = {
 )
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Run nothing if a capability call is certain to fail; all such calls are listed.",
+)
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @registry_option
 @json_option
@@ -50,6 +52,7 @@ def run(
     audit_path: Path | None,
     principal: str | None,
     agent: str | None,
+    check: bool,
     trail: bool,
     registry_name: str | None,
     as_json: bool,
@@ -73,9 +76,10 @@ def run(
             agent=agent,
             filename=shown_name,
             on_output=None if as_json else _print_output,
+            check=check,
         )
     if as_json:
-        click.echo(json.dumps(_json_like(result.as_dict())))
+        click.echo(json.dumps(result.as_json()))
     else:
         _print_result(result)
     if trail:
@@ -133,32 +137,12 @@ def _print_result(result: ExecutionResult) -> None:
 
 
 def _shown(value: Any) -> str:
+    from caps.capabilities.json_form import json_form
+
     try:
         return repr(value)
     except ValueError:  # an integer of more digits than python spells
-        return repr(_json_like(value))
-
-
-def _json_like(value: Any) -> Any:
-    """`value` as any reader of JSON takes it: what JSON has no form for becomes a text."""
-    match value:
-        case dict():
-            return {_json_key(key): _json_like(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_json_like(item) for item in value]
-        case float() if not math.isfinite(value):
-            return repr(value)
-        case int() if value.bit_length() > _MAX_INTEGER_BITS:
-            return hex(value)
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return repr(value)
-
-
-def _json_key(key: Any) -> str:
-    key = _json_like(key)
-    return key if isinstance(key, str) else json.dumps(key)
+        return repr(json_form(value)[0])
 
 
 def _print_failure(failure: Failure) -> None:

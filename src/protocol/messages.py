@@ -90,12 +90,13 @@ class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
-    """The code to run."""
+    """The code to run; with `check`, only if none of its calls is certain to fail."""
 
     type: ClassVar[str] = "start"
     source: str
     filename: ShortText
     limits: WorkerLimits
+    check: bool = False
 
 
 class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):

@@ -6,6 +6,7 @@ matters (pipes, terminals, start-up) the installed script is started.
 
 from __future__ import annotations
 
+import ast
 import getpass
 import json
 import os
@@ -400,6 +401,21 @@ class TestExitCodes:
             assert is_one_line_of_ours(result.stderr)
 
 
+class TestCheck:
+    def test_calls_that_must_fail_are_all_listed_and_nothing_runs(self, place: Place) -> None:
+        """The first with its line, the others below it; the code printed nothing."""
+        source = "print('ran')\nawait caps.files.reed('a')\nawait caps.math.add(1)"
+        result = place.run(source, "--check")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "did you mean `files.read`? (and 1 more)" in result.stderr
+        assert "  line 3: `caps.math.add` lacks `b`\n" in result.stderr
+
+    def test_code_without_such_calls_runs(self, place: Place) -> None:
+        """As it does without the check."""
+        result = place.run("print('ran')\nawait caps.math.add(1, 2)", "--check")
+        assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "ran")
+
+
 class TestJson:
     def found(self, result: Result) -> dict[str, Any]:
         """The object on standard output, read as strictly as other readers do."""
@@ -416,6 +432,7 @@ class TestJson:
             "started",
             "value",
             "value_is_repr",
+            "value_spelling",
             "stdout",
             "error",
             "usage",
@@ -480,19 +497,31 @@ class TestJson:
         assert [d["decision"] for d in found["decisions"]] == ["deny"]
 
     @pytest.mark.parametrize(
-        ("source", "value"),
+        ("source", "value", "spelling"),
         [
-            ("[float('nan'), float('inf'), 1.5]", ["nan", "inf", 1.5]),
-            ("{None: 1, True: 2, 1.5: 3, 'a': b'x'}", None),
-            ("(1, [True, None])", [1, [True, None]]),
-            ("10 ** 400", 10**400),
+            ("[float('nan'), float('inf'), 1.5]", ["nan", "inf", 1.5], "converted"),
+            (
+                "{None: 1, True: 2, 1.5: 3, 'a': b'x'}",
+                {"null": 1, "true": 2, "1.5": 3, "a": "eA=="},
+                "converted",
+            ),
+            ("(1, [True, None])", [1, [True, None]], "converted"),
+            ("[1, {'a': [True, None]}]", [1, {"a": [True, None]}], "exact"),
+            ("10 ** 400", 10**400, "exact"),
+            ("object", "<class 'object'>", "repr"),
+            (
+                "from datetime import date\nfrom decimal import Decimal\n"
+                "{'day': date(2024, 2, 29), 'price': Decimal('1.10'), 'tags': {'b', 'a'}}",
+                {"day": "2024-02-29", "price": "1.10", "tags": ["a", "b"]},
+                "converted",
+            ),
         ],
     )
-    def test_any_value_is_json(self, place: Place, source: str, value: Any) -> None:
-        """What JSON has no form for is a text, so that every reader can read it."""
+    def test_any_value_is_json(self, place: Place, source: str, value: Any, spelling: str) -> None:
+        """What JSON has no form for is text or a list, and a field says that it is."""
         found = self.found(place.run(source, "--json"))
-        if value is not None:
-            assert found["value"] == value
+        assert (found["value"], found["value_spelling"]) == (value, spelling)
+        assert found["value_is_repr"] is (spelling == "repr")
 
     def test_an_integer_of_very_many_digits_is_hexadecimal(self, place: Place) -> None:
         """Spelling it in decimal takes quadratic time, and the code chose its length."""
@@ -598,6 +627,22 @@ class TestCapabilities:
         assert entries["files.read"]["granted"] is None
         assert "path" in entries["files.read"]["schema_in"]["properties"]
         assert "allowlist" in entries["files.read"]["scope_schema"]["properties"]
+
+    def test_stubs_show_what_is_granted_and_nothing_else(self, place: Place) -> None:
+        """As Python, for a prompt; without a policy, nothing."""
+        result = place.caps("capabilities", "--stubs", "--policy", str(place.policy))
+        assert (result.exit_code, result.stderr) == (0, "")
+        ast.parse(result.stdout)
+        assert "async def read(self, path: str) -> FileContent:" in result.stdout
+        assert "write" not in result.stdout
+        nothing = place.caps("capabilities", "--stubs")
+        assert (nothing.exit_code, "class Caps:\n    pass" in nothing.stdout) == (0, True)
+
+    def test_stubs_are_not_json(self, place: Place) -> None:
+        """Bad usage is said in one line, not guessed at."""
+        result = place.caps("capabilities", "--stubs", "--json")
+        assert result.exit_code == 2
+        assert "leave --json out" in result.stderr
 
     @pytest.mark.parametrize("name", ["mine:made", "mine:make", "mine"])
     def test_a_registry_of_ones_own(

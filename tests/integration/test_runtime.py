@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -17,7 +21,13 @@ from caps import (
     Runtime,
     builtin_registry,
 )
-from caps.security.audit import PolicyLoaded, VerifyStatus, read_records, verify_log
+from caps.security.audit import (
+    ExecutionEnded,
+    PolicyLoaded,
+    VerifyStatus,
+    read_records,
+    verify_log,
+)
 
 
 @pytest.mark.anyio
@@ -81,6 +91,62 @@ def test_a_result_tells_its_value_from_a_stand_in() -> None:
         strange = runtime.run_sync("object")
     assert (plain.value, plain.value_is_repr) == ({"a": [1, 2.5, None, "x"], "big": 2**100}, False)
     assert (strange.value, strange.value_is_repr) == ("<class 'object'>", True)
+
+
+def test_values_of_the_library_cross_whole() -> None:
+    """What the code made of facades arrives as the same thing."""
+    source = """
+import datetime, decimal, dataclasses, enum, collections, fractions, uuid
+
+class Colour(enum.Enum):
+    RED = "red"
+
+@dataclasses.dataclass
+class Item:
+    name: str
+    price: decimal.Decimal
+    colours: set
+
+Point = collections.namedtuple("Point", "x y")
+zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
+[
+    Item("a", decimal.Decimal("1.10"), {Colour.RED}),
+    datetime.datetime(2024, 2, 29, 12, 30, tzinfo=zone),
+    {(1, 2): Point(3, 4)},
+    (fractions.Fraction(1, 3), 1j, uuid.UUID(int=5), datetime.timedelta(days=1)),
+    frozenset([b"x"]),
+]
+"""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = runtime.run_sync(source)
+    assert (result.error, result.value_is_repr) == (None, False)
+    assert result.value == [
+        {"name": "a", "price": Decimal("1.10"), "colours": {"red"}},
+        dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+        {(1, 2): (3, 4)},
+        (Fraction(1, 3), 1j, UUID(int=5), dt.timedelta(days=1)),
+        frozenset([b"x"]),
+    ]
+    assert result.as_json()["value_spelling"] == "converted"
+
+
+def test_checked_code_with_calls_that_must_fail_does_not_run() -> None:
+    """All problems come at once, nothing was printed, and the log says that nothing ran."""
+    source = "print('hi')\nawait caps.math.ad(1, 2)\nawait caps.math.add(1, c=2)"
+    audit = MemoryAuditLog()
+    with Runtime({"allow": ["math.add"]}, registry=builtin_registry(), audit=audit) as runtime:
+        checked = runtime.run_sync(source, check=True)
+        unchecked = runtime.run_sync(source)
+        good = runtime.run_sync("(await caps.math.add(1, 2)).result", check=True)
+    assert (checked.started, checked.stdout, checked.usage.calls) == (False, "", 0)
+    assert checked.error is not None
+    assert (checked.error.code, checked.error.line) == ("source_error", 2)
+    assert checked.error.details["kind"] == "checked"
+    assert [problem["line"] for problem in checked.error.details["problems"]] == [2, 3, 3]
+    ended = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert [event.error_code for event in ended] == ["source_error", "policy_denied", None]
+    assert (unchecked.started, unchecked.stdout) == (True, "hi\n")
+    assert good.value == 3
 
 
 def test_unwrap_raises_what_went_wrong() -> None:

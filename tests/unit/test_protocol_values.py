@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import enum
 import math
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -16,6 +21,12 @@ from caps.protocol.values import decode_value, encode_value
 ROOM = 1 << 20
 ext = msgspec.msgpack.Ext
 encode = msgspec.msgpack.encode
+SUMMER = dt.timezone(dt.timedelta(hours=2, microseconds=1), "SUMMER")
+
+
+def marked(kind: int, *fields: Any) -> bytes:
+    """A marked array as a worker sends it, with fields of any kind."""
+    return encode([ext(2, bytes((kind,))), *fields])
 
 
 def crossed(value: Any) -> Any:
@@ -55,6 +66,29 @@ def nested(levels: int) -> Any:
         {},
         [[1, [2**70]], {"a": {"b": 2**70}}],
         {"a": 1, 2: "b", 1.5: None, None: 0},
+        (),
+        (1, (2,), [3]),
+        set(),
+        {1, "a", None, 2.5, (1, "b"), frozenset({3})},
+        frozenset(),
+        frozenset({2**70, b"x"}),
+        {(1, 2): {"a": {3}}, b"k": 1, 2**64: [0], dt.date(2020, 1, 1): 2},
+        dt.datetime(2020, 2, 29, 23, 59, 59, 999999),
+        dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+        dt.datetime(1, 1, 1, tzinfo=SUMMER),
+        dt.datetime.max,
+        dt.date.min,
+        dt.time(1, 2, 3, 4),
+        dt.time(tzinfo=SUMMER),
+        dt.timedelta.min,
+        dt.timedelta.max,
+        Decimal("-1.10"),
+        Decimal("1E+999999"),
+        Decimal("Infinity"),
+        Fraction(-1, 3),
+        1j,
+        complex(math.inf, -0.0),
+        UUID(int=2**128 - 1),
     ],
 )
 def test_plain_values_cross_as_themselves(value: object) -> None:
@@ -74,42 +108,192 @@ def test_the_sign_of_zero_crosses() -> None:
     assert math.copysign(1, crossed(-0.0)) == -1
 
 
-def test_sequences_and_sets_become_lists() -> None:
-    """msgpack has one kind of sequence."""
+def test_a_decimal_that_is_no_number_crosses() -> None:
+    """Even one that signals, which nothing can be compared with."""
+    for text in ("NaN", "-NaN123", "sNaN"):
+        assert str(crossed(Decimal(text))) == text
+
+
+def test_the_fold_of_a_time_crosses() -> None:
+    """The second of two equal hours stays the second."""
+    assert crossed(dt.datetime(2020, 10, 25, 2, 30, fold=1)).fold == 1
+    assert crossed(dt.time(2, 30, fold=1)).fold == 1
+
+
+def test_a_zone_crosses_as_its_offset() -> None:
+    """Neither the name nor the rules of a zone leave the sandbox."""
+
+    class Odd(dt.tzinfo):
+        def utcoffset(self, _when: dt.datetime | None) -> dt.timedelta:
+            return dt.timedelta(minutes=-90)
+
+        def dst(self, _when: dt.datetime | None) -> None: ...
+
+        def tzname(self, _when: dt.datetime | None) -> str:
+            return "odd"
+
+    for zone in (Odd(), dt.timezone(dt.timedelta(minutes=-90), "odd")):
+        again = crossed(dt.datetime(2020, 1, 1, tzinfo=zone))
+        assert again.tzinfo == dt.timezone(dt.timedelta(minutes=-90))
+        assert again.tzname() == "UTC-01:30"
+
+
+def test_what_has_a_plainer_form_crosses_as_that() -> None:
+    """Classes of the sandbox's own do not exist on the host; what they hold does."""
     point = namedtuple("point", "x y")
-    assert crossed((1, (2,))) == [1, [2]]
-    assert crossed({3}) == [3]
-    assert crossed(frozenset({4})) == [4]
-    assert crossed(point(1, 2)) == [1, 2]
+
+    class Colour(enum.Enum):
+        RED = "red"
+        BOTH = ("red", {"blue"})
+
+    class Size(enum.IntFlag):
+        SMALL = 1
+        LARGE = 2
+
+    @dataclasses.dataclass(slots=True)
+    class Item:
+        name: str
+        parts: list[Item] = dataclasses.field(default_factory=list)
+
+    cases: list[tuple[object, object]] = [
+        (point(1, (2,)), (1, (2,))),
+        (Colour.RED, "red"),
+        (Colour.BOTH, ("red", {"blue"})),
+        (Size.SMALL | Size.LARGE, 3),
+        ({Colour.RED: 1}, {"red": 1}),
+        (Item("a", [Item("b")]), {"name": "a", "parts": [{"name": "b", "parts": []}]}),
+        (OrderedDict(a=1), {"a": 1}),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (bytearray(b"x"), b"x"),
+        *((type("Own", (base,), {})(held), held) for base, held in (
+            (str, "x"), (bytes, b"x"), (int, 5), (int, 2**80), (float, 1.5), (list, [1]),
+            (dict, {"a": 1}), (set, {1}), (frozenset, frozenset({1})), (tuple, (1,)),
+            (Decimal, Decimal("1.5")), (Fraction, Fraction(1, 2)), (complex, 1j),
+        )),
+    ]  # fmt: skip
+    for value, plainer in cases:
+        again = crossed(value)
+        assert again == plainer
+        assert type(again) is type(plainer)
 
 
-def test_subclasses_of_dict_become_plain_dicts() -> None:
-    """An ordered dict is a dict on the host."""
-    assert crossed(OrderedDict(a=1)) == {"a": 1}
+def test_methods_of_a_subclass_are_not_asked() -> None:
+    """A subclass is what its base holds, whatever it says of itself."""
+
+    class Liar(list[int]):
+        def __iter__(self) -> Any:
+            raise KeyboardInterrupt
+
+        def __len__(self) -> int:
+            return 0
+
+    class Text(str):
+        __slots__ = ()
+
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
+    assert crossed(Liar([1, 2])) == [1, 2]
+    assert crossed(Text("x")) == "x"
+
+
+@dataclasses.dataclass(frozen=True)
+class Hashed:
+    """A dataclass that may be a member; a dict may not."""
+
+    name: str
+
+
+@dataclasses.dataclass
+class Broken:
+    """A dataclass whose field cannot be read."""
+
+    name: str = "x"
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "name":
+            raise LookupError(name)
+        return object.__getattribute__(self, name)
+
+
+class BrokenZone(dt.tzinfo):
+    def utcoffset(self, _when: dt.datetime | None) -> dt.timedelta:
+        raise LookupError("zone")
+
+    def dst(self, _when: dt.datetime | None) -> None: ...
+
+    def tzname(self, _when: dt.datetime | None) -> None: ...
+
+
+class Letter(enum.Enum):
+    A = "a"
+
+
+class HashableList(list[int]):
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 1
 
 
 @pytest.mark.parametrize(
     "value",
     [
         object(),
-        1j,
         range(3),
-        dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
-        bytearray(b"x"),
         len,
         int,
+        Hashed,
+        Letter,
         [object()],
         {"a": object()},
-        {(1, 2): 3},
-        {b"a": 1},
-        {2**64: 1},
-        type("Text", (str,), {})("x"),
+        {object(): 1},
+        {Hashed("a")},
+        {Hashed("a"): 1},
+        {(1, HashableList())},
+        {Letter.A, "a"},
+        {Letter.A: 1, "a": 2},
+        {2**9000},
+        {Decimal("1" * 3000)},
+        Broken(),
+        dt.datetime(2020, 1, 1, tzinfo=BrokenZone()),
     ],
 )
 def test_anything_else_is_a_type_error(value: object) -> None:
-    """No object of the sandbox's own making crosses; the worker sends its repr instead."""
+    """It does not cross, nor does what holds it; the worker sends its repr instead."""
     with pytest.raises(TypeError):
         encode_value(value, max_bytes=ROOM)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Decimal("1" * 100_001),
+        Decimal("1E+2000001"),
+        Decimal("1E-2000001"),
+        Fraction(1, 2**40_000),
+    ],
+    ids=["digits", "exponent", "negative exponent", "fraction"],
+)
+def test_numbers_out_of_bounds_are_refused(value: object) -> None:
+    """The host would spend quadratic time on them."""
+    with pytest.raises(ValueError, match="too l"):
+        encode_value(value, max_bytes=ROOM)
+
+
+@pytest.mark.parametrize("value", [(), set(), dt.date(2020, 1, 1), Decimal(1), {1: 2}, {}, []])
+def test_a_marked_value_counts_as_a_level(value: object) -> None:
+    """What the worker can send is what the host takes, at every depth."""
+    sent = 0
+    for depth in range(60, 67):
+        deep: Any = value
+        for _ in range(depth):
+            deep = [deep]
+        try:
+            data = encode_value(deep, max_bytes=ROOM)
+        except ValueError:
+            continue
+        assert decode_value(data) == deep
+        sent += 1
+    assert 4 <= sent <= 5
 
 
 def test_depth_is_bounded_exactly() -> None:
@@ -189,6 +373,56 @@ def test_too_many_items_are_refused() -> None:
         encode({b"bytes": 1}),
         encode({"pad": "x" * 5000, "a": {(1, 2): 3}}),
         encode([0] * 1_000_001),
+        encode({1: 2}),
+        encode(ext(2, b"\x01")),
+        encode([1, ext(2, b"\x01")]),
+        encode({"a": ext(2, b"\x01")}),
+        encode([ext(2, b"\x01"), ext(2, b"\x01")]),
+        encode([ext(2, b""), 1]),
+        encode([ext(2, b"\x01\x01"), 1]),
+        marked(0),
+        marked(13),
+        marked(255),
+        marked(2, [1]),
+        marked(2, {}),
+        marked(3, [ext(2, b"\x02")]),
+        marked(2, [ext(2, b"\x01"), [1]]),
+        marked(2, ext(1, b"\x01" * 1026)),
+        marked(4, 1),
+        marked(4, [1], 2),
+        marked(5),
+        marked(5, 2020, 1, 1, 0, 0, 0, 0, 0),
+        marked(5, 0, 1, 1, 0, 0, 0, 0, 0, None),
+        marked(5, 2023, 2, 29, 0, 0, 0, 0, 0, None),
+        marked(5, 2020, 1, 1, 24, 0, 0, 0, 0, None),
+        marked(5, 2020, 1, 1, 0, 0, 0, 0, 2, None),
+        marked(5, 2020, 1, 1, 0, 0, 0, 0, 0, 86_400_000_000),
+        marked(5, 2020, 1, 1, 0, 0, 0, 0, 0, "UTC"),
+        marked(5, 2020.0, 1, 1, 0, 0, 0, 0, 0, None),
+        marked(5, True, 1, 1, 0, 0, 0, 0, 0, None),
+        marked(5, b"\x07\xe4\x01\x01\x00\x00\x00\x00\x00\x00"),
+        marked(6, b"\x07\xe4\x01\x01"),
+        marked(6, 2020, 1, 1, 1),
+        marked(6, 2020, ext(1, b"\x01" * 99), 1),
+        marked(7, 0, 0, 0, 0, 0),
+        marked(8, 10**9, 0, 0),
+        marked(8, 2**63, 2**63, 2**63),
+        marked(9, "1" * 100_001),
+        marked(9, "1E+2000001"),
+        marked(9, "1E+99999999999999999999"),
+        marked(9, " 1"),
+        marked(9, "1_0"),
+        marked(9, "\u0661"),
+        marked(9, "x"),
+        marked(9, 1),
+        marked(9),
+        marked(10, 1, 0),
+        marked(10, 1, 2.0),
+        marked(10, 1, ext(1, b"\x01" * 5000)),
+        marked(11, 1, 2),
+        marked(11, "1j", 0.0),
+        marked(12, b"\x00" * 15),
+        marked(12, "0" * 32),
     ],
     ids=lambda data: data[:8].hex(),
 )
@@ -206,3 +440,21 @@ def test_integers_with_one_hash_cannot_be_keys() -> None:
     )
     with pytest.raises(ProtocolError):
         decode_value(b"\xde" + (2000).to_bytes(2, "big") + pairs)
+
+
+COLLIDING = [n * (2**61 - 1) for n in range(1, 60_000)]
+
+
+@pytest.mark.parametrize("kind", [2, 4], ids=["set", "dict"])
+def test_members_whose_hashes_collide_do_not_hold_the_host(kind: int) -> None:
+    """Sixty thousand integers with one hash would be compared two thousand million times."""
+    members = [ext(1, n.to_bytes(12, "big")) for n in COLLIDING]
+    with pytest.raises(ProtocolError, match="collide"):
+        decode_value(marked(kind, *(part for member in members for part in (member, member))))
+
+
+def test_a_large_honest_set_crosses() -> None:
+    """Time is watched, and an honest million members take a fraction of it."""
+    members = set(range(0, 10**9, 1001))
+    assert len(members) > 900_000
+    assert decode_value(encode_value(members, max_bytes=8 << 20)) == members

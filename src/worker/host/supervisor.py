@@ -55,6 +55,7 @@ class Job:
     output_bytes: int
     most_requests: int
     worker_limits: WorkerLimits
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class Execution:
                 source=job.source,
                 filename=job.filename,
                 limits=job.worker_limits,
+                check=job.check,
                 **connection.stamp(),
             )
         )

@@ -18,7 +18,9 @@ _LINE_END = re.compile("\r\n|\r|\n")
 
 
 class SourceError(ExecutionError):
-    """The source cannot run. Details: `kind` (syntax, refused), `line`, `column`, `problems`.
+    """The source cannot run. Details: `kind`, `line`, `column`, `problems`.
+
+    The kind is `syntax`, `refused` (by the language layer) or `checked` (calls that must fail).
 
     Lines count from 1, columns from 0 and in characters.
     """
@@ -45,14 +47,21 @@ class Program:
 
 def compile_plainly(source: str, filename: str) -> Program:
     """Plain Python, unchecked: for proving the layers beneath with this one switched off."""
-    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    tree = compile(source, filename, "exec", flags, dont_inherit=True)
+    tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     body = tree.body
     if body and isinstance(body[-1], ast.Expr):
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
         body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
     code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
     return Program(code, filename, tuple(source.splitlines()), restricted=False)
+
+
+def parse_source(source: str, filename: str) -> ast.Module:
+    """The syntax tree of `source` as it was written, for looking at."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
+    return tree
 
 
 def compile_source(source: str, filename: str = "<agent>") -> Program:
@@ -93,25 +102,30 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
     return Program(code, filename, lines, private_names=private_names)
 
 
+_FOUND_BY = {"refused": "refused", "checked": "check failed"}
+_PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+
 def _transformed(
     tree: ast.AST, lines: tuple[str, ...]
 ) -> tuple[ast.Module | ast.Expression, frozenset[str]]:
     transformer = Transformer()
     changed = transformer.visit(tree)
     if transformer.refusals:
-        raise _refused(transformer.refusals, lines)
+        raise source_error(transformer.refusals, lines, kind="refused")
     assert isinstance(changed, (ast.Module, ast.Expression))
     return changed, frozenset(transformer.private_names)
 
 
-def _refused(refusals: list[Refusal], lines: tuple[str, ...]) -> SourceError:
+def source_error(refusals: list[Refusal], lines: tuple[str, ...], *, kind: str) -> SourceError:
+    """All that was found wrong with the source, as one error that leads with the first."""
     ordered = sorted(refusals, key=lambda refusal: (refusal.line, refusal.column))
     first = ordered[0]
     shown = _line(lines, first.line)
     more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
     return SourceError(
-        f"refused on line {first.line}: {first.message}{more}",
-        kind="refused",
+        f"{_FOUND_BY[kind]} on line {first.line}: {first.message}{more}",
+        kind=kind,
         line=first.line,
         column=in_characters(shown, first.column),
         end_column=None if first.end_column is None else in_characters(shown, first.end_column),

@@ -29,6 +29,7 @@ from caps.protocol.messages import (
 )
 from caps.protocol.values import encode_value
 from caps.worker.inside.builtins_ import make_builtins
+from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.channel import Channel, leave, python_version
 from caps.worker.inside.compiler import (
     Program,
@@ -99,6 +100,8 @@ def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None
     limit_resources(start.limits)
     try:
         program = compile_code(start.source, start.filename)
+        if start.check:
+            check_calls(start.source, program, manifest)
     except SourceError as error:
         channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
     else:

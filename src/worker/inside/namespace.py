@@ -26,7 +26,7 @@ from caps.worker.inside.loop import Future
 from caps.worker.inside.payload import bind, problems_in
 from caps.worker.inside.record import record_of
 
-_OPTIONS_SCHEMA = {
+OPTIONS_SCHEMA = {
     "properties": {
         "timeout_ms": {"type": ["integer", "null"], "minimum": 1, "maximum": 3_600_000},
         "idempotency_key": {"type": ["string", "null"], "minLength": 1, "maxLength": 256},
@@ -117,7 +117,7 @@ class Capability:
             payload = bind(entry.schema_in, args, kwargs)
         except TypeError as error:
             raise TypeError(f"caps.{entry.name}: {error}") from None
-        problems = problems_in(_closed(entry.schema_in), payload, entry.schema_in)
+        problems = problems_in(closed(entry.schema_in), payload, entry.schema_in)
         if problems:
             raise _invalid(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
@@ -128,7 +128,7 @@ class Capability:
     ) -> Capability:
         """The same capability with a deadline, or with a key that makes repeats harmless."""
         chosen = {"timeout_ms": timeout_ms, "idempotency_key": idempotency_key}
-        problems = problems_in(_OPTIONS_SCHEMA, chosen, _OPTIONS_SCHEMA, "options")
+        problems = problems_in(OPTIONS_SCHEMA, chosen, OPTIONS_SCHEMA, "options")
         if problems:
             raise _invalid(self._entry.name, problems)
         given = {name: value for name, value in chosen.items() if value is not None}
@@ -139,7 +139,8 @@ class Capability:
         return f"<capability caps.{self._entry.name}({names})>"
 
 
-def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a payload; an empty one takes no arguments."""
     return schema or {"type": "object", "additionalProperties": False}
 
 
@@ -169,7 +170,7 @@ class Domain:
             raise AttributeError(function)
         found = self._capabilities.get(function)
         if found is None:
-            raise _missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
+            raise missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
         return found
 
     def _listed(self) -> dict[str, str]:
@@ -197,7 +198,7 @@ class Namespace:
             raise AttributeError(name)  # a copy in the making has no `_domains` yet
         found = self._domains.get(name) or self._errors.get(name)
         if found is None:
-            raise _missing(name, self._policy_id, name, {known: known for known in self._domains})
+            raise missing(name, self._policy_id, name, {known: known for known in self._domains})
         return found
 
     def __dir__(self) -> list[str]:
@@ -207,9 +208,8 @@ class Namespace:
         return f"<caps: {', '.join(sorted(self._domains)) or 'nothing granted'}>"
 
 
-def _missing(
-    full: str, policy_id: str, name: str, listed: dict[str, str]
-) -> CapabilityMissingError:
+def missing(full: str, policy_id: str, name: str, listed: dict[str, str]) -> CapabilityMissingError:
+    """The error of touching `full`; `listed` maps what could be meant by `name` to full names."""
     near = difflib.get_close_matches(name, listed, n=1, cutoff=0.6)
     if near:
         hint = f"; did you mean `{listed[near[0]]}`?"

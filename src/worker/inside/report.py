@@ -157,7 +157,9 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     if source_line:
         text += _caret_lines(source_line[:_MAX_LINE], column, end)
     hint = hint_for_syntax(error.message)
-    text += [f"{name}: {error.message}\n", *_hint_line(hint)]
+    text.append(f"{name}: {error.message}\n")
+    text += [f"  line {one['line']}: {one['message']}\n" for one in details["problems"][1:]]
+    text += _hint_line(hint)
     return ErrorReport(
         type=name,
         code=error.code,
