@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,6 +213,33 @@ class Runtime:
         on_output: Callable[[str], None] | None = None,
     ) -> ExecutionResult:
         """`run` for programs without an event loop; from any thread, within `with Runtime(...)`."""
+        running = self.submit(
+            source,
+            principal=principal,
+            agent=agent,
+            session=session,
+            policy=policy,
+            filename=filename,
+            on_output=on_output,
+        )
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()  # an interrupt of this thread ends the execution, too
+            raise
+
+    def submit(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Future[ExecutionResult]:
+        """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
         if self._portal is None:
             raise ConfigurationError("run_sync needs `with Runtime(...)`; the runtime is not open")
         run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
@@ -224,12 +252,7 @@ class Runtime:
             filename=filename,
             on_output=on_output,
         )
-        running = self._portal.start_task_soon(run)
-        try:
-            return running.result()
-        except BaseException:
-            running.cancel()  # an interrupt of this thread ends the execution, too
-            raise
+        return self._portal.start_task_soon(run)
 
     def _open(self) -> _Opened:
         if self._opened is None:
