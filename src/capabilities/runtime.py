@@ -241,7 +241,9 @@ class Runtime:
     ) -> Future[ExecutionResult]:
         """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
         if self._portal is None:
-            raise ConfigurationError("run_sync needs `with Runtime(...)`; the runtime is not open")
+            raise ConfigurationError(
+                "submit and run_sync need `with Runtime(...)`; the runtime is not open"
+            )
         run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
             self.run,
             source,

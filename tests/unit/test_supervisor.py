@@ -636,7 +636,7 @@ async def test_the_code_is_killed_before_its_calls_are_over(wall_ms: int) -> Non
     held: list[Held] = []
 
     async def answer(_request: CapabilityRequestMessage) -> Answer:
-        with anyio.CancelScope(shield=True):
+        with anyio.fail_after(10, shield=True):
             await held[0].killed.wait()
         return Answer()
 
