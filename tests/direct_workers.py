@@ -15,6 +15,7 @@ import anyio
 
 from caps.protocol.enforcement import LAYERS, Enforcement, Layer
 from caps.protocol.transport import SocketTransport
+from caps.worker.host.cpu_clock import CpuClock
 from caps.worker.host.process import Ending
 
 
@@ -26,11 +27,15 @@ class DirectWorker:
         with theirs:
             self._process = subprocess.Popen(command, stdin=theirs.fileno(), env={}, cwd="/")
         self._pidfd = os.pidfd_open(self._process.pid)
+        self._clock = CpuClock.of(self._pidfd)
         self._ending: Ending | None = None
 
     @property
     def is_over(self) -> bool:
         return self._ending is not None
+
+    def cpu_us(self) -> int | None:
+        return self._clock.used_us() if self._ending is None else None
 
     def kill(self) -> None:
         if self._ending is None:

@@ -42,6 +42,7 @@ from caps.security.decision import (
     decide,
     error_for,
 )
+from caps.worker.host.process import Used
 from caps.worker.host.supervisor import Answer
 
 # What user space is told; why, and where on the host, is for the operator's log.
@@ -99,6 +100,9 @@ class ExecutionBroker:
     ) -> None:
         self.grant = grant
         self.calls = 0
+        self.used: Used | None = None
+        self.unrecorded: AuditError | None = None
+        """Why the evidence of a call is missing, if that happened; the first time."""
         self.decisions: list[DecisionSummary] = []
         self._broker = broker
         self._identity = identity
@@ -126,6 +130,7 @@ class ExecutionBroker:
             answer = await self._settle(request, decision)
         except AuditError as error:
             logger.error("a call was refused for want of evidence: %s", error)  # noqa: TRY400
+            self.unrecorded = self.unrecorded or error
             self._count_request(request, "audit_error")
             answer = failure_answer(_UNRECORDED)
         finally:
@@ -133,6 +138,10 @@ class ExecutionBroker:
         metrics = self._broker.metrics
         metrics.request_seconds.labels(self._label(request)).observe(time.perf_counter() - began)
         return answer
+
+    def end(self, used: Used | None) -> None:
+        """The worker is gone; what the code used of it."""
+        self.used = used
 
     def _usage(self, request: CapabilityRequestMessage) -> Usage:
         terms = self.grant.terms.get(request.capability)

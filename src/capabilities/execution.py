@@ -1,8 +1,8 @@
 """One execution from grant to result: inject, record, run, record.
 
 The first record is durable before the worker gets a byte of the code, and the last is written
-however the execution ends, cancellation included. Evidence that cannot be written turns the result
-into a failure.
+however the execution ends, cancellation included. Evidence that cannot be written, of the execution
+itself or of a single call, turns the result into a failure, also if the code caught the error.
 """
 
 from __future__ import annotations
@@ -150,6 +150,8 @@ class _Run:
             progress.failure, progress.from_code = failure_of_host(error), False
             progress.started = error.details.get("started", progress.started)
             await self._record_trouble(error)
+        finally:
+            self._miss_evidence(self._calls.unrecorded)
 
     def _job(self) -> Job:
         grant, limits = self._grant, self._grant.limits
@@ -229,7 +231,7 @@ class _Run:
         await self._append_or_fail(event)
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
-        progress = self._progress
+        progress, used = self._progress, self._calls.used
         duration = time.perf_counter() - self._began
         failed = await self._append_or_fail(
             ExecutionEnded(
@@ -240,6 +242,8 @@ class _Run:
                 duration_us=int(duration * 1_000_000),
                 calls=self._calls.calls,
                 output_bytes=progress.output_bytes,
+                cpu_us=used.cpu_us if used else None,
+                max_rss_kb=used.max_rss_kb if used else None,
             )
         )
         status = ExecutionStatus.HOST_FAILED if failed else status
@@ -252,14 +256,19 @@ class _Run:
         try:
             await self._broker.audit.append(event)
         except AuditError as error:
-            self._progress.failure = failure_of_host(error)
-            self._progress.from_code = False
-            self._progress.value = None
+            self._miss_evidence(error)
             return True
         return False
 
+    def _miss_evidence(self, error: AuditError | None) -> None:
+        """An execution without all of its evidence has failed, whatever else is said of it."""
+        if error is not None:
+            self._progress.failure = failure_of_host(error)
+            self._progress.from_code = False
+            self._progress.value = None
+
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
-        progress = self._progress
+        progress, used = self._progress, self._calls.used
         return ExecutionResult(
             execution_id=self._grant.execution_id,
             status=status,
@@ -272,6 +281,8 @@ class _Run:
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
                 calls=self._calls.calls,
                 output_bytes=progress.output_bytes,
+                cpu_ms=used.cpu_us / 1000 if used else None,
+                max_rss_kb=used.max_rss_kb if used else None,
             ),
             decisions=tuple(self._calls.decisions),
         )

@@ -46,11 +46,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What an execution used."""
+    """What an execution used. CPU time and memory are None if no worker told: none was started, or
+    the zygote was lost with it."""
 
     duration_ms: float
     calls: int
     output_bytes: int
+    cpu_ms: float | None
+    max_rss_kb: int | None
+    """The most memory that the worker had, with what it shares with the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

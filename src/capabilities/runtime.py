@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,8 +233,39 @@ class Runtime:
         check: bool = False,
     ) -> ExecutionResult:
         """`run` for programs without an event loop; from any thread, within `with Runtime(...)`."""
+        running = self.submit(
+            source,
+            principal=principal,
+            agent=agent,
+            session=session,
+            policy=policy,
+            filename=filename,
+            on_output=on_output,
+            check=check,
+        )
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()  # an interrupt of this thread ends the execution, too
+            raise
+
+    def submit(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+        check: bool = False,
+    ) -> Future[ExecutionResult]:
+        """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
         if self._portal is None:
-            raise ConfigurationError("run_sync needs `with Runtime(...)`; the runtime is not open")
+            raise ConfigurationError(
+                "submit and run_sync need `with Runtime(...)`; the runtime is not open"
+            )
         run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
             self.run,
             source,
@@ -245,12 +277,7 @@ class Runtime:
             on_output=on_output,
             check=check,
         )
-        running = self._portal.start_task_soon(run)
-        try:
-            return running.result()
-        except BaseException:
-            running.cancel()  # an interrupt of this thread ends the execution, too
-            raise
+        return self._portal.start_task_soon(run)
 
     def _open(self) -> _Opened:
         if self._opened is None:

@@ -22,6 +22,7 @@ class ExitCode(enum.IntEnum):
     LIMIT = 5
     HOST_FAILED = 6
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    TERMINATED = 143  # 128 + SIGTERM
 
 
 def fail(message: str, code: ExitCode) -> NoReturn:

@@ -42,5 +42,6 @@ def main() -> None:
       5  a limit of the policy was reached
       6  the host failed: worker lost, protocol broken, audit not writable
       130  interrupted; the code was killed
+      143  terminated (SIGTERM); the code was killed
     `caps audit verify` has codes of its own, from 10 on.
     """

@@ -5,16 +5,21 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import signal
 import sys
+from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.stopping import StopSignals
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from caps.capabilities.result import ExecutionResult, Failure
 
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
@@ -64,20 +69,27 @@ def run(
     source = _read_source(file)
     directory = audit_path or default_audit_directory()
     shown_name = "<stdin>" if file == "-" else Path(file).name
+    result = None
     with (
         told_in_one_line(),
+        StopSignals() as stop,
         Runtime(policy_path, registry=load_registry(registry_name), audit=directory) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
-        result = runtime.run_sync(
-            source,
-            principal=principal or f"user:{_current_user()}",
-            agent=agent,
-            filename=shown_name,
-            on_output=None if as_json else _print_output,
-            check=check,
+        result = _result_of(
+            runtime.submit(
+                source,
+                principal=principal or f"user:{_current_user()}",
+                agent=agent,
+                filename=shown_name,
+                on_output=None if as_json else _print_output,
+                check=check,
+            ),
+            stop,
         )
+    if stop.received is not None or result is None:
+        _leave_stopped(stop.received)
     if as_json:
         click.echo(json.dumps(result.as_json()))
     else:
@@ -85,6 +97,21 @@ def run(
     if trail:
         _print_trail(directory, result.execution_id, beside_json=as_json)
     sys.exit(_EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+
+
+def _result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
+    """None if it was cancelled. It may be ending still: closing the runtime waits for its end."""
+    stop.cancelling(running.cancel)
+    try:
+        return running.result()
+    except CancelledError:
+        return None
+
+
+def _leave_stopped(by: signal.Signals | None) -> NoReturn:
+    if by is signal.SIGTERM:
+        fail("terminated", ExitCode.TERMINATED)
+    fail("interrupted", ExitCode.INTERRUPTED)
 
 
 def _read_source(file: str) -> str:

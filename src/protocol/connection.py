@@ -10,7 +10,8 @@ What it holds, beside the table:
   up from 1: a replayed, reordered or foreign frame breaks the count;
 - what the worker sends is looked over before it is decoded, and its payloads and error details
   are JSON-like data;
-- a `request_id` is used once; at most `max_in_flight` requests wait for their answer;
+- a `request_id` is used once; at most `max_in_flight` requests wait for their answer, and beyond
+  `max_bytes_in_flight` the host reads no more until some have theirs (`has_room`);
 - a response answers a request that is waiting;
 - a result says that the code never ran if, and only if, its start was not announced.
 """
@@ -171,6 +172,15 @@ class HostConnection(_Connection[FromWorker]):
         self._received = 0
         self._code_ran = False
         self._seen: set[str] = set()
+        self._request_bytes: dict[str, int] = {}
+        self._bytes_in_flight = 0
+
+    def has_room(self, answer_bytes: int) -> bool:
+        """Whether more may be read, with `answer_bytes` of answers not yet taken by the worker.
+
+        False only while at least one request or answer is on its way, so waiting for it ends.
+        """
+        return self._bytes_in_flight + answer_bytes <= self._limits.max_bytes_in_flight
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
@@ -181,6 +191,7 @@ class HostConnection(_Connection[FromWorker]):
         self._check_waiting(message.request_id)
         data = self._encode(message)
         self._waiting.remove(message.request_id)
+        self._bytes_in_flight -= self._request_bytes.pop(message.request_id)
         return data
 
     def stamp(self) -> dict[str, Any]:
@@ -189,7 +200,11 @@ class HostConnection(_Connection[FromWorker]):
 
     def _accept(self, body: bytes) -> FromWorker:
         check_shape(body, limits=self._shape)
-        return super()._accept(body)
+        message = super()._accept(body)
+        if isinstance(message, CapabilityRequestMessage):
+            self._request_bytes[message.request_id] = len(body)
+            self._bytes_in_flight += len(body)
+        return message
 
     def _check_incoming(self, message: FromWorker) -> None:
         if isinstance(message, ReadyMessage):

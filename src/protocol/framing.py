@@ -33,6 +33,9 @@ class FrameLimits:
     max_depth: int = 64
     max_items: int = 100_000
     max_in_flight: int = 1024
+    # What is held for one worker before no more is read from it: requests without an answer, and
+    # answers that it has not taken. The frame that passes it is still taken in whole.
+    max_bytes_in_flight: int = 32 * 1024 * 1024
 
 
 DEFAULT_LIMITS = FrameLimits()

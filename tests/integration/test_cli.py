@@ -448,7 +448,10 @@ class TestJson:
         assert (found["ok"], found["status"], found["started"]) == (True, "ok", True)
         assert (found["value"], found["value_is_repr"]) == (3, False)
         assert (found["stdout"], found["error"]) == ("hi\n", None)
-        assert found["usage"].keys() == {"duration_ms", "calls", "output_bytes"}
+        usage = {"duration_ms", "calls", "output_bytes", "cpu_ms", "max_rss_kb"}
+        assert found["usage"].keys() == usage
+        assert found["usage"]["cpu_ms"] >= 0
+        assert found["usage"]["max_rss_kb"] > 1000
         assert (found["usage"]["calls"], found["usage"]["output_bytes"]) == (1, 3)
         (decision,) = found["decisions"]
         assert decision == {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -126,14 +130,11 @@ async def test_several_runtimes_share_a_process_and_not_their_fate() -> None:
         assert first.zygote == zygote
 
 
-@pytest.mark.parametrize(
-    "busy", ["await caps.time.now()\nwhile True: pass", "import asyncio\nawait asyncio.sleep(600)"]
-)
-def test_an_interrupt_kills_the_code_and_says_so_in_one_line(tmp_path: Path, busy: str) -> None:
-    """Ctrl-C goes to the whole group: exit code 130, no traceback, no process, a sound log."""
-    (tmp_path / "policy.json").write_text('{"version": 1, "id": "p", "allow": ["time.now"]}')
-    source = f"import asyncio\nprint('begun')\nawait asyncio.sleep(0.001)\n{busy}"
-    (tmp_path / "code.py").write_text(source)
+@contextmanager
+def caps_run(directory: Path, source: str) -> Iterator[subprocess.Popen[str]]:
+    """`caps run` of code that has begun; the log is in `audit`."""
+    (directory / "policy.json").write_text('{"version": 1, "id": "p", "allow": ["time.now"]}')
+    (directory / "code.py").write_text(f"print('begun')\n{source}")
     command = (Path(sys.executable).with_name("caps"), "run", "code.py")
     options = ("--policy", "policy.json", "--audit", "audit")
     with subprocess.Popen(
@@ -141,16 +142,34 @@ def test_an_interrupt_kills_the_code_and_says_so_in_one_line(tmp_path: Path, bus
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        cwd=tmp_path,
+        cwd=directory,
         start_new_session=True,
     ) as caps:
         assert caps.stdout is not None
         assert caps.stdout.readline() == "begun\n"
+        yield caps
+
+
+@pytest.mark.parametrize(
+    "busy", ["await caps.time.now()\nwhile True: pass", "import asyncio\nawait asyncio.sleep(600)"]
+)
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        (signal.SIGINT, 130, "caps: interrupted\n"),
+        (signal.SIGTERM, 143, "caps: terminated\n"),
+    ],
+)
+def test_a_signal_kills_the_code_and_says_so_in_one_line(
+    tmp_path: Path, busy: str, number: signal.Signals, code: int, message: str
+) -> None:
+    """Ctrl-C goes to the whole group: its exit code, no traceback, no process, a sound log."""
+    with caps_run(tmp_path, busy) as caps:
         family = descendants(caps.pid)
         with watched(*family) as processes:
-            os.killpg(caps.pid, signal.SIGINT)
+            os.killpg(caps.pid, number)
             printed, told = caps.communicate(timeout=60)
-            assert (caps.returncode, printed, told) == (130, "", "caps: interrupted\n")
+            assert (caps.returncode, printed, told) == (code, "", message)
             assert [has_ended(process) for process in processes] == [True] * len(family)
     (ended,) = [
         record.event
@@ -159,6 +178,33 @@ def test_an_interrupt_kills_the_code_and_says_so_in_one_line(tmp_path: Path, bus
     ]
     assert ended.status.value == "cancelled"
     assert verify_log(tmp_path / "audit").status is VerifyStatus.OK
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_the_command_at_once(tmp_path: Path, number: signal.Signals) -> None:
+    """The first waits for the log, which somebody else holds; the second does not."""
+    with caps_run(tmp_path, "while True: pass") as caps:
+        family = descendants(caps.pid)
+        with (
+            watched(*family) as processes,
+            (tmp_path / "audit" / "audit-000001.jsonl").open("rb") as log,
+        ):
+            fcntl.flock(log, fcntl.LOCK_EX)
+            caps.send_signal(number)
+            # The code is killed before its end is recorded: so the first signal has arrived.
+            until_one_has_ended(processes)
+            caps.send_signal(number)
+            caps.communicate(timeout=60)
+            assert caps.returncode == -number
+            assert all(has_ended(process, within_seconds=60) for process in processes)
+    assert verify_log(tmp_path / "audit").status is VerifyStatus.OK
+
+
+def until_one_has_ended(processes: list[int]) -> None:
+    poll = select.poll()
+    for process in processes:
+        poll.register(process, select.POLLIN)
+    assert poll.poll(60_000)
 
 
 def test_an_interrupt_of_run_sync_leaves_the_runtime_usable(tmp_path: Path) -> None:

@@ -11,7 +11,16 @@ import pytest
 
 from caps import CapabilityRegistry, MemoryAuditLog, Runtime
 from caps.capabilities.result import ExecutionResult
-from caps.security.audit import ExecutionEnded, LimitReached, OutcomeRecorded
+from caps.protocol.errors import AuditError
+from caps.protocol.framing import DEFAULT_LIMITS
+from caps.security.audit import (
+    AuditEvent,
+    DecisionMade,
+    ExecutionEnded,
+    LimitReached,
+    OutcomeRecorded,
+)
+from caps.worker.host import supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -43,11 +52,150 @@ async def test_the_wall_limit_ends_whatever_runs(source: str) -> None:
     assert [e.limit for e in audit.events if isinstance(e, LimitReached)] == ["wall_ms"]
 
 
-async def test_the_cpu_limit_is_the_kernels() -> None:
-    """A busy loop is ended by the kernel after its seconds."""
-    result = await run("while True: pass", cpu_ms=1000, wall_ms=30000)
+@pytest.mark.parametrize("source", ["while True: pass", "9**9**9"])
+async def test_the_cpu_limit_is_held_from_outside_before_the_kernel_would(source: str) -> None:
+    """The kernel counts whole seconds; the host ends a loop, or a C call, long before one."""
+    audit = MemoryAuditLog()
+    result = await run(source, audit, cpu_ms=200, wall_ms=60_000)
     assert result.error is not None
     assert (result.status.value, result.error.details["limit"]) == ("limit", "cpu_ms")
+    assert result.usage.cpu_ms is not None
+    assert 200 <= result.usage.cpu_ms < 1000
+    assert [(e.limit, e.allowed) for e in audit.events if isinstance(e, LimitReached)] == [
+        ("cpu_ms", 200)
+    ]
+
+
+async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the host's watch taken away, the kernel ends the code, and all records are the same."""
+
+    async def never(*_: object) -> bool:
+        return False
+
+    results, records = [], []
+    for watched in (True, False):
+        if not watched:
+            monkeypatch.setattr(supervisor, "is_used_up", never)
+        audit = MemoryAuditLog()
+        results.append(await run("while True: pass", audit, cpu_ms=100, wall_ms=60_000))
+        records.append(
+            [
+                (type(e), e.message if isinstance(e, LimitReached) else e.error_message)
+                for e in audit.events
+                if isinstance(e, LimitReached | ExecutionEnded)
+            ]
+        )
+    by_host, by_kernel = results
+    assert by_host.error == by_kernel.error
+    assert records[0] == records[1]
+    assert by_kernel.usage.cpu_ms is not None
+    assert by_kernel.usage.cpu_ms > 500
+
+
+async def test_waiting_uses_no_cpu_time() -> None:
+    """Code may wait far longer than it may compute."""
+    source = "import asyncio\nfor _ in range(20): await asyncio.sleep(0.025)\n'rested'"
+    result = await run(source, cpu_ms=250)
+    assert result.value == "rested", result
+    assert result.usage.cpu_ms is not None
+    assert result.usage.cpu_ms < 250
+
+
+async def test_what_the_code_used_is_in_the_result_and_on_record() -> None:
+    """CPU time from when the code was handed over, and the most memory that its process had."""
+    audit = MemoryAuditLog()
+    source = "held = 'x' * 50_000_000\nfor _ in range(100_000): pass\nlen(held)"
+    result = await run(source, audit)
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert result.usage.cpu_ms is not None
+    assert result.usage.max_rss_kb is not None
+    assert result.usage.cpu_ms > 0
+    assert result.usage.max_rss_kb > 50_000
+    assert (ended.cpu_us, ended.max_rss_kb) == (
+        round(result.usage.cpu_ms * 1000),
+        result.usage.max_rss_kb,
+    )
+
+
+async def test_code_that_never_got_a_worker_used_none() -> None:
+    """Unknown is not zero."""
+    result = await run("#" * 300_000)
+    assert (result.started, result.usage.cpu_ms, result.usage.max_rss_kb) == (False, None, None)
+
+
+@pytest.mark.parametrize("limit", ["wall_ms", "cpu_ms"])
+async def test_what_was_printed_just_before_the_code_is_killed_is_kept(limit: str) -> None:
+    """Many lines at once, then nothing but a busy loop: none of them is lost."""
+    lines = "".join(f"line {number}\n" for number in range(50))
+    source = "for n in range(50): print('line', n)\nwhile True: pass"
+    limits: dict[str, Any] = {limit: 400}
+    result = await run(source, **limits)
+    assert (result.status.value, result.stdout) == ("limit", lines)
+
+
+async def test_much_in_flight_slows_the_code_down_and_loses_nothing() -> None:
+    """Far more than the host holds for one execution travels both ways, a part at a time."""
+    registry, full = CapabilityRegistry(), anyio.Event()
+    held = most = 0
+
+    @registry.capability("echo.back")
+    async def back(text: str) -> str:
+        nonlocal held, most
+        held += len(text)
+        most = max(most, held)
+        if held > DEFAULT_LIMITS.max_bytes_in_flight:
+            full.set()
+        await full.wait()
+        await anyio.sleep(0.5)  # a host that went on reading would hold more and more now
+        held -= len(text)
+        return text
+
+    source = """
+import asyncio
+texts = [str(n % 10) * (3 << 20) for n in range(30)]
+texts == await asyncio.gather(*(caps.echo.back(text=text) for text in texts))
+"""
+    limits = {"memory_mb": 1024, "concurrency": 30, "wall_ms": 120_000, "cpu_ms": 60_000}
+    policy = {"allow": ["echo.back"], "limits": limits}
+    async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run(source)
+    assert result.value is True, result
+    assert most <= DEFAULT_LIMITS.max_bytes_in_flight + DEFAULT_LIMITS.max_frame_bytes
+
+
+async def test_evidence_that_is_missing_shows_in_the_end_although_the_code_went_on() -> None:
+    """It caught the error and gave a value; the execution has failed all the same."""
+
+    class OutOfPaper(MemoryAuditLog):
+        async def append(self, event: AuditEvent) -> None:
+            if isinstance(event, DecisionMade):
+                raise AuditError("out of paper")
+            await super().append(event)
+
+    registry, acted = CapabilityRegistry(), []
+
+    @registry.capability("host.act")
+    async def act() -> None:
+        acted.append(1)
+
+    source = """
+try:
+    await caps.host.act()
+except AuditError:
+    print("caught")
+"a value"
+"""
+    audit = OutOfPaper()
+    async with Runtime({"allow": ["host.act"]}, registry=registry, audit=audit) as runtime:
+        result = await runtime.run(source)
+    assert (result.status.value, result.value, result.stdout) == ("host_failed", None, "caught\n")
+    assert result.error is not None
+    assert (result.error.code, result.error.message, acted) == ("audit_error", "out of paper", [])
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert (ended.status.value, ended.error_code) == ("host_failed", "audit_error")
+    assert ended.error_message == "out of paper"
 
 
 @pytest.mark.parametrize("source", ["[0] * 10**9", "x = 'a'\nwhile True: x += x"])

@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from audit_examples import decision, kinds, request_ids, segment_of
@@ -210,6 +211,71 @@ async def test_a_failed_batch_fails_for_all_who_wait(
     await log.aclose()
     assert request_ids(tmp_path) == ["later"]
     assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+@pytest.mark.parametrize("durability", list(Durability))
+async def test_a_log_that_another_keeps_locked_is_an_audit_error(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """Waiting for it has an end, for every one who waits; once it is free, all is well again."""
+    log = AuditLog.open(tmp_path, durability=durability, lock_seconds=0.05)
+    failures: list[str] = []
+
+    async def append(request_id: str) -> None:
+        try:
+            await log.append(decision(request_id))
+        except AuditError as error:
+            failures.append(error.message)
+
+    with segment_of(tmp_path).open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(append, f"r{number}")
+        await append("r3")
+        with pytest.raises(AuditError, match="another process holds the log"):
+            AuditLog.open(tmp_path, lock_seconds=0.05)
+    held = f"audit log `{segment_of(tmp_path)}` cannot be written: another process holds the log"
+    assert failures == [held] * 4
+    await log.append(decision("later"))
+    await log.aclose()
+    assert request_ids(tmp_path) == ["later"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> None:
+    """The end cannot be pinned, and whoever closes is told so."""
+    log = AuditLog.open(tmp_path, lock_seconds=0.05)
+    await log.append(decision("r1"))
+    with segment_of(tmp_path).open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(AuditError, match="another process holds the log"):
+            await log.aclose()
+    assert request_ids(tmp_path) == ["r1"]
+
+
+async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -> None:
+    """Another process that writes for a while makes nobody fail."""
+    log = AuditLog.open(tmp_path)
+    body = """
+        import fcntl
+        with open(sys.argv[1], "rb") as log:
+            fcntl.flock(log, fcntl.LOCK_EX)
+            print("held", flush=True)
+            sys.stdin.readline()
+    """
+    holder = child(body, segment_of(tmp_path))
+    assert holder.stdout is not None
+    assert holder.stdin is not None
+    assert holder.stdout.readline() == "held\n"
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(log.append, decision("waited"))
+        await anyio.lowlevel.checkpoint()
+        holder.stdin.write("go\n")
+        holder.stdin.flush()
+    holder.communicate(timeout=60)
+    await log.aclose()
+    assert request_ids(tmp_path) == ["waited"]
 
 
 @pytest.mark.parametrize("durability", list(Durability))

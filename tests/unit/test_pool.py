@@ -30,7 +30,7 @@ from caps.protocol.messages import (
 from caps.protocol.transport import ChannelClosedError, MemoryTransport
 from caps.worker.host import pool as pool_module
 from caps.worker.host.pool import WorkerPool
-from caps.worker.host.process import Ending
+from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Answer, Job
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +67,9 @@ class PlayedWorker:
     @property
     def is_over(self) -> bool:
         return self.ending is not None
+
+    def cpu_us(self) -> int | None:
+        return None if self.is_over else 0
 
     def kill(self) -> None:
         self.die(Ending(None, signal.SIGKILL))
@@ -172,6 +175,9 @@ class Calls:
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         raise AssertionError(request)
+
+    def end(self, used: Used | None) -> None:
+        assert used is None  # a played worker has none to tell
 
 
 class Pool:

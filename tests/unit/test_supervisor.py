@@ -24,7 +24,7 @@ from caps.protocol.errors import (
     ProviderError,
     WorkerLostError,
 )
-from caps.protocol.framing import frame
+from caps.protocol.framing import DEFAULT_LIMITS, FrameLimits, frame
 from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
@@ -41,7 +41,7 @@ from caps.protocol.messages import (
 from caps.protocol.transport import MemoryTransport
 from caps.worker.host import pool as pool_module
 from caps.worker.host.pool import WorkerPool
-from caps.worker.host.process import Ending
+from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Answer, Execution, Job, until_ready
 from direct_workers import DirectWorkers
 
@@ -74,6 +74,7 @@ class Calls:
     begun: int = 0
     handled: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    used: Used | None = None
 
     def begin(self) -> None:
         self.begun += 1
@@ -88,12 +89,41 @@ class Calls:
             self.cancelled.append(request.request_id)
             raise
 
+    def end(self, used: Used | None) -> None:
+        self.used = used
+
+
+class Held:
+    """The worker as the host holds it; its CPU clock shows what a test sets."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self.transport = transport
+        self.cpu = 0
+        self.looks = 0
+        self.killed = anyio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self.killed.is_set()
+
+    def cpu_us(self) -> int | None:
+        self.looks += 1
+        return None if self.is_over else self.cpu
+
+    def kill(self) -> None:
+        self.killed.set()
+
+    async def ended(self) -> Ending:
+        await self.killed.wait()
+        return Ending(None, signal.SIGKILL)
+
 
 class Worker:
     """The other end: says what the protocol allows, or any bytes at all."""
 
-    def __init__(self, transport: MemoryTransport) -> None:
+    def __init__(self, transport: MemoryTransport, held: Held) -> None:
         self.transport = transport
+        self.held = held
         self.connection = WorkerConnection()
         self.received: list[Any] = []
 
@@ -152,18 +182,24 @@ class Ended:
         return self.outcome
 
 
-async def execute(script: Script, *, calls: Calls | None = None, job: Job = JOB) -> Ended:
+async def execute(
+    script: Script,
+    *,
+    calls: Calls | None = None,
+    job: Job = JOB,
+    limits: FrameLimits = DEFAULT_LIMITS,
+) -> Ended:
     """Run one execution against a worker that follows `script` and then closes its end."""
     ours, theirs = MemoryTransport.pair()
-    handler, printed = calls or Calls(), list[str]()
-    connection = HostConnection()
-    execution = Execution(job, ours, connection, handler, printed.append)
+    handler, printed, held = calls or Calls(), list[str](), Held(ours)
+    connection = HostConnection(limits)
+    execution = Execution(job, held, connection, handler, printed.append)
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
 
             async def work() -> None:
-                await script(Worker(theirs))
+                await script(Worker(theirs, held))
                 theirs.close()
 
             group.start_soon(work)
@@ -452,6 +488,172 @@ class TestBounds:
         await execute(script, calls=calls)
 
 
+class TestTheCpuLimit:
+    """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
+
+    async def test_ends_a_worker_that_has_used_it_up(self) -> None:
+        """Whatever its calls are waiting for; it counts from the moment the code is handed over."""
+
+        async def script(worker: Worker) -> None:
+            worker.held.cpu = 7_000_000
+            await worker.start()
+            await worker.ask("r1")
+            worker.held.cpu += 30_000
+            await worker.held.killed.wait()
+
+        limits = WorkerLimits(cpu_ms=30, memory_mb=64, concurrency=2)
+        ended = await execute(script, calls=Calls(forever), job=replace(JOB, worker_limits=limits))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert (ended.error.limit, ended.error.allowed) == ("cpu_ms", 30)
+        assert (ended.execution.started, ended.calls.cancelled) == (True, ["r1"])
+
+    async def test_leaves_alone_a_worker_that_waits(self) -> None:
+        """It is looked at now and then, and what it used to get ready is not the code's."""
+
+        async def script(worker: Worker) -> None:
+            worker.held.cpu = 7_000_000
+            await worker.start()
+            worker.held.cpu += 29_999
+            while worker.held.looks < 4:
+                await anyio.lowlevel.checkpoint()
+            await worker.say(ResultMessage)
+
+        limits = WorkerLimits(cpu_ms=30, memory_mb=64, concurrency=2)
+        ended = await execute(script, job=replace(JOB, worker_limits=limits))
+        assert isinstance(ended.outcome, ResultMessage)
+
+    async def test_counts_only_what_the_code_used(self) -> None:
+        """And nothing at all if nobody could measure the end."""
+
+        async def script(worker: Worker) -> None:
+            worker.held.cpu = 500
+            await worker.start()
+            await worker.say(ResultMessage)
+
+        execution = (await execute(script)).execution
+        ending = Ending(0, None, cpu_us=1700, max_rss_kb=9)
+        assert execution.used(ending) == Used(cpu_us=1200, max_rss_kb=9)
+        assert execution.used(Ending(None, signal.SIGKILL)) is None
+
+
+class TestBytesInFlight:
+    LIMITS = FrameLimits(max_bytes_in_flight=1000)
+    TEXT = "x" * 600
+
+    async def test_beyond_their_limit_nothing_more_is_read(self) -> None:
+        """Two requests pass it; the third is read when one of them has its answer."""
+        release = anyio.Event()
+        held: list[int] = []
+
+        async def answer(_request: CapabilityRequestMessage) -> Answer:
+            await release.wait()
+            return Answer()
+
+        calls = Calls(answer)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            for number in range(5):
+                await worker.ask(f"r{number}", text=self.TEXT)
+            await worker.say(OutputMessage, text="printed meanwhile")
+            await anyio.wait_all_tasks_blocked()
+            held.append(len(calls.handled))
+            release.set()
+            for _ in range(5):
+                await worker.hear()
+            await worker.say(ResultMessage)
+
+        ended = await execute(script, calls=calls, limits=self.LIMITS)
+        assert isinstance(ended.outcome, ResultMessage)
+        assert (held, len(calls.handled), ended.printed) == ([2], 5, ["printed meanwhile"])
+
+    async def test_one_request_passes_whatever_its_size(self) -> None:
+        """Each is over the limit by itself, and each is answered in its turn."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            for number in range(3):
+                await worker.ask(f"r{number}", text=self.TEXT * 5)
+            for number in range(3):
+                assert (await worker.hear()).request_id == f"r{number}"
+            await worker.say(ResultMessage)
+
+        ended = await execute(script, limits=self.LIMITS)
+        assert isinstance(ended.outcome, ResultMessage)
+
+    async def test_answers_that_are_not_taken_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A worker that asks and never listens cannot make the host keep answer upon answer."""
+        taken = anyio.Event()
+        sent: list[int] = []
+
+        async def answer(_request: CapabilityRequestMessage) -> Answer:
+            return Answer(result=self.TEXT)
+
+        calls = Calls(answer)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            send = worker.held.transport.send
+
+            async def slow(data: bytes) -> None:
+                await taken.wait()
+                await send(data)
+
+            monkeypatch.setattr(worker.held.transport, "send", slow)
+            for number in range(5):
+                await worker.ask(f"r{number}")
+            await anyio.wait_all_tasks_blocked()
+            sent.append(len(calls.handled))
+            taken.set()
+            for _ in range(5):
+                await worker.hear()
+            await worker.say(ResultMessage)
+
+        ended = await execute(script, calls=calls, limits=self.LIMITS)
+        assert isinstance(ended.outcome, ResultMessage)
+        assert sent[0] < 5  # one may be read while the answer to the one before is made
+        assert len(calls.handled) == 5
+
+    async def test_the_wall_limit_ends_a_worker_that_is_not_read(self) -> None:
+        """Nothing is answered, so nothing more is read; time passes all the same."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            for number in range(5):
+                await worker.ask(f"r{number}", text=self.TEXT)
+            await forever()
+
+        ended = await execute(
+            script, calls=Calls(forever), job=replace(JOB, wall_ms=50), limits=self.LIMITS
+        )
+        assert ended.error.limit == "wall_ms"
+        assert sorted(ended.calls.cancelled) == ["r0", "r1"]
+
+
+@pytest.mark.parametrize("wall_ms", [50, 60_000])
+async def test_the_code_is_killed_before_its_calls_are_over(wall_ms: int) -> None:
+    """A call may have to wait for its evidence; the code must not run on meanwhile."""
+    held: list[Held] = []
+
+    async def answer(_request: CapabilityRequestMessage) -> Answer:
+        with anyio.fail_after(10, shield=True):
+            await held[0].killed.wait()
+        return Answer()
+
+    async def script(worker: Worker) -> None:
+        held.append(worker.held)
+        await worker.start()
+        await worker.ask("r1")
+        await anyio.wait_all_tasks_blocked()
+        if wall_ms == 50:
+            await forever()
+        await worker.raw(frame(b"\xc1"))
+        await worker.held.killed.wait()
+
+    ended = await execute(script, calls=Calls(answer), job=replace(JOB, wall_ms=wall_ms))
+    assert isinstance(ended.outcome, LimitExceededError if wall_ms == 50 else ProtocolError)
+
+
 class TestALostWorker:
     async def test_before_it_was_ready(self) -> None:
         """It never ran."""
@@ -494,17 +696,18 @@ class TestALostWorker:
 async def test_an_error_of_the_callers_output_handler_comes_out_as_it_is() -> None:
     """It is the embedding program's own error, and not ours to wrap."""
     ours, theirs = MemoryTransport.pair()
+    held = Held(ours)
 
     def fail(_text: str) -> None:
         raise ZeroDivisionError
 
     async def script() -> None:
-        worker = Worker(theirs)
+        worker = Worker(theirs, held)
         await worker.start()
         await worker.say(OutputMessage, text="x")
 
     connection = HostConnection()
-    execution = Execution(JOB, ours, connection, Calls(), fail)
+    execution = Execution(JOB, held, connection, Calls(), fail)
     async with anyio.create_task_group() as group:
         group.start_soon(script)
         await until_ready(ours, connection)

@@ -489,11 +489,30 @@ class TestChannel:
     def test_printed_text_leaves_before_a_later_request(self, host: Host) -> None:
         """What was printed before a call is seen before the call."""
         host.answer_all = {"result": None}
-        host.channel._last_output = float("inf")  # too young to leave by itself
+        host.channel._output_paid_until = float("inf")  # no send is left for it alone
         host.channel.write("before\n")
         host.run(host.caps.files.read(path="a"))
         kinds = [type(message) for message in host.received]
         assert kinds.index(OutputMessage) < kinds.index(CapabilityRequestMessage)
+
+    def test_a_few_prints_leave_at_once_and_one_by_one(self, host: Host) -> None:
+        """Whoever is killed right after them has said them."""
+        for number in range(10):
+            host.channel.write(f"{number}\n")
+            host.asked()
+            printed = [each.text for each in host.received if isinstance(each, OutputMessage)]
+            assert printed[-1] == f"{number}\n"
+
+    def test_a_flood_of_prints_does_not_cost_a_frame_each(self, host: Host) -> None:
+        """And none of it is lost, nor out of order."""
+        lines = [f"{number}\n" for number in range(5000)]
+        for line in lines:
+            host.channel.write(line)
+        host.channel.flush()
+        host.asked()
+        printed = [each.text for each in host.received if isinstance(each, OutputMessage)]
+        assert "".join(printed) == "".join(lines)
+        assert len(printed) < len(lines) / 10
 
     def test_text_that_is_no_unicode_is_escaped(self, host: Host) -> None:
         """A lone surrogate must not break the channel."""

@@ -36,7 +36,7 @@ from caps.security.audit.keyfiles import redaction_key, sync_directory
 from caps.security.audit.reader import FIRST_SEGMENT
 from caps.security.audit.records import AuditEvent, LogOpened, timestamp
 from caps.security.audit.redaction import Redactor
-from caps.security.audit.segment import Durability, Entry, Segment
+from caps.security.audit.segment import DEFAULT_LOCK_SECONDS, Durability, Entry, Segment
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
 
@@ -111,9 +111,11 @@ class AuditLog:
         *,
         durability: Durability = Durability.SYNC,
         checkpoint_every: int = DEFAULT_CHECKPOINT_EVERY,
+        lock_seconds: float = DEFAULT_LOCK_SECONDS,
     ) -> AuditLog:
         """Opens a log directory, or makes it with its keys and first record.
 
+        Another process that writes the log is waited for, here and later, for `lock_seconds`.
         Raises `AuditError`: it cannot be made, its end is not sound, or its records are gone.
         """
         try:
@@ -126,6 +128,7 @@ class AuditLog:
                 durability=durability,
                 signer=Signer.load(directory),
                 checkpoint_every=checkpoint_every,
+                lock_seconds=lock_seconds,
             )
             sync_directory(directory)
         except OSError as error:

@@ -137,6 +137,8 @@ class ExecutionEnded(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_
     duration_us: int
     calls: int
     output_bytes: int
+    cpu_us: int | None = None
+    max_rss_kb: int | None = None
 
 
 class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):

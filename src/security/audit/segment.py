@@ -1,6 +1,7 @@
 """(8) One file of the log, and the only code that writes it. Blocking; knows no event loop.
 
-A commit, all of it under an exclusive `flock` that other processes honour too:
+A commit, all of it under an exclusive `flock` that other processes honour too, and that is waited
+for no longer than `lock_seconds`:
 
 1. the path must still lead to the open file; a log that was removed or replaced is never recreated;
 2. if the file has grown, another process wrote: continue from its last record, which must be sound;
@@ -20,6 +21,7 @@ import enum
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +39,13 @@ Entry = tuple[dict[str, Any], str]
 _FIRST_WINDOW: Final = 8 * 1024
 # A sound last record and a torn one after it always fit.
 _LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
+
+
+DEFAULT_LOCK_SECONDS: Final = 5.0
+_FIRST_PAUSE: Final = 0.0005
+_LONGEST_PAUSE: Final = 0.02
+# Once waiting was in vain, calls one after the other must not each wait as long again.
+_PATIENCE_AFTER_FAILURE: Final = 0.02
 
 
 class Durability(enum.Enum):
@@ -66,6 +75,7 @@ class Segment:
         durability: Durability,
         signer: Signer,
         checkpoint_every: int,
+        lock_seconds: float = DEFAULT_LOCK_SECONDS,
     ) -> None:
         """Opens or creates `path`, mends a torn tail. Raises `OSError` or `AuditError`."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -75,6 +85,8 @@ class Segment:
         self._sync = durability is Durability.SYNC
         self._signer = signer
         self._checkpoint_every = checkpoint_every
+        self._lock_seconds = lock_seconds
+        self._patience = lock_seconds
         self._pid = os.getpid()
         self._head = ORIGIN
         self._offset = 0
@@ -104,7 +116,7 @@ class Segment:
         Raises `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
         """
         self._refuse_unusable()
-        fcntl.flock(self._fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock(wait=wait)
         try:
             self._commit_locked(entries)
             if self._unpinned >= self._checkpoint_every:
@@ -120,7 +132,7 @@ class Segment:
             return
         self._refuse_unusable()
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            self._lock(wait=True)
             try:
                 self._commit_locked([])
                 self._pin_locked()
@@ -130,6 +142,31 @@ class Segment:
             raise AuditError(
                 f"cannot write a checkpoint beside `{self._path}`: {error.strerror}"
             ) from error
+
+    def _lock(self, *, wait: bool) -> None:
+        """Take the lock. Raises AuditError if others keep it; BlockingIOError if not `wait`."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not wait:
+                raise
+            self._wait_for_lock(time.monotonic() + self._patience)
+        self._patience = self._lock_seconds
+
+    def _wait_for_lock(self, deadline: float) -> None:
+        # The kernel's own waiting has no deadline, so this asks again and again.
+        pause = _FIRST_PAUSE
+        while time.monotonic() < deadline:
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            try:
+                return fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+        self._patience = min(self._lock_seconds, _PATIENCE_AFTER_FAILURE)
+        raise AuditError(
+            f"audit log `{self._path}` cannot be written: another process holds the log"
+        )
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -20,6 +20,7 @@ from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
+from caps.worker.host.cpu_limit import cpu_limit_reached
 from caps.worker.host.process import Ending, Worker, WorkerSource
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
 
@@ -96,7 +97,7 @@ class WorkerPool:
     async def _run_in(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        execution = Execution(job, spare.worker.transport, spare.connection, calls, on_output)
+        execution = Execution(job, spare.worker, spare.connection, calls, on_output)
         try:
             return await execution.run()
         except WorkerLostError as lost:
@@ -109,7 +110,7 @@ class WorkerPool:
                 raise await _cut_short(error, spare.worker, job) from None
             raise
         finally:
-            await self._dispose(spare.worker)
+            calls.end(execution.used(await self._dispose(spare.worker)))
 
     async def _take(self) -> Spare:
         if self._closed:
@@ -148,12 +149,13 @@ class WorkerPool:
             )
         return Spare(worker, connection)
 
-    async def _dispose(self, worker: Worker) -> None:
+    async def _dispose(self, worker: Worker) -> Ending:
         with anyio.CancelScope(shield=True):
             worker.kill()
-            await worker.ended()
+            ending = await worker.ended()
             worker.transport.close()
             self._on_alive(-1)
+        return ending
 
     async def _keep_stock(self) -> None:
         while True:
@@ -212,12 +214,7 @@ def _from_ending(
     # A worker that blocks the first signal meets the second a second later.
     used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000
     if ending.signal == signal.SIGXCPU or used_up:
-        return LimitExceededError(
-            f"the code used more than {allowed} ms of cpu; raise `limits.cpu_ms` if it may",
-            limit="cpu_ms",
-            allowed=allowed,
-            started=lost.started,
-        )
+        return cpu_limit_reached(allowed, started=lost.started)
     if ending.signal == signal.SIGSYS:
         return ProtocolError(
             "the worker made a system call that is never legitimate, and the kernel killed it",

@@ -13,7 +13,7 @@ from caps.protocol.transport import Transport
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a process ended: its exit status or signal, and what it used."""
+    """How a process ended: its exit status or signal, and what it used; zeros if unknown."""
 
     exit_code: int | None
     signal: int | None
@@ -29,6 +29,14 @@ class Ending:
             return f"killed by signal {self.signal}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What an execution used of its worker: CPU time since the code was handed over, and memory."""
+
+    cpu_us: int
+    max_rss_kb: int
+
+
 class Worker(Protocol):
     """A process that serves one execution and dies."""
 
@@ -38,6 +46,9 @@ class Worker(Protocol):
     @property
     def is_over(self) -> bool:
         """Whether it is known to have ended."""
+
+    def cpu_us(self) -> int | None:
+        """The CPU time that it has used so far, in microseconds; None once it is gone."""
 
     def kill(self) -> None:
         """SIGKILL, from outside; harmless when it is gone already."""

@@ -1,8 +1,10 @@
 """The supervisor: runs one execution in one worker and bounds it from outside.
 
-It moves messages between the channel and a `CallHandler` (the broker), enforces wall time and
-output, and ends the process when the execution ends, however that comes about. A worker that
-breaks the protocol, dies or falls silent ends its own execution and nothing else.
+It moves messages between the channel and a `CallHandler` (the broker), enforces wall time, CPU time
+and output, and ends the process when the execution ends, however that comes about. A worker that
+breaks the protocol, dies or falls silent ends its own execution and nothing else. One that asks for
+much and takes few answers is not read until it has taken them, so that what the host holds for it
+is bounded.
 
 What may come of it, beside a `ResultMessage`: LimitExceededError (a bound was reached),
 ProtocolError (it lied), WorkerLostError (it died; `started` says whether the code had run).
@@ -11,7 +13,7 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
@@ -39,6 +41,8 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
+from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
+from caps.worker.host.process import Ending, Used, Worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,9 @@ class CallHandler(Protocol):
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """The answer to one request. Raises nothing that the worker could provoke."""
 
+    def end(self, used: Used | None) -> None:
+        """The worker is gone; what the code used of it, if that is known."""
+
 
 OutputHandler = Callable[[str], None]
 
@@ -109,18 +116,24 @@ class Execution:
     """One job on one channel. Mutable, private to its task."""
 
     job: Job
-    transport: Transport
+    worker: Worker
     connection: HostConnection
     calls: CallHandler
     on_output: OutputHandler
     printed_bytes: int = 0
     requests: int = 0
     started: bool = False
+    _begun_us: int | None = None
+    _hung_up: bool = False
+    _untaken_bytes: int = 0
+    _taken: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
         with anyio.move_on_after(self.job.wall_ms / 1000):
             self.calls.begin()
+            # What it used before, to get ready, is not the code's.
+            self._begun_us = self.worker.cpu_us()
             await self._hand_over()
             return await self._serve_to_end()
         raise LimitExceededError(
@@ -128,6 +141,13 @@ class Execution:
             limit="wall_ms",
             allowed=self.job.wall_ms,
         )
+
+    def used(self, ending: Ending) -> Used | None:
+        """What the code used, once its worker has ended; None if nobody could measure it."""
+        if self._begun_us is None or not ending.max_rss_kb:
+            return None
+        cpu_us = max(0, ending.cpu_us - self._begun_us)
+        return Used(cpu_us=cpu_us, max_rss_kb=ending.max_rss_kb)
 
     async def _hand_over(self) -> None:
         job, connection = self.job, self.connection
@@ -152,22 +172,42 @@ class Execution:
         await self._send_bytes(manifest + start)
 
     async def _serve_to_end(self) -> ResultMessage:
-        ended: ResultMessage | Exception
+        ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
+            calls.start_soon(self._watch_cpu, calls.cancel_scope)
             try:
                 ended = await self._serve(calls)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
+            finally:
+                self._stop()
             # The execution is over: whatever it still waits for is cancelled.
             calls.cancel_scope.cancel()
+        if ended is None:  # nobody but the watch cancels the calls before that
+            raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
         if isinstance(ended, ProtocolError):
             self.started = True  # from a liar, "never ran" cannot be believed
         if isinstance(ended, Exception):
             raise ended
         return ended
 
+    async def _watch_cpu(self, execution: anyio.CancelScope) -> None:
+        if self._begun_us is not None:
+            end_us = self._begun_us + self.job.worker_limits.cpu_ms * 1000
+            if await is_used_up(self.worker.cpu_us, end_us):
+                execution.cancel()
+
+    def _stop(self) -> None:
+        """End the code now: its calls may have to wait for their evidence, and it must not run on.
+
+        A worker that closed its channel is ending by itself, and how it does is yet to be learnt.
+        """
+        if not self._hung_up:
+            self.worker.kill()
+
     async def _serve(self, calls: TaskGroup) -> ResultMessage:
         while True:
+            await self._until_room()
             for message in self.connection.receive(await self._receive()):
                 match message:
                     case CapabilityRequestMessage():
@@ -179,6 +219,12 @@ class Execution:
                         self.started = True
                     case ResultMessage():
                         return message
+
+    async def _until_room(self) -> None:
+        # The worker reads while it cannot write, so both sides never wait for each other.
+        while not self.connection.has_room(self._untaken_bytes):
+            self._taken = anyio.Event()
+            await self._taken.wait()
 
     def _count_request(self) -> None:
         # Refusals answer what is over the policy's limit; who goes on all the same is flooding.
@@ -198,7 +244,12 @@ class Execution:
         except _UNSENDABLE:
             # A provider's own error details may be anything; one call fails, not the execution.
             data = self._encoded(request, Answer(failure=_NO_FIT))
-        await self._send_bytes(data)
+        self._untaken_bytes += len(data)
+        try:
+            await self._send_bytes(data)
+        finally:
+            self._untaken_bytes -= len(data)
+            self._taken.set()
 
     def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
         return self.connection.send(
@@ -224,17 +275,18 @@ class Execution:
 
     async def _send_bytes(self, data: bytes) -> None:
         try:
-            await self.transport.send(data)
+            await self.worker.transport.send(data)
         except ChannelClosedError:
             # The reading side learns how the worker ended, and says it better.
             return
 
     async def _receive(self) -> bytes:
         try:
-            data = await self.transport.receive()
+            data = await self.worker.transport.receive()
         except ChannelClosedError:
             data = b""
         if not data:
+            self._hung_up = True
             self.connection.at_end()
             raise WorkerLostError("the worker closed its channel", started=self.started)
         return data

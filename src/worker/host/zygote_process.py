@@ -31,6 +31,7 @@ from caps.protocol.zygote import (
     WorkerExited,
     ZygoteReady,
 )
+from caps.worker.host.cpu_clock import CpuClock
 from caps.worker.host.process import Ending
 
 logger = logging.getLogger(__name__)
@@ -46,14 +47,19 @@ class ForkedWorker:
     """A worker that the zygote forked."""
 
     def __init__(self, transport: SocketTransport, pidfd: int) -> None:
+        """Raises OSError if the CPU time of the process cannot be watched."""
         self.transport = transport
         self._pidfd = pidfd
+        self._clock = CpuClock.of(pidfd)
         self._ending: Ending | None = None
         self._over = anyio.Event()
 
     @property
     def is_over(self) -> bool:
         return self._ending is not None
+
+    def cpu_us(self) -> int | None:
+        return self._clock.used_us() if self._ending is None else None
 
     def kill(self) -> None:
         if self._ending is None:
@@ -209,10 +215,15 @@ class ZygoteProcess:
             for pidfd in descriptors:
                 os.close(pidfd)
             return
+        # Where there is no worker to show for it, its channel will be closed, so it leaves.
         if descriptors:
-            order.worker = self._workers[number] = ForkedWorker(order.transport, descriptors[0])
+            try:
+                order.worker = self._workers[number] = ForkedWorker(order.transport, descriptors[0])
+            except OSError as error:
+                os.close(descriptors[0])
+                order.reason = f"its cpu time cannot be watched: {error.strerror}"
         else:
-            # The kernel drops what there is no room for. Its channel will be closed, so it leaves.
+            # The kernel drops what there is no room for.
             order.reason = "this process has no descriptor left for it"
         order.answered.set()
 

@@ -1,8 +1,13 @@
-"""(4) The worker's end of the channel: one blocking descriptor, and the loop's idle hook.
+"""(4) The worker's end of the channel: one descriptor, and the loop's idle hook.
 
 What is to be sent is collected and written once a turn, so that a `gather` travels in few system
-calls. Printed text is collected too, and leaves when it is old or long enough, before any request
-that was made after it, and before the result.
+calls. While the channel takes no more, answers are read, as the host may take no more until they
+are.
+
+Printed text leaves at once, so that nothing is lost of code that is killed afterwards, as long as
+it does not print too often: there are 64 sends to spend, and as many come back in a second. Beyond
+that text is collected until it is long, until a send has come back, or until the end of the turn.
+It always leaves before a request that was made after it, and before the result.
 """
 
 from __future__ import annotations
@@ -28,7 +33,9 @@ from caps.worker.inside.loop import Future, Loop, Task
 
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
-_OUTPUT_SECONDS = 0.02
+_OUTPUT_BURST = 64  # prints that are sent at once, one by one
+_OUTPUT_SECONDS = 1 / 64  # and how long it takes until there is one more
+_NOTHING = memoryview(b"")
 _LONGEST_WAIT_SECONDS = 3600.0  # poll refuses what does not fit its integer; the loop waits again
 
 
@@ -43,11 +50,15 @@ class Channel:
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
         self._outgoing: list[bytes] = []
+        # What is under way outlives an error in mid-flush (user space may be at its recursion
+        # limit or out of memory, and go on): a frame is never cut, and no answer is lost.
+        self._unwritten = _NOTHING
+        self._unparsed: list[bytes] = []
         self._inbox: deque[FromHost] = deque()
         self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
         self._printed: list[str] = []
         self._printed_characters = 0
-        self._last_output = time.monotonic()
+        self._output_paid_until = 0.0
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
@@ -71,25 +82,46 @@ class Channel:
         """Take printed text."""
         self._printed.append(text)
         self._printed_characters += len(text)
-        old = time.monotonic() - self._last_output > _OUTPUT_SECONDS
-        if old or self._printed_characters > _OUTPUT_CHARACTERS:
+        if self._printed_characters > _OUTPUT_CHARACTERS or self._may_send_output():
             self.flush()
+
+    def _may_send_output(self) -> bool:
+        """Whether a send is left; it is spent then."""
+        now = time.monotonic()
+        paid_until = max(self._output_paid_until, now) + _OUTPUT_SECONDS
+        if paid_until > now + _OUTPUT_BURST * _OUTPUT_SECONDS:
+            return False
+        self._output_paid_until = paid_until
+        return True
 
     def flush(self) -> None:
         """Write everything that is queued."""
         self._flush_printed()
-        data = memoryview(b"".join(self._outgoing))
+        self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
         self._outgoing.clear()
-        while data:
+        while self._unwritten:
             try:
-                data = data[os.write(self._descriptor, data) :]
+                self._unwritten = self._unwritten[os.write(self._descriptor, self._unwritten) :]
+            except BlockingIOError:
+                self._until_writable()
             except ConnectionError:
                 leave()
+        self._unwritten = _NOTHING  # what is left of a view still holds all that it was cut from
+
+    def _until_writable(self) -> None:
+        """Wait for room to write, and take in what comes; it is acted on when the turn is over."""
+        self._poll.modify(self._descriptor, select.POLLIN | select.POLLOUT)
+        ((_, events),) = self._poll.poll()
+        self._poll.modify(self._descriptor, select.POLLIN)
+        if events & ~select.POLLOUT:
+            self._read()
 
     def next_message(self) -> FromHost:
         """Wait for one message; used before user code runs, when only one can come."""
         while not self._inbox:
-            self._inbox.extend(self.connection.receive(self._read()))
+            self._poll.poll()
+            self._read()
+            self._inbox.extend(self._parse())
         return self._inbox.popleft()
 
     def _flush_printed(self) -> None:
@@ -98,7 +130,6 @@ class Channel:
         text = "".join(self._printed)
         self._printed.clear()
         self._printed_characters = 0
-        self._last_output = time.monotonic()
         # Long text is cut so that no print can make a frame that the host refuses.
         for start in range(0, len(text), 1 << 20):
             piece = text[start : start + (1 << 20)].encode("utf-8", "backslashreplace").decode()
@@ -110,18 +141,26 @@ class Channel:
         wait_ms = None
         if timeout is not None:
             wait_ms = int(min(timeout, _LONGEST_WAIT_SECONDS) * 1000 + 0.999)
-        if self._poll.poll(wait_ms):
-            for message in self.connection.receive(self._read()):
+        if not self._unparsed and self._poll.poll(wait_ms):
+            self._read()
+        if self._unparsed:
+            for message in self._parse():
                 self._dispatch(message)
 
-    def _read(self) -> bytes:
+    def _parse(self) -> list[FromHost]:
+        data = b"".join(self._unparsed)
+        self._unparsed.clear()
+        return self.connection.receive(data)
+
+    def _read(self) -> None:
+        """Take in what has come; the host is gone if that is nothing."""
         try:
             data = os.read(self._descriptor, _READ_BYTES)
         except ConnectionError:
             leave()
         if not data:
             leave()
-        return data
+        self._unparsed.append(data)
 
     def _dispatch(self, message: FromHost) -> None:
         if isinstance(message, CapabilityResponseMessage):

@@ -290,7 +290,7 @@ def make_print(write: Callable[[str], None]) -> Callable[..., None]:
         sep: Any = " ",
         end: Any = "\n",
         file: None = None,
-        flush: bool = False,  # noqa: ARG001 - output is flushed as it ages
+        flush: bool = False,  # noqa: ARG001 - `write` decides when it leaves
     ) -> None:
         if file is not None:
             raise TypeError("print writes to the captured output only; leave `file` out")

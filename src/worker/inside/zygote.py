@@ -227,6 +227,7 @@ def become_worker(
         kernel.die_with_parent(signal.SIGKILL)
         os.dup2(channel, CHANNEL)
         os.closerange(CHANNEL + 1, 1 << 20)
+        os.set_blocking(CHANNEL, False)
         confine_worker(program)
         for name in forget:
             sys.modules.pop(name, None)
