@@ -1,5 +1,7 @@
 """The supervisor: runs one execution in one worker and bounds it from outside.
 
+In a session several executions follow each other on one channel; each has a supervisor of its own.
+
 It moves messages between the channel and a `CallHandler` (the broker), enforces wall time and
 output, and ends the process when the execution ends, however that comes about. A worker that
 breaks the protocol, dies or falls silent ends its own execution and nothing else.
@@ -43,7 +45,10 @@ from caps.protocol.transport import ChannelClosedError, Transport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker is asked to do, and the bounds that the host holds it to."""
+    """What a worker is asked to do, and the bounds that the host holds it to.
+
+    `execution_id` names the channel: in a session it is the same for every cell.
+    """
 
     execution_id: str
     namespace: str
@@ -55,6 +60,7 @@ class Job:
     output_bytes: int
     most_requests: int
     worker_limits: WorkerLimits
+    session: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +136,8 @@ class Execution:
 
     async def _hand_over(self) -> None:
         job, connection = self.job, self.connection
-        manifest = connection.send(
-            ManifestMessage(
-                execution_id=job.execution_id,
-                namespace=job.namespace,
-                policy_id=job.policy_id,
-                capabilities=list(job.manifest),
-                **connection.stamp(),
-            )
-        )
+        # A later cell of a session finds the manifest of the first in force.
+        manifest = self._manifest() if connection.state is State.READY else b""
         start = connection.send(
             StartMessage(
                 source=job.source,
@@ -148,6 +147,19 @@ class Execution:
             )
         )
         await self._send_bytes(manifest + start)
+
+    def _manifest(self) -> bytes:
+        job = self.job
+        return self.connection.send(
+            ManifestMessage(
+                execution_id=job.execution_id,
+                namespace=job.namespace,
+                policy_id=job.policy_id,
+                capabilities=list(job.manifest),
+                session=job.session,
+                **self.connection.stamp(),
+            )
+        )
 
     async def _serve_to_end(self) -> ResultMessage:
         ended: ResultMessage | Exception
