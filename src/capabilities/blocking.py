@@ -50,3 +50,7 @@ class SyncSession:
             self._session.run, source, on_output=on_output
         )
         return wait_for(self._portal, call)
+
+    def close(self) -> None:
+        """`Session.close`, from any thread."""
+        wait_for(self._portal, self._session.close)

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from caps.capabilities.broker import KeyedAnswers
 from caps.protocol.enforcement import Layer
-from caps.protocol.errors import LimitExceededError
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.supervisor import CallHandler, Job, OutputHandler
 
@@ -24,19 +23,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A run as a part of its session. `ms_left` and `wall_ms` bound the session's own life."""
+    """A run as a part of its session: the channel and the idempotency keys that it shares."""
 
     channel_id: str
-    ms_left: int
-    wall_ms: int
     keys: KeyedAnswers
-
-    def explained(self, error: LimitExceededError, job: Job) -> LimitExceededError:
-        """The same error, if it was the run's own clock; else one that names the session's."""
-        if error.limit != "wall_ms" or job.wall_ms < self.ms_left:
-            return error
-        return LimitExceededError(
-            f"the session lived for its {self.wall_ms} ms; open it with a larger `wall_ms` if it "
-            "may live longer",
-            **{**error.details, "limit": "session_wall_ms", "allowed": self.wall_ms},
-        )

@@ -155,7 +155,7 @@ class _Run:
             if self._request.on_start is not None:
                 self._request.on_start(self._grant.execution_id)
             _check_source(self._request.source)
-            message = await self._run_job()
+            message = await self._runner.run(self._job(), self._calls, self._take_output)
             self._take_result(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
@@ -163,13 +163,6 @@ class _Run:
             progress.failure, progress.from_code = failure_of_host(error), False
             progress.started = error.details.get("started", progress.started)
             await self._record_trouble(error)
-
-    async def _run_job(self) -> ResultMessage:
-        job, cell = self._job(), self._request.cell
-        try:
-            return await self._runner.run(job, self._calls, self._take_output)
-        except LimitExceededError as error:
-            raise (error if cell is None else cell.explained(error, job)) from None
 
     def _job(self) -> Job:
         grant, limits, cell = self._grant, self._grant.limits, self._request.cell
@@ -180,7 +173,7 @@ class _Run:
             manifest=grant.bound.manifest,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
-            wall_ms=min(limits.wall_ms, cell.ms_left) if cell else limits.wall_ms,
+            wall_ms=limits.wall_ms,
             session=cell is not None,
             output_bytes=limits.output_bytes,
             most_requests=limits.calls + _PATIENCE,

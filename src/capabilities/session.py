@@ -123,6 +123,10 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Kill the worker. What still runs in it is lost; leaving the context does the same."""
         await self._lease.end(SessionEnd.CLOSED, "it was closed")
 
     async def run(
@@ -167,12 +171,7 @@ class Session:
                 filename=f"<cell {self._runs}>",
                 identity=self._identity,
                 on_output=None,
-                cell=Cell(
-                    channel_id=self._channel_id,
-                    ms_left=self._lease.ms_left,
-                    wall_ms=self._limits.wall_ms,
-                    keys=self._keys,
-                ),
+                cell=Cell(channel_id=self._channel_id, keys=self._keys),
             )
         finally:
             self._busy = False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Python refuses to spell integers of more than 4300 digits, since that takes quadratic time.
 _MAX_INTEGER_BITS = 14_000
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
-_EXIT_BY_STATUS = {
+EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
     "code_failed": ExitCode.CODE_FAILED,
     "policy_refused": ExitCode.POLICY_REFUSED,
@@ -69,18 +69,18 @@ def run(
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
         result = runtime.run_sync(
             source,
-            principal=principal or f"user:{_current_user()}",
+            principal=principal or f"user:{current_user()}",
             agent=agent,
             filename=shown_name,
-            on_output=None if as_json else _print_output,
+            on_output=None if as_json else print_output,
         )
     if as_json:
         click.echo(json.dumps(_json_like(result.as_dict())))
     else:
-        _print_result(result)
+        print_result(result)
     if trail:
         _print_trail(directory, result.execution_id, beside_json=as_json)
-    sys.exit(_EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+    sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
 def _read_source(file: str) -> str:
@@ -100,14 +100,14 @@ def _read_source(file: str) -> str:
         fail(f"`{file}` is no utf-8 text: byte {error.start}", ExitCode.BAD_USAGE)
 
 
-def _current_user() -> str:
+def current_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user often has no name
         return str(os.getuid())
 
 
-def _print_output(text: str) -> None:
+def print_output(text: str) -> None:
     try:
         click.echo(_for_terminal(text), nl=False, color=True)  # without it click drops escapes
     except BrokenPipeError:
@@ -124,7 +124,7 @@ def _for_terminal(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t" else _NOT_SHOWN for mark in text)
 
 
-def _print_result(result: ExecutionResult) -> None:
+def print_result(result: ExecutionResult) -> None:
     if result.error is not None:
         _print_failure(result.error)
     elif result.value is not None:

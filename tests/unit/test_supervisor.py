@@ -452,6 +452,41 @@ class TestBounds:
         await execute(script, calls=calls)
 
 
+class TestASession:
+    async def test_the_next_cell_gets_code_and_no_manifest_and_no_late_answer(self) -> None:
+        """What the first cell asked and did not wait for is cancelled and never answered."""
+        ours, theirs = MemoryTransport.pair()
+        worker, connection = Worker(theirs), HostConnection()
+        first, second = Calls(forever), Calls()
+        heard: list[Any] = []
+
+        async def script() -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await worker.say(ResultMessage, value=b"\x01")
+            heard.append(await worker.hear())
+            await worker.say(StartedMessage)
+            await worker.ask("r2")
+            heard.append(await worker.hear())
+            await worker.say(ResultMessage, value=b"\x02")
+
+        job = replace(JOB, session=True, most_requests=1)
+        values = []
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                group.start_soon(script)
+                await until_ready(ours, connection)
+                for calls in (first, second):
+                    execution = Execution(job, ours, connection, calls, print)
+                    values.append((await execution.run()).value)
+        ours.close()
+        theirs.close()
+        start, response = heard
+        assert isinstance(start, StartMessage)
+        assert (response.request_id, values) == ("r2", [b"\x01", b"\x02"])
+        assert (first.handled, second.handled) == (["r1"], ["r2"])
+
+
 class TestALostWorker:
     async def test_before_it_was_ready(self) -> None:
         """It never ran."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -62,11 +62,6 @@ class Lease:
         """Which layers hold the worker."""
         return self._pool.layers
 
-    @property
-    def ms_left(self) -> int:
-        """How long the session may still live; at least 1."""
-        return max(1, int((self._over_at - time.monotonic()) * 1000))
-
     async def open(self) -> None:
         """Take a worker. Raises ProtocolError or WorkerLostError."""
         self._spare = await self._pool.borrow()
@@ -78,8 +73,16 @@ class Lease:
         """Run `job` in the worker; as `WorkerPool.run`, but whatever is raised ends the lease."""
         self._idle_since = math.inf
         self._changed.set()
+        ms_left = max(1, int((self._over_at - time.monotonic()) * 1000))
         try:
-            return await self._attempt(job, calls, on_output)
+            capped = replace(job, wall_ms=min(job.wall_ms, ms_left))
+            return await self._attempt(capped, calls, on_output)
+        except LimitExceededError as error:
+            if error.limit != "wall_ms" or job.wall_ms <= ms_left:
+                await self.end(SessionEnd.LIMIT, error.message)
+                raise
+            await self.end(SessionEnd.WALL, self._too_old)
+            raise self._grown_too_old(error) from None
         except WorkerLostError as lost:
             if self.ended is None:
                 await self.end(SessionEnd.WORKER_LOST, lost.message)
@@ -141,14 +144,21 @@ class Lease:
 
     def _overdue(self) -> tuple[SessionEnd, str]:
         if time.monotonic() >= self._over_at:
-            return SessionEnd.WALL, f"it lived for {self._wall_ms} ms, as long as it may"
+            return SessionEnd.WALL, self._too_old
         return SessionEnd.IDLE, f"nothing ran in it for {self._idle_ms} ms"
+
+    @property
+    def _too_old(self) -> str:
+        return f"it lived for {self._wall_ms} ms, as long as it may"
+
+    def _grown_too_old(self, error: LimitExceededError) -> LimitExceededError:
+        message = f"the session was over: {self._too_old}; open it with a larger `wall_ms`"
+        bound = {"limit": "session_wall_ms", "allowed": self._wall_ms}
+        return LimitExceededError(message, **{**error.details, **bound})
 
 
 def _why(error: BaseException) -> tuple[SessionEnd, str]:
     match error:
-        case LimitExceededError():
-            return SessionEnd.LIMIT, error.message
         case ProtocolError():
             return SessionEnd.PROTOCOL_VIOLATION, error.message
         case Exception():
