@@ -46,7 +46,7 @@ from caps.security.audit import (
 )
 from caps.worker.host.process import Worker
 from caps.worker.host.supervisor import until_ready
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +98,15 @@ def scene() -> Scene:
 def worker_of(session: Session) -> Worker:
     assert session._lease._spare is not None
     return session._lease._spare.worker
+
+
+def state_of(session: Session) -> str:
+    """The state of its worker's process, as /proc has it."""
+    worker = worker_of(session)
+    assert isinstance(worker, ForkedWorker)
+    info = Path(f"/proc/self/fdinfo/{worker._pidfd}").read_text()
+    pid = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 async def value_of(session: Session, source: str) -> Any:
@@ -395,6 +404,18 @@ class TestLimits:
         with pytest.raises(ConfigurationError, match=next(iter(terms))):
             async with scene.session(**terms):
                 raise AssertionError("it was opened")
+
+
+class TestBetweenRuns:
+    async def test_the_worker_is_stopped(self, scene: Scene) -> None:
+        """No run's limits hold it then, so it does nothing at all."""
+        async with scene.session() as session:
+            await session.run("x = 1")
+            state = state_of(session)
+            while state in "RS":  # the signal is on its way
+                state = state_of(session)
+            assert state == "T"
+            assert await value_of(session, "x") == 1
 
 
 class TestEnds:

@@ -2,7 +2,8 @@
 
 The worker is killed when the session is closed, has been idle or alive for too long, or when a run
 ends otherwise than with a result: a worker that was killed, lied or was cut short is never asked
-again. A lease that is over says why, for good.
+again. A lease that is over says why, for good. Between runs, when no run's limits hold it, the
+worker is stopped: whatever may have got loose in it does not run either.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ class Lease:
 
     async def open(self) -> None:
         """Take a worker. Raises ProtocolError or WorkerLostError."""
-        self._spare = await self._pool.borrow()
+        try:
+            await self._borrow()
+        except BaseException:
+            self.ended = self.ended or Ended(SessionEnd.WORKER_LOST, "there was no worker for it")
+            raise
         self._idle_since = time.monotonic()
         self._over_at = self._idle_since + self._wall_ms / 1000
         self._pool.keep(self._watch)
@@ -111,17 +116,29 @@ class Lease:
     async def _attempt(
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        assert self._spare is not None  # the session asks no lease that is over
+        spare = self._spare
+        assert spare is not None  # the session asks no lease that is over
+        spare.worker.resume()
         try:
-            return await self._pool.run_on(self._spare, job, calls, on_output)
+            message = await self._pool.run_on(spare, job, calls, on_output)
         except WorkerLostError as lost:
             if lost.started or self._runs or self._pool.closed or self._spare is None:
                 raise
             # Nothing ran yet in this session, so nothing is lost: a new worker takes its place.
-            spare, self._spare = self._spare, None
+            self._spare = None
             await self._pool.end(spare)
-            self._spare = await self._pool.borrow(fresh=True)
-            return await self._pool.run_on(self._spare, job, calls, on_output)
+            spare = await self._borrow(fresh=True)
+            message = await self._pool.run_on(spare, job, calls, on_output)
+        spare.worker.pause()
+        return message
+
+    async def _borrow(self, *, fresh: bool = False) -> Spare:
+        spare = await self._pool.borrow(fresh=fresh)
+        if self.ended is not None:  # it was closed meanwhile
+            await self._pool.end(spare)
+            raise WorkerLostError("the session was closed before its code ran", started=False)
+        self._spare = spare
+        return spare
 
     async def _watch(self) -> None:
         """End a session that nobody uses or that is too old; a run has its own clock."""
