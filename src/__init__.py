@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from caps.capabilities.registry import CapabilityRegistry
     from caps.capabilities.result import ExecutionResult, Failure
     from caps.capabilities.runtime import Runtime
+    from caps.capabilities.session import Session
     from caps.capabilities.spec import CapabilitySpec
+    from caps.capabilities.stream import Decided, Finished, Output, Started, StreamEvent
     from caps.capabilities.telemetry import Metrics
     from caps.protocol.errors import (
         AuditError,
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
         ProtocolError,
         ProviderError,
         RegistrationError,
+        SessionBusyError,
+        SessionEndedError,
         ValidationError,
         WorkerLostError,
     )
     from caps.providers.builtin import builtin_registry
     from caps.security.audit import AuditLog, Durability, MemoryAuditLog
     from caps.security.policy import SecurityPolicy
+    from caps.worker.host.lease import SessionEnd
 
 _HOMES = {
     "AuditError": "caps.protocol.errors",
@@ -44,14 +49,17 @@ _HOMES = {
     "CapabilityTimeoutError": "caps.protocol.errors",
     "CapsError": "caps.protocol.errors",
     "ConfigurationError": "caps.protocol.errors",
+    "Decided": "caps.capabilities.stream",
     "Durability": "caps.security.audit",
     "ExecutionError": "caps.protocol.errors",
     "ExecutionResult": "caps.capabilities.result",
     "Failure": "caps.capabilities.result",
+    "Finished": "caps.capabilities.stream",
     "IsolationError": "caps.protocol.errors",
     "LimitExceededError": "caps.protocol.errors",
     "MemoryAuditLog": "caps.security.audit",
     "Metrics": "caps.capabilities.telemetry",
+    "Output": "caps.capabilities.stream",
     "PolicyDeniedError": "caps.protocol.errors",
     "PolicyInvalidError": "caps.protocol.errors",
     "ProtocolError": "caps.protocol.errors",
@@ -61,6 +69,12 @@ _HOMES = {
     "Scope": "caps.capabilities.provider",
     "ScopeViolationError": "caps.capabilities.provider",
     "SecurityPolicy": "caps.security.policy",
+    "Session": "caps.capabilities.session",
+    "SessionBusyError": "caps.protocol.errors",
+    "SessionEnd": "caps.worker.host.lease",
+    "SessionEndedError": "caps.protocol.errors",
+    "Started": "caps.capabilities.stream",
+    "StreamEvent": "caps.capabilities.stream",
     "ValidationError": "caps.protocol.errors",
     "Violation": "caps.capabilities.provider",
     "WorkerLostError": "caps.protocol.errors",
@@ -76,14 +90,17 @@ __all__ = [
     "CapabilityTimeoutError",
     "CapsError",
     "ConfigurationError",
+    "Decided",
     "Durability",
     "ExecutionError",
     "ExecutionResult",
     "Failure",
+    "Finished",
     "IsolationError",
     "LimitExceededError",
     "MemoryAuditLog",
     "Metrics",
+    "Output",
     "PolicyDeniedError",
     "PolicyInvalidError",
     "ProtocolError",
@@ -93,6 +110,12 @@ __all__ = [
     "Scope",
     "ScopeViolationError",
     "SecurityPolicy",
+    "Session",
+    "SessionBusyError",
+    "SessionEnd",
+    "SessionEndedError",
+    "Started",
+    "StreamEvent",
     "ValidationError",
     "Violation",
     "WorkerLostError",

@@ -585,6 +585,35 @@ def urgent_byte(liar: Liar) -> None:
         liar.finish("after")
 
 
+# In a session: an honest first cell, then a lie.
+
+
+@after_start
+def request_before_the_second_cell_starts(liar: Liar) -> None:
+    liar.finish("first")
+    os.read(CHANNEL, 65536)
+    liar.raw(liar.touch(capability="probe.allowed"))
+
+
+@after_start
+def the_first_result_again(liar: Liar) -> None:
+    """A replay of what was true of another cell."""
+    result = liar.result("first")
+    liar.raw(result)
+    os.read(CHANNEL, 65536)
+    liar.say(StartedMessage)
+    liar.raw(result)
+
+
+@after_start
+def foreign_session_id(liar: Liar) -> None:
+    """Another channel's name in the second cell."""
+    liar.finish("first")
+    os.read(CHANNEL, 65536)
+    liar.execution_id = "0" * 32
+    liar.say(StartedMessage)
+
+
 def main(attack: str) -> None:
     liar = Liar()
     if attack in BEFORE_READY:

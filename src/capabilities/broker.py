@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,7 +30,7 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.telemetry import UNREGISTERED, Metrics
-from caps.protocol.errors import AuditError
+from caps.protocol.errors import AuditError, ProviderError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
@@ -49,6 +50,11 @@ from caps.worker.host.supervisor import Answer
 _UNRECORDED = AuditError(
     # Said of both records: without the first the call was not made, without the second it was.
     "the evidence of this call could not be written, so there is no result"
+)
+
+_CUT_SHORT = ProviderError(
+    "the first call with this idempotency key was cut short with its run; whether it had its "
+    "effect is not known"
 )
 
 logger = logging.getLogger(__name__)
@@ -86,6 +92,10 @@ class _Recorded:
     answer: Answer | None = None
 
 
+# What was answered under each capability and idempotency key.
+KeyedAnswers = dict[tuple[str, str], _Recorded]
+
+
 class ExecutionBroker:
     """Answers the requests of one execution."""
 
@@ -97,7 +107,11 @@ class ExecutionBroker:
         span: trace.Span,
         *,
         degraded: str | None = None,
+        keys: KeyedAnswers | None = None,
+        on_decision: Callable[[DecisionSummary], None] | None = None,
     ) -> None:
+        """`keys` are shared by the executions of a session; `on_decision` hears of each decision
+        as it is made."""
         self.grant = grant
         self.calls = 0
         self.used: Used | None = None
@@ -112,7 +126,8 @@ class ExecutionBroker:
         self._span_context = trace.set_span_in_context(span)
         self._deadline = 0.0
         self._in_flight = 0
-        self._by_key: dict[tuple[str, str], _Recorded] = {}
+        self._by_key: KeyedAnswers = {} if keys is None else keys
+        self._on_decision = on_decision
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being handed over."""
@@ -149,9 +164,12 @@ class ExecutionBroker:
         in_window = 0
         if terms is not None and terms.rate is not None:
             in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
-        return Usage(
-            self.calls, self._in_flight, in_window, now > self._deadline, self._key_use(request)
-        )
+        key_use = self._key_use(request)
+        calls = self.calls
+        if request.idempotency_key is not None and key_use is KeyUse.FRESH:
+            # A session keeps the answers of all its keys: no more of them than calls in one run.
+            calls = max(calls, len(self._by_key))
+        return Usage(calls, self._in_flight, in_window, now > self._deadline, key_use)
 
     def _key_use(self, request: CapabilityRequestMessage) -> KeyUse:
         if request.idempotency_key is None:
@@ -198,6 +216,9 @@ class ExecutionBroker:
             recorded.answer = failure_answer(_UNRECORDED)
             raise
         finally:
+            # In a session the key outlives a call that was cancelled; it must not act again.
+            if recorded.answer is None:
+                recorded.answer = failure_answer(_CUT_SHORT)
             recorded.ready.set()
         return answer
 
@@ -212,7 +233,7 @@ class ExecutionBroker:
         await recorded.ready.wait()
         await self._record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
         self._count_request(request, CallStatus.REPLAYED.value)
-        assert recorded.answer is not None  # cancellation of the first ends this execution, too
+        assert recorded.answer is not None  # `ready` is set after it
         return recorded.answer
 
     async def _act(
@@ -283,16 +304,17 @@ class ExecutionBroker:
         redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        self.decisions.append(
-            DecisionSummary(
-                request_id=request.request_id,
-                capability=request.capability,
-                decision=verdict,
-                reason=decision.reason.value,
-                rule=decision.rule,
-                message=decision.message,
-            )
+        summary = DecisionSummary(
+            request_id=request.request_id,
+            capability=request.capability,
+            decision=verdict,
+            reason=decision.reason.value,
+            rule=decision.rule,
+            message=decision.message,
         )
+        self.decisions.append(summary)
+        if self._on_decision is not None:
+            self._on_decision(summary)
         await self._broker.audit.append(
             DecisionMade(
                 **self._who,

@@ -17,7 +17,8 @@ from typing import Any
 import anyio
 from opentelemetry import trace
 
-from caps.capabilities.broker import Broker, ExecutionBroker
+from caps.capabilities.broker import Broker, DecisionSummary, ExecutionBroker
+from caps.capabilities.cell import Cell, Runner
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.result import (
@@ -45,7 +46,6 @@ from caps.security.audit.records import (
     ProtocolViolated,
     Withheld,
 )
-from caps.worker.host.pool import WorkerPool
 from caps.worker.host.supervisor import Job
 
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
@@ -63,6 +63,10 @@ class ExecutionRequest:
     identity: Identity
     on_output: Callable[[str], None] | None
     check: bool = False
+    on_start: Callable[[str], None] | None = None
+    """Gets the execution's id once its start is recorded."""
+    on_decision: Callable[[DecisionSummary], None] | None = None
+    cell: Cell | None = None
 
 
 @dataclass(slots=True)
@@ -80,7 +84,7 @@ class _Progress:
 
 async def run_execution(
     broker: Broker,
-    pool: WorkerPool,
+    runner: Runner,
     inject: Callable[[str], Grant],
     request: ExecutionRequest,
     *,
@@ -95,7 +99,7 @@ async def run_execution(
     with broker.tracer.start_as_current_span(
         "execution", attributes={"caps.execution_id": execution_id, "caps.policy": grant.policy_id}
     ) as span:
-        run = _Run(broker, pool, grant, request, span, degraded)
+        run = _Run(broker, runner, grant, request, span, degraded)
         result = await run.to_end()
         span.set_attribute("caps.outcome", result.status.value)
         if not result.ok:
@@ -109,18 +113,26 @@ class _Run:
     def __init__(
         self,
         broker: Broker,
-        pool: WorkerPool,
+        runner: Runner,
         grant: Grant,
         request: ExecutionRequest,
         span: trace.Span,
         degraded: str | None,
     ) -> None:
         self._broker = broker
-        self._pool = pool
+        self._runner = runner
         self._grant = grant
         self._request = request
         self._who = {**request.identity.who(grant.execution_id), "degraded": degraded}
-        self._calls = ExecutionBroker(broker, grant, request.identity, span, degraded=degraded)
+        self._calls = ExecutionBroker(
+            broker,
+            grant,
+            request.identity,
+            span,
+            degraded=degraded,
+            keys=request.cell.keys if request.cell else None,
+            on_decision=request.on_decision,
+        )
         self._progress = _Progress()
         self._began = time.perf_counter()
 
@@ -141,8 +153,10 @@ class _Run:
         progress = self._progress
         try:
             await self._record_start()
+            if self._request.on_start is not None:
+                self._request.on_start(self._grant.execution_id)
             _check_source(self._request.source)
-            message = await self._pool.run(self._job(), self._calls, self._take_output)
+            message = await self._runner.run(self._job(), self._calls, self._take_output)
             self._take_result(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
@@ -154,15 +168,16 @@ class _Run:
             self._miss_evidence(self._calls.unrecorded)
 
     def _job(self) -> Job:
-        grant, limits = self._grant, self._grant.limits
+        grant, limits, cell = self._grant, self._grant.limits, self._request.cell
         return Job(
-            execution_id=grant.execution_id,
+            execution_id=cell.channel_id if cell else grant.execution_id,
             namespace=grant.namespace,
             policy_id=grant.policy_id,
             manifest=grant.bound.manifest,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
+            session=cell is not None,
             output_bytes=limits.output_bytes,
             most_requests=limits.calls + _PATIENCE,
             worker_limits=WorkerLimits(
@@ -208,7 +223,7 @@ class _Run:
                     Withheld(capability=terms.name, reason=str(terms.withheld))
                     for terms in bound.withheld
                 ],
-                isolation={layer.name: layer.enforcement.value for layer in self._pool.layers},
+                isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
             )
         )
         for name in bound.granted:

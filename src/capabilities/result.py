@@ -33,6 +33,7 @@ class Failure:
     code: str
     type: str
     message: str
+    filename: str | None = None
     line: int | None = None
     column: int | None = None
     end_column: int | None = None
@@ -90,7 +91,7 @@ class ExecutionResult:
             error = {
                 **{name: getattr(self.error, name) for name in _FAILURE_FIELDS},
                 "frames": [
-                    {"line": frame.line, "function": frame.function, "source": frame.source}
+                    {name: getattr(frame, name) for name in _FRAME_FIELDS}
                     for frame in self.error.frames
                 ],
             }
@@ -117,10 +118,12 @@ class ExecutionResult:
         return {**plain, "value": value, "value_spelling": spelling.value}
 
 
+_FRAME_FIELDS = ("filename", "line", "function", "source")
 _FAILURE_FIELDS = (
     "code",
     "type",
     "message",
+    "filename",
     "line",
     "column",
     "end_column",

@@ -5,45 +5,55 @@ async with Runtime(policy="policy.json", registry=builtin_registry()) as runtime
 
 with Runtime(policy={"allow": ["time.now"]}, registry=builtin_registry()) as runtime:
     result = runtime.run_sync("await caps.time.now()")
+
+`stream` gives the same execution as it happens, and `session` a worker in which names live on.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import AsyncExitStack, ExitStack, aclosing, contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
+import anyio
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 from opentelemetry.trace import TracerProvider
 
+from caps.capabilities.blocking import SyncSession
 from caps.capabilities.broker import Broker
-from caps.capabilities.execution import ExecutionRequest, run_execution
-from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.execution import ExecutionRequest
+from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
+from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
+from caps.capabilities.session import (
+    IDLE_MS,
+    MAX_RUNS,
+    WALL_MS,
+    Session,
+    SessionLimits,
+    SessionTerms,
+)
 from caps.capabilities.settings import capability_timeout_ms
+from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
-from caps.protocol.errors import ConfigurationError, IsolationError, PolicyInvalidError
-from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
-from caps.security.audit.records import PolicyLoaded
+from caps.protocol.errors import ConfigurationError, IsolationError
+from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import WorkerSource
 from caps.worker.host.zygote import ZygoteSource
 
 _DEFAULT_WORKERS = 256
-_CLOSING_SECONDS = 10
 
 
 class Runtime:
@@ -82,7 +92,7 @@ class Runtime:
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
         self._metrics = default_metrics() if metrics is None else metrics
         self._tracer = tracer_from(tracer_provider)
-        self._opened: _Opened | None = None
+        self._opened: Opened | None = None
         self._sync_stack = ExitStack()
         self._portal: BlockingPortal | None = None
 
@@ -94,9 +104,11 @@ class Runtime:
         if self._opened is not None:
             raise ConfigurationError("the runtime is open already")
         async with AsyncExitStack() as stack:
-            audit = self._open_audit(stack)
-            bound = await self._bind(audit, self._policy_source)
-            underway = _Underway()
+            audit = open_audit(self._audit_source, stack)
+            bound = await bind_policy(self.registry, audit, self._policy_source)
+            underway = Underway()
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
             # The pool ends them, then they record how they ended, then the log is closed.
             stack.push_async_callback(underway.none_left)
             pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.inc)
@@ -109,7 +121,9 @@ class Runtime:
                     tracer=self._tracer,
                     default_timeout_ms=self._timeout_ms,
                 )
-                self._opened = _Opened(broker, pool, bound, underway, stack.pop_all())
+                self._opened = Opened(
+                    broker, pool, bound, self._isolation, underway, tasks, stack.pop_all()
+                )
                 return self
         raise degraded
 
@@ -147,7 +161,7 @@ class Runtime:
         """Set another policy against the registry, for `run`; PolicyInvalidError if it is bad."""
         if isinstance(policy, BoundPolicy):
             return policy
-        return await self._bind(self._open().broker.audit, policy)
+        return await bind_policy(self.registry, self._open().broker.audit, policy)
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.
@@ -183,8 +197,6 @@ class Runtime:
         With `check`, code whose capability calls are certain to fail does not run at all; the
         error's `details["problems"]` lists all of them.
         """
-        opened = self._open()
-        bound = opened.bound if policy is None else await self.bind(policy)
         request = ExecutionRequest(
             source=source,
             filename=filename,
@@ -192,15 +204,77 @@ class Runtime:
             on_output=on_output,
             check=check,
         )
-        injected = functools.partial(self.registry.inject, self._namespace, policy=bound)
-        # Judged every time: a zygote that was started again may hold less than the first.
-        degraded = judge_isolation(opened.pool.layers, self._isolation)
-        if isinstance(degraded, IsolationError):
-            raise degraded
-        with opened.underway.one():
-            return await run_execution(
-                opened.broker, opened.pool, injected, request, degraded=degraded
+        return await self._execute(request, policy)
+
+    async def stream(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
+        filename: str = "<agent>",
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """`run` as it happens: Started, Output and Decided as they come, and Finished at the end.
+
+        A slow reader holds nothing up. Leaving the loop, or `aclose`, kills the worker.
+        """
+
+        async def execute(feed: Feed) -> ExecutionResult:
+            request = ExecutionRequest(
+                source=source,
+                filename=filename,
+                identity=Identity(principal=principal, agent=agent, session=session),
+                on_output=feed.output,
+                on_start=feed.start,
+                on_decision=feed.decide,
             )
+            return await self._execute(request, policy)
+
+        async with aclosing(stream_of(self._open().tasks, execute)) as events:
+            async for event in events:
+                yield event
+
+    def session(
+        self,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
+        max_runs: int = MAX_RUNS,
+        idle_ms: int = IDLE_MS,
+        wall_ms: int = WALL_MS,
+    ) -> Session:
+        """`async with runtime.session() as s: await s.run("x = 1")`: one worker, many runs.
+
+        The policy is fixed at the opening, and its limits hold for each run, memory for all of
+        them. The session itself ends after `max_runs`, when nothing ran for `idle_ms`, and
+        `wall_ms` after its opening. `session` names it in the audit log; else an id is made.
+        """
+        return Session(
+            self._open(),
+            functools.partial(self._bound, policy),
+            self._inject,
+            Identity(principal=principal, agent=agent, session=session),
+            SessionLimits(max_runs=max_runs, idle_ms=idle_ms, wall_ms=wall_ms),
+        )
+
+    async def _execute(
+        self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
+    ) -> ExecutionResult:
+        opened = self._open()
+        bound = await self._bound(policy)
+        return await opened.execute(
+            opened.pool, lambda execution_id: self._inject(execution_id, bound), request
+        )
+
+    async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:
+        return self._open().bound if policy is None else await self.bind(policy)
+
+    def _inject(self, execution_id: str, bound: BoundPolicy) -> Grant:
+        return self.registry.inject(self._namespace, execution_id, bound)
 
     def __enter__(self) -> Self:
         """The sync way in: an event loop of our own in a thread."""
@@ -262,10 +336,6 @@ class Runtime:
         check: bool = False,
     ) -> Future[ExecutionResult]:
         """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
-        if self._portal is None:
-            raise ConfigurationError(
-                "submit and run_sync need `with Runtime(...)`; the runtime is not open"
-            )
         run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
             self.run,
             source,
@@ -277,81 +347,24 @@ class Runtime:
             on_output=on_output,
             check=check,
         )
-        return self._portal.start_task_soon(run)
+        return self._sync_portal("submit").start_task_soon(run)
 
-    def _open(self) -> _Opened:
+    @contextmanager
+    def session_sync(self, **terms: Unpack[SessionTerms]) -> Iterator[SyncSession]:
+        """`session` for programs without an event loop; within `with Runtime(...)`."""
+        portal = self._sync_portal("session_sync")
+        session = self.session(**terms)
+        with portal.wrap_async_context_manager(session):
+            yield SyncSession(session, portal)
+
+    def _sync_portal(self, asked_by: str) -> BlockingPortal:
+        if self._portal is None:
+            raise ConfigurationError(
+                f"{asked_by} needs `with Runtime(...)`; the runtime is not open"
+            )
+        return self._portal
+
+    def _open(self) -> Opened:
         if self._opened is None:
             raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
         return self._opened
-
-    def _open_audit(self, stack: AsyncExitStack) -> AuditSink:
-        given = self._audit_source
-        if given is not None and not isinstance(given, (str, os.PathLike)):
-            return given
-        log = AuditLog.open(default_audit_directory() if given is None else Path(given))
-        stack.push_async_callback(_close_whatever_happens, log)
-        return log
-
-    async def _bind(self, audit: AuditSink, policy: PolicySource | None) -> BoundPolicy:
-        try:
-            bound = self.registry.bind(load_policy(policy))
-        except PolicyInvalidError as error:
-            await audit.append(
-                PolicyLoaded(
-                    policy_id="(unread)",
-                    policy_sha256="",
-                    source=str(error.details.get("source", "")),
-                    status="refused",
-                    message=error.message,
-                )
-            )
-            raise
-        await audit.append(
-            PolicyLoaded(
-                policy_id=bound.policy.id,
-                policy_sha256=bound.policy.sha256,
-                source=bound.source,
-                status="accepted",
-            )
-        )
-        return bound
-
-
-async def _close_whatever_happens(audit: AuditLog) -> None:
-    with anyio.CancelScope(shield=True):
-        await audit.aclose()
-
-
-class _Underway:
-    """How many executions have begun and not recorded their end."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._ended = anyio.Event()
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        self._count += 1
-        try:
-            yield
-        finally:
-            self._count -= 1
-            self._ended.set()
-
-    async def none_left(self) -> None:
-        """Wait for all of them; not for ever, as a provider may refuse to be cancelled."""
-        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
-            while self._count:
-                self._ended = anyio.Event()
-                await self._ended.wait()
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """What an open runtime holds."""
-
-    broker: Broker
-    pool: WorkerPool
-    bound: BoundPolicy
-    underway: _Underway
-    closing: AsyncExitStack

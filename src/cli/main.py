@@ -11,6 +11,7 @@ _COMMANDS = {
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "doctor": ("caps.cli.doctor", "doctor"),
     "policy": ("caps.cli.policy", "policy"),
+    "repl": ("caps.cli.repl", "repl"),
     "run": ("caps.cli.run", "run"),
 }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from caps.capabilities.result import ExecutionResult, Failure
 
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
-_EXIT_BY_STATUS = {
+EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
     "code_failed": ExitCode.CODE_FAILED,
     "policy_refused": ExitCode.POLICY_REFUSED,
@@ -80,10 +80,10 @@ def run(
         result = _result_of(
             runtime.submit(
                 source,
-                principal=principal or f"user:{_current_user()}",
+                principal=principal or f"user:{current_user()}",
                 agent=agent,
                 filename=shown_name,
-                on_output=None if as_json else _print_output,
+                on_output=None if as_json else print_output,
                 check=check,
             ),
             stop,
@@ -93,10 +93,10 @@ def run(
     if as_json:
         click.echo(json.dumps(result.as_json()))
     else:
-        _print_result(result)
+        print_result(result)
     if trail:
         _print_trail(directory, result.execution_id, beside_json=as_json)
-    sys.exit(_EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+    sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
 def _result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
@@ -131,14 +131,14 @@ def _read_source(file: str) -> str:
         fail(f"`{file}` is no utf-8 text: byte {error.start}", ExitCode.BAD_USAGE)
 
 
-def _current_user() -> str:
+def current_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user often has no name
         return str(os.getuid())
 
 
-def _print_output(text: str) -> None:
+def print_output(text: str) -> None:
     try:
         click.echo(_for_terminal(text), nl=False, color=True)  # without it click drops escapes
     except BrokenPipeError:
@@ -155,7 +155,7 @@ def _for_terminal(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t" else _NOT_SHOWN for mark in text)
 
 
-def _print_result(result: ExecutionResult) -> None:
+def print_result(result: ExecutionResult) -> None:
     if result.error is not None:
         _print_failure(result.error)
     elif result.value is not None:

@@ -13,7 +13,9 @@ What it holds, beside the table:
 - a `request_id` is used once; at most `max_in_flight` requests wait for their answer, and beyond
   `max_bytes_in_flight` the host reads no more until some have theirs (`has_room`);
 - a response answers a request that is waiting;
-- a result says that the code never ran if, and only if, its start was not announced.
+- a result says that the code never ran if, and only if, its start was not announced;
+- a start after a result is for sessions alone, and nothing of the run before it waits any more:
+  neither end takes an answer to a request of an earlier run once the next one has begun.
 """
 
 from __future__ import annotations
@@ -77,6 +79,12 @@ TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.DONE, CancelMessage): State.DONE,
 }
 
+# A session's channel goes on: its worker runs one cell after another, in the same user space.
+SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
+    **TRANSITIONS,
+    (State.DONE, StartMessage): State.STARTING,
+}
+
 _MOST_FIELDS = 1024
 
 Incoming = TypeVar("Incoming", bound=Message)
@@ -89,6 +97,7 @@ class _Connection(Generic[Incoming]):
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         self.state = State.BOOTING
+        self._transitions = TRANSITIONS
         self._limits = limits
         self._reader = FrameReader(limits)
         self._encoder = msgspec.msgpack.Encoder()
@@ -135,12 +144,20 @@ class _Connection(Generic[Incoming]):
         return message
 
     def _step(self, message: Message) -> None:
-        after = TRANSITIONS.get((self.state, type(message)))
+        after = self._transitions.get((self.state, type(message)))
         if after is None:
             raise ProtocolError(
                 f"a `{type(message).__name__}` while {self.state.value}", violation="out_of_turn"
             )
         self.state = after
+        if isinstance(message, ManifestMessage) and message.session:
+            self._transitions = SESSION_TRANSITIONS
+        elif isinstance(message, StartMessage):
+            self._begin_run()
+
+    def _begin_run(self) -> None:
+        """A run begins: what an earlier one asked is answered no more."""
+        self._waiting.clear()
 
     def _check_incoming(self, message: Incoming) -> None:
         raise NotImplementedError
@@ -193,6 +210,12 @@ class HostConnection(_Connection[FromWorker]):
         self._waiting.remove(message.request_id)
         self._bytes_in_flight -= self._request_bytes.pop(message.request_id)
         return data
+
+    def _begin_run(self) -> None:
+        super()._begin_run()
+        # Every run has its own evidence, in which a request id is used once.
+        self._seen.clear()
+        self._code_ran = False
 
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""

@@ -11,7 +11,9 @@ embedding program catches them on the host. The split is by who can mend it.
     ├── CallerFault                  whoever embeds or operates Caps
     │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
     │   ├── RegistrationError        a capability or domain cannot be registered
-    │   └── ConfigurationError       an environment variable or argument is out of range
+    │   ├── ConfigurationError       an environment variable or argument is out of range
+    │   ├── SessionBusyError         a session runs one cell at a time
+    │   └── SessionEndedError        the session is over; says why, and a new one is to be opened
     ├── PolicyFault                  the policy said no
     │   ├── PolicyDeniedError        the capability is not granted, or not for these arguments
     │   │   └── CapabilityMissingError   the same, met as a missing attribute (an AttributeError)
@@ -92,6 +94,16 @@ class RegistrationError(CallerFault):
 
 class ConfigurationError(CallerFault):
     code = "configuration_error"
+
+
+class SessionBusyError(CallerFault):
+    code = "session_busy"
+
+
+class SessionEndedError(CallerFault):
+    """Details: `reason` (a value of `caps.SessionEnd`)."""
+
+    code = "session_ended"
 
 
 class PolicyFault(CapsError):

@@ -72,13 +72,17 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):
-    """What the execution is granted. The worker builds `caps` from it."""
+    """What the channel's code is granted. The worker builds `caps` from it.
+
+    In a session, further starts may follow the first result; `execution_id` names the channel.
+    """
 
     type: ClassVar[str] = "manifest"
     execution_id: ShortText
     namespace: ShortText
     policy_id: ShortText
     capabilities: list[ManifestEntry]
+    session: bool = False
 
 
 class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,6 +137,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     line: int
     function: str
     source: str = ""
+    filename: str = ""
 
 
 class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,6 +146,7 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     type: str
     code: ShortText
     message: str
+    filename: str | None = None
     line: int | None = None
     column: int | None = None
     end_column: int | None = None

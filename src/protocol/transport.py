@@ -26,7 +26,10 @@ class Transport(Protocol):
     """A stream of bytes in both directions."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of `data`; callers may overlap, their bytes do not. ChannelClosedError."""
+        """Send all of `data`; callers may overlap, their bytes do not. ChannelClosedError.
+
+        A send that is cancelled midway leaves no torn frame: the rest goes before what follows.
+        """
 
     async def receive(self) -> bytes:
         """The next bytes, at least one; `b""` when the peer has closed."""
@@ -81,6 +84,7 @@ class SocketTransport:
         end.setblocking(False)
         self._socket = end
         self._sending = anyio.Lock()
+        self._unsent = b""
         self._closed = False
 
     @classmethod
@@ -91,16 +95,24 @@ class SocketTransport:
 
     async def send(self, data: bytes) -> None:
         async with self._sending:
-            view = memoryview(data)
+            view = memoryview(self._unsent + data if self._unsent else data)
+            self._unsent = b""
             while view:
                 try:
                     sent = self._socket.send(view)
                 except BlockingIOError:
-                    await self._wait(anyio.wait_writable)
+                    await self._until_writable(view)
                 except OSError:
                     raise ChannelClosedError from None
                 else:
                     view = view[sent:]
+
+    async def _until_writable(self, rest: memoryview) -> None:
+        try:
+            await self._wait(anyio.wait_writable)
+        except anyio.get_cancelled_exc_class():
+            self._unsent = bytes(rest)
+            raise
 
     async def receive(self) -> bytes:
         waited = False

@@ -481,6 +481,7 @@ class TestJson:
             "end_column",
             "source_line",
             "hint",
+            "filename",
             "traceback",
             "details",
             "frames",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+from caps import CapabilityRegistry, MemoryAuditLog, Runtime, SessionEnd, SessionEndedError
 from caps.capabilities.result import ExecutionResult
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import DecisionMade, ExecutionEnded, OutcomeRecorded, ProtocolViolated
@@ -317,3 +317,32 @@ async def test_the_host_goes_on_after_every_attack(
         while not (result := await runtime.run("1 + 1")).ok:
             assert result.status.value == "protocol_violation"
         assert result.value == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "violation"),
+    [
+        ("request_before_the_second_cell_starts", "out_of_turn"),
+        ("the_first_result_again", "forged_id"),
+        ("foreign_session_id", "forged_id"),
+    ],
+)
+async def test_a_lie_in_a_later_cell_ends_the_session(
+    scene: Scene, attack: Callable[[str], None], name: str, violation: str
+) -> None:
+    """The cell before it stands, nothing reaches a provider, and there is no third."""
+    attack(name)
+    async with (
+        Runtime(
+            scene.policy, registry=scene.registry, audit=scene.audit, workers=scene.workers
+        ) as runtime,
+        runtime.session() as session,
+    ):
+        assert (await session.run("1")).value == "first"
+        result = await session.run("2")
+        assert result.status.value == "protocol_violation"
+        assert session.ended is SessionEnd.PROTOCOL_VIOLATION
+        with pytest.raises(SessionEndedError):
+            await session.run("3")
+    assert [event.violation for event in scene.events(ProtocolViolated)] == [violation]
+    assert scene.touched == []

@@ -74,6 +74,12 @@ class PlayedWorker:
     def kill(self) -> None:
         self.die(Ending(None, signal.SIGKILL))
 
+    def pause(self) -> None:
+        """It is played in this process; there is nothing to stop."""
+
+    def resume(self) -> None:
+        """The same."""
+
     def die(self, ending: Ending) -> None:
         """End as a process does: its channel closes with it."""
         self.ending = self.ending or ending

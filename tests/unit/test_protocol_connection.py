@@ -7,7 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from caps.protocol.connection import TRANSITIONS, HostConnection, State, WorkerConnection
+from caps.protocol.connection import (
+    SESSION_TRANSITIONS,
+    TRANSITIONS,
+    HostConnection,
+    State,
+    WorkerConnection,
+)
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import FrameLimits, frame
 from caps.protocol.messages import (
@@ -64,17 +70,26 @@ def to_ready(pair: Pair) -> None:
     pair.from_worker(ReadyMessage, protocol=1, python="3.11.0")
 
 
-def to_prepared(pair: Pair) -> None:
+def to_prepared(pair: Pair, *, session: bool = False) -> None:
     to_ready(pair)
     pair.from_host(
-        ManifestMessage, execution_id="e1", namespace="caps", policy_id="p", capabilities=[]
+        ManifestMessage,
+        execution_id="e1",
+        namespace="caps",
+        policy_id="p",
+        capabilities=[],
+        session=session,
     )
+
+
+def start(pair: Pair) -> None:
+    limits = WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2)
+    pair.from_host(StartMessage, source="1", filename="<agent>", limits=limits)
 
 
 def to_starting(pair: Pair) -> None:
     to_prepared(pair)
-    limits = WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2)
-    pair.from_host(StartMessage, source="1", filename="<agent>", limits=limits)
+    start(pair)
 
 
 def to_running(pair: Pair) -> None:
@@ -326,6 +341,80 @@ class TestResults:
         with pytest.raises(ProtocolError) as error:
             running().forge(ResultMessage, 2, error=report)
         assert violation_of(error) == "not_json_like"
+
+
+class TestSessions:
+    def session(self) -> Pair:
+        """A session whose first cell runs."""
+        pair = Pair()
+        to_prepared(pair, session=True)
+        start(pair)
+        pair.from_worker(StartedMessage)
+        return pair
+
+    def test_a_start_may_follow_a_result(self) -> None:
+        """Cell after cell, with one count of messages."""
+        pair = self.session()
+        for number in (2, 4, 6):
+            assert pair.from_worker(ResultMessage).id == f"e1:{number}"
+            start(pair)
+            pair.from_worker(StartedMessage)
+        assert (pair.host.state, pair.worker.state) == (State.RUNNING, State.RUNNING)
+
+    def test_elsewhere_it_may_not(self) -> None:
+        """Neither end starts, or is started, twice without a session."""
+        pair = Pair()
+        to_done(pair)
+        limits = WorkerLimits(cpu_ms=1, memory_mb=1, concurrency=1)
+        again = StartMessage(source="1", filename="f", limits=limits, **pair.host.stamp())
+        with pytest.raises(ProtocolError) as error:
+            pair.host.send(again)
+        assert violation_of(error) == "out_of_turn"
+        with pytest.raises(ProtocolError) as error:
+            pair.worker.receive(frame(encode(again)))
+        assert violation_of(error) == "out_of_turn"
+
+    def test_only_the_next_start_is_added(self) -> None:
+        """Whatever else a worker may say, and when, is the same in a session."""
+        assert set(SESSION_TRANSITIONS) - set(TRANSITIONS) == {(State.DONE, StartMessage)}
+
+    @pytest.mark.parametrize("kind", FROM_WORKER, ids=lambda kind: kind.__name__)
+    def test_a_worker_says_nothing_between_cells(self, kind: type[Message]) -> None:
+        """It waits for its next start."""
+        pair = self.session()
+        pair.from_worker(ResultMessage)
+        with pytest.raises(ProtocolError) as error:
+            pair.forge(kind, 3, **FROM_WORKER[kind])
+        assert violation_of(error) == "out_of_turn"
+
+    def test_an_answer_may_come_between_cells_and_not_later(self) -> None:
+        """Until the next start it may cross the result; then its request is forgotten."""
+        pair = self.session()
+        pair.ask("r1")
+        pair.ask("r2")
+        pair.from_worker(ResultMessage)
+        pair.from_host(CapabilityResponseMessage, request_id="r1")
+        start(pair)
+        assert (pair.host.in_flight, pair.worker.in_flight) == (0, 0)
+        pair.from_worker(StartedMessage)
+        late = CapabilityResponseMessage(request_id="r2", **pair.host.stamp())
+        with pytest.raises(ProtocolError) as error:
+            pair.host.send(late)
+        assert violation_of(error) == "unasked_answer"
+        with pytest.raises(ProtocolError) as error:
+            pair.worker.receive(frame(encode(late)))
+        assert violation_of(error) == "unasked_answer"
+
+    def test_whether_the_code_ran_is_told_by_the_cell(self) -> None:
+        """A cell that did not compile never ran, although the one before it did."""
+        pair = self.session()
+        pair.from_worker(ResultMessage)
+        start(pair)
+        assert pair.from_worker(ResultMessage, never_ran=True).never_ran
+        start(pair)
+        with pytest.raises(ProtocolError) as error:
+            pair.forge(ResultMessage, 4)
+        assert violation_of(error) == "contradiction"
 
 
 class TestViolations:

@@ -153,3 +153,20 @@ async def test_the_workers_end_is_a_plain_blocking_socket() -> None:
     assert (raw.getblocking(), raw.family) == (True, socket.AF_UNIX)
     raw.close()
     left.close()
+
+
+async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
+    """What was begun is finished before the next bytes go out."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
+    with anyio.move_on_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(left.send, frame)
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+    async with anyio.create_task_group() as group:
+        group.start_soon(left.send, b"next")
+        assert await received(right, len(frame) + 4) == frame + b"next"
+    left.close()
+    right.close()

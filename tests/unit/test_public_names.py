@@ -12,10 +12,11 @@ import caps
 
 PUBLIC = """
 AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec CapabilityTimeoutError CapsError
-ConfigurationError Durability ExecutionError ExecutionResult Failure IsolationError
-LimitExceededError MemoryAuditLog Metrics PolicyDeniedError PolicyInvalidError ProtocolError
-ProviderError RegistrationError Runtime Scope ScopeViolationError SecurityPolicy ValidationError
-Violation WorkerLostError builtin_registry
+ConfigurationError Decided Durability ExecutionError ExecutionResult Failure Finished IsolationError
+LimitExceededError MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError
+ProviderError RegistrationError Runtime Scope ScopeViolationError SecurityPolicy Session
+SessionBusyError SessionEnd SessionEndedError Started StreamEvent ValidationError Violation
+WorkerLostError builtin_registry
 """.split()
 
 

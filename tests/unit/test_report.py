@@ -295,3 +295,20 @@ def test_the_code_is_that_of_the_class_of_ours() -> None:
     """User code cannot make an error of its own look like another kind of failure."""
     report = report_of("class E(PolicyDeniedError):\n    code = 'audit_error'\nraise E('x')")
     assert (report.type, report.code) == ("E", "policy_denied")
+
+
+def test_frames_of_earlier_cells_show_their_own_lines() -> None:
+    """Of two programs at once, each frame is told by the file that it is in."""
+    first = compile_source("def f(n):\n    return g(n)", "<cell 1>")
+    second = compile_source("def g(n):\n    return n.missing\nf(1)", "<cell 2>")
+    names: dict[str, object] = {}
+    exec(first.code, names)
+    with pytest.raises(AttributeError) as raised:
+        exec(second.code, names)
+    report = crossed(describe(raised.value, second, earlier={"<cell 1>": first}))
+    assert [(frame.filename, frame.line, frame.source) for frame in report.frames] == [
+        ("<cell 2>", 3, "f(1)"),
+        ("<cell 1>", 2, "return g(n)"),
+        ("<cell 2>", 2, "return n.missing"),
+    ]
+    assert (report.filename, report.source_line) == ("<cell 2>", "    return n.missing")

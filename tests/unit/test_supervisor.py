@@ -113,6 +113,12 @@ class Held:
     def kill(self) -> None:
         self.killed.set()
 
+    def pause(self) -> None:
+        raise AssertionError("nothing here pauses a worker")
+
+    def resume(self) -> None:
+        raise AssertionError("nothing here resumes a worker")
+
     async def ended(self) -> Ending:
         await self.killed.wait()
         return Ending(None, signal.SIGKILL)
@@ -652,6 +658,43 @@ async def test_the_code_is_killed_before_its_calls_are_over(wall_ms: int) -> Non
 
     ended = await execute(script, calls=Calls(answer), job=replace(JOB, wall_ms=wall_ms))
     assert isinstance(ended.outcome, LimitExceededError if wall_ms == 50 else ProtocolError)
+
+
+class TestASession:
+    async def test_the_next_cell_gets_code_and_no_manifest_and_no_late_answer(self) -> None:
+        """What the first cell asked and did not wait for is cancelled and never answered."""
+        ours, theirs = MemoryTransport.pair()
+        held = Held(ours)
+        worker, connection = Worker(theirs, held), HostConnection()
+        first, second = Calls(forever), Calls()
+        heard: list[Any] = []
+
+        async def script() -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await worker.say(ResultMessage, value=b"\x01")
+            heard.append(await worker.hear())
+            await worker.say(StartedMessage)
+            await worker.ask("r2")
+            heard.append(await worker.hear())
+            await worker.say(ResultMessage, value=b"\x02")
+
+        job = replace(JOB, session=True, most_requests=1)
+        values = []
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                group.start_soon(script)
+                await until_ready(ours, connection)
+                for calls in (first, second):
+                    execution = Execution(job, held, connection, calls, print)
+                    values.append((await execution.run()).value)
+        ours.close()
+        theirs.close()
+        start, response = heard
+        assert isinstance(start, StartMessage)
+        assert (response.request_id, values) == ("r2", [b"\x01", b"\x02"])
+        assert (first.handled, second.handled) == (["r1"], ["r2"])
+        assert not held.is_over
 
 
 class TestALostWorker:

@@ -396,3 +396,73 @@ class TestEnsureFuture:
         """With the type that was given."""
         with pytest.raises(TypeError, match="cannot be awaited"):
             ensure_future(loop, wrong)
+
+
+class TestWindingUp:
+    def test_tasks_are_cancelled_and_clean_up(self, loop: Loop) -> None:
+        """They may wait while they do."""
+        log: list[str] = []
+
+        async def stay() -> None:
+            try:
+                await loop.future()
+            finally:
+                await loop.timer(0.1)
+                log.append("clean")
+
+        task = loop.task(stay())
+        loop.run(loop.timer(0))
+        loop.wind_up(1.0)
+        assert (log, task.cancelled()) == (["clean"], True)
+
+    def test_a_task_that_never_began_does_not_begin(self, loop: Loop) -> None:
+        """It is cancelled at its first step."""
+        log: list[str] = []
+        task = loop.task(noted(log, "ran"))
+        loop.wind_up(1.0)
+        assert (log, task.cancelled()) == ([], True)
+
+    def test_one_that_will_not_end_is_given_up(self, loop: Loop, clock: Clock) -> None:
+        """After its time, and it is never stepped again."""
+        steps: list[float] = []
+
+        async def stay() -> None:
+            while True:
+                try:
+                    await loop.timer(0.25)
+                except CancelledError:
+                    steps.append(-1)
+                steps.append(clock.now)
+
+        task = loop.task(stay())
+        loop.run(loop.timer(0))
+        loop.wind_up(1.0)
+        seen = list(steps)
+        loop.run(loop.timer(5))
+        assert (task.cancelled(), steps) == (True, seen)
+        assert seen[0] == -1
+
+    def test_a_callback_that_raises_stops_nothing(self, loop: Loop) -> None:
+        """Nobody is there any more to hear of it."""
+        first, second = (loop.task(_forever(loop)) for _ in range(2))
+
+        def fail(_future: Future) -> None:
+            raise SystemExit
+
+        first.add_done_callback(fail)
+        loop.run(loop.timer(0))
+        loop.wind_up(1.0)
+        assert (first.cancelled(), second.cancelled()) == (True, True)
+
+    def test_nothing_is_left_for_later(self, loop: Loop) -> None:
+        """Neither a callback nor a timer of what is over."""
+        timer = loop.timer(0.5)
+        woken: list[Future] = []
+        timer.add_done_callback(woken.append)
+        loop.wind_up(1.0)
+        loop.run(loop.timer(2))
+        assert woken == []
+
+
+async def _forever(loop: Loop) -> None:
+    await loop.future()

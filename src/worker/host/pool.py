@@ -1,8 +1,9 @@
-"""The pool: a small stock of spare workers, and one of them for each execution.
+"""The pool: a small stock of spare workers, and one of them for each execution or session.
 
 A spare is forked, locked down and waiting before anybody needs it; handing it code is all that a
 start takes. The stock refills in the background, grows when it was found empty and shrinks when it
-is idle. A worker serves one execution and dies, however that ends. Closing the pool ends what runs.
+is idle. A worker serves one execution, or one session, and dies, however that ends. Closing the
+pool ends what runs.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import logging
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
@@ -55,7 +58,13 @@ class WorkerPool:
         self._stock: deque[Spare] = deque()
         self._target = _FEWEST_SPARES
         self._wanted = anyio.Event()
+        self._tasks: TaskGroup | None = None
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether no worker is to be had any more."""
+        return self._closed
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -68,6 +77,7 @@ class WorkerPool:
         async with self._source.open():
             try:
                 async with anyio.create_task_group() as tasks:
+                    self._tasks = tasks
                     tasks.start_soon(self._keep_stock)
                     try:
                         yield
@@ -94,10 +104,49 @@ class WorkerPool:
                 # not the only one: this time the worker is a new one.
                 return await self._run_in(await self._prepare(), job, calls, on_output)
 
+    async def borrow(self, *, fresh: bool = False) -> Spare:
+        """A worker for several jobs of one caller; `end` it. ProtocolError or WorkerLostError.
+
+        `fresh`: started now, as those in stock may have died.
+        """
+        await self._slots.acquire()
+        try:
+            return await (self._prepare() if fresh else self._take())
+        except BaseException:
+            self._slots.release()
+            raise
+
+    async def end(self, spare: Spare) -> None:
+        """Kill a worker that was borrowed; its place is free again."""
+        await self._dispose(spare.worker)
+        self._slots.release()
+
+    def keep(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `watch` beside what is borrowed; it is cancelled when the pool closes."""
+        assert self._tasks is not None  # whoever borrows has opened the pool
+        self._tasks.start_soon(watch)
+
     async def _run_in(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         execution = Execution(job, spare.worker, spare.connection, calls, on_output)
+        try:
+            return await self._outcome(execution, spare)
+        finally:
+            calls.end(execution.used(await self._dispose(spare.worker)))
+
+    async def run_on(
+        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
+    ) -> ResultMessage:
+        """Run `job` in a worker that is borrowed. What raises as `run` does leaves it useless."""
+        execution = Execution(job, spare.worker, spare.connection, calls, on_output)
+        try:
+            return await self._outcome(execution, spare)
+        finally:
+            calls.end(execution.used_so_far())
+
+    async def _outcome(self, execution: Execution, spare: Spare) -> ResultMessage:
+        job = execution.job
         try:
             return await execution.run()
         except WorkerLostError as lost:
@@ -109,8 +158,6 @@ class WorkerPool:
             if error.details.get("violation") == "truncated_frame":
                 raise await _cut_short(error, spare.worker, job) from None
             raise
-        finally:
-            calls.end(execution.used(await self._dispose(spare.worker)))
 
     async def _take(self) -> Spare:
         if self._closed:
@@ -212,7 +259,8 @@ def _from_ending(
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
     allowed = job.worker_limits.cpu_ms
     # A worker that blocks the first signal meets the second a second later.
-    used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000
+    # In a session the processor time is that of all its cells, and says nothing of this one.
+    used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000 and not job.session
     if ending.signal == signal.SIGXCPU or used_up:
         return cpu_limit_reached(allowed, started=lost.started)
     if ending.signal == signal.SIGSYS:

@@ -34,11 +34,11 @@ class Used:
     """What an execution used of its worker: CPU time since the code was handed over, and memory."""
 
     cpu_us: int
-    max_rss_kb: int
+    max_rss_kb: int | None
 
 
 class Worker(Protocol):
-    """A process that serves one execution and dies."""
+    """A process that serves one execution, or one session, and dies."""
 
     @property
     def transport(self) -> Transport: ...
@@ -52,6 +52,12 @@ class Worker(Protocol):
 
     def kill(self) -> None:
         """SIGKILL, from outside; harmless when it is gone already."""
+
+    def pause(self) -> None:
+        """SIGSTOP: it does nothing at all until it is resumed. Harmless when it is gone."""
+
+    def resume(self) -> None:
+        """SIGCONT. Harmless when it was not paused, or is gone."""
 
     async def ended(self) -> Ending:
         """Wait until it is reaped."""

@@ -1,5 +1,7 @@
 """The supervisor: runs one execution in one worker and bounds it from outside.
 
+In a session several executions follow each other on one channel; each has a supervisor of its own.
+
 It moves messages between the channel and a `CallHandler` (the broker), enforces wall time, CPU time
 and output, and ends the process when the execution ends, however that comes about. A worker that
 breaks the protocol, dies or falls silent ends its own execution and nothing else. One that asks for
@@ -47,7 +49,10 @@ from caps.worker.host.process import Ending, Used, Worker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker is asked to do, and the bounds that the host holds it to."""
+    """What a worker is asked to do, and the bounds that the host holds it to.
+
+    `execution_id` names the channel: in a session it is the same for every cell.
+    """
 
     execution_id: str
     namespace: str
@@ -60,6 +65,7 @@ class Job:
     most_requests: int
     worker_limits: WorkerLimits
     check: bool = False
+    session: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +155,17 @@ class Execution:
         cpu_us = max(0, ending.cpu_us - self._begun_us)
         return Used(cpu_us=cpu_us, max_rss_kb=ending.max_rss_kb)
 
+    def used_so_far(self) -> Used | None:
+        """What a cell used, while its worker lives on; None if nobody could measure it."""
+        now_us = None if self._begun_us is None else self.worker.cpu_us()
+        if self._begun_us is None or now_us is None:
+            return None
+        return Used(cpu_us=max(0, now_us - self._begun_us), max_rss_kb=None)
+
     async def _hand_over(self) -> None:
         job, connection = self.job, self.connection
-        manifest = connection.send(
-            ManifestMessage(
-                execution_id=job.execution_id,
-                namespace=job.namespace,
-                policy_id=job.policy_id,
-                capabilities=list(job.manifest),
-                **connection.stamp(),
-            )
-        )
+        # A later cell of a session finds the manifest of the first in force.
+        manifest = self._manifest() if connection.state is State.READY else b""
         start = connection.send(
             StartMessage(
                 source=job.source,
@@ -171,6 +177,19 @@ class Execution:
         )
         await self._send_bytes(manifest + start)
 
+    def _manifest(self) -> bytes:
+        job = self.job
+        return self.connection.send(
+            ManifestMessage(
+                execution_id=job.execution_id,
+                namespace=job.namespace,
+                policy_id=job.policy_id,
+                capabilities=list(job.manifest),
+                session=job.session,
+                **self.connection.stamp(),
+            )
+        )
+
     async def _serve_to_end(self) -> ResultMessage:
         ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
@@ -180,7 +199,7 @@ class Execution:
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
             finally:
-                self._stop()
+                self._stop(ended)
             # The execution is over: whatever it still waits for is cancelled.
             calls.cancel_scope.cancel()
         if ended is None:  # nobody but the watch cancels the calls before that
@@ -197,12 +216,14 @@ class Execution:
             if await is_used_up(self.worker.cpu_us, end_us):
                 execution.cancel()
 
-    def _stop(self) -> None:
+    def _stop(self, ended: ResultMessage | Exception | None) -> None:
         """End the code now: its calls may have to wait for their evidence, and it must not run on.
 
         A worker that closed its channel is ending by itself, and how it does is yet to be learnt.
+        One that gave a result in a session has ended its cell, and waits for the next.
         """
-        if not self._hung_up:
+        waits = self.job.session and isinstance(ended, ResultMessage)
+        if not self._hung_up and not waits:
             self.worker.kill()
 
     async def _serve(self, calls: TaskGroup) -> ResultMessage:

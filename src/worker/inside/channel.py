@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from caps.protocol.connection import WorkerConnection
+from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
     CancelMessage,
     CapabilityRequestMessage,
@@ -28,6 +29,7 @@ from caps.protocol.messages import (
     FromHost,
     FromWorker,
     OutputMessage,
+    StartMessage,
 )
 from caps.worker.inside.loop import Future, Loop, Task
 
@@ -123,6 +125,23 @@ class Channel:
             self._read()
             self._inbox.extend(self._parse())
         return self._inbox.popleft()
+
+    def next_start(self) -> StartMessage:
+        """Wait for code; what still comes for the cell before it is dropped."""
+        while True:
+            message = self.next_message()
+            if isinstance(message, StartMessage):
+                return message
+            if not isinstance(message, CapabilityResponseMessage | CancelMessage):
+                raise ProtocolError("a start was due", violation="out_of_turn")
+
+    def forget_answers(self) -> None:
+        """The cell is over: nobody waits for its answers, and their places are free again."""
+        answers, self._answers = self._answers, {}
+        for answer, on_answer in answers.values():
+            answer.cancel()
+            on_answer()
+        self.main = None
 
     def _flush_printed(self) -> None:
         if not self._printed:

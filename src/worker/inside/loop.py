@@ -91,6 +91,7 @@ class Task(Future):
         self._coroutine = coroutine
         self._must_cancel = False
         self._waiting_for: Future | None = None
+        loop._tasks.add(self)
         loop.call_soon(self._step, None)
 
     def cancel(self) -> bool:
@@ -101,6 +102,10 @@ class Task(Future):
         if self._waiting_for is None or not self._waiting_for.cancel():
             self._must_cancel = True
         return True
+
+    def _finish(self, value: Any, error: BaseException | None) -> None:
+        self._loop._tasks.discard(self)
+        super()._finish(value, error)
 
     def _wake(self, _future: Future) -> None:
         self._waiting_for = None
@@ -141,6 +146,7 @@ class Loop:
         self._idle = idle
         self._ready: deque[tuple[Callable[[Any], None], Any]] = deque()
         self._timers: list[tuple[float, int, Future]] = []
+        self._tasks: set[Task] = set()
         self._count = itertools.count()
 
     def call_soon(self, callback: Callable[[Any], None], argument: Any) -> None:
@@ -165,6 +171,23 @@ class Loop:
             if not task.done():
                 self._idle(0 if self._ready else self._until_next_timer())
         return task.result()
+
+    def wind_up(self, seconds: float) -> None:
+        """Cancel all tasks and let them clean up; what is not done after `seconds` is given up."""
+        grace = self.timer(seconds)
+        for task in list(self._tasks):
+            task.cancel()
+        while self._tasks and not grace.done():
+            try:
+                self._turn()
+            except BaseException:  # noqa: BLE001, S112 - a callback of what is over; nobody is there to hear
+                continue
+            if self._tasks and not grace.done():
+                self._idle(0 if self._ready else self._until_next_timer())
+        for task in list(self._tasks):
+            task._finish(None, CancelledError())
+        self._ready.clear()
+        self._timers.clear()
 
     def _turn(self) -> None:
         self._fire_timers()

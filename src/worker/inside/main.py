@@ -1,4 +1,6 @@
-"""(4) A worker's life: shut itself in, take a manifest and code, run it once, say how it ended.
+"""(4) A worker's life: shut itself in, take a manifest and code, run it, say how it ended.
+
+In a session it takes the next cell then, in the same user space; else it has served, and leaves.
 
 Forked and locked down by the zygote, with its end of a socket pair as descriptor 0. That is the
 only descriptor that it has, and the only one it can ever have.
@@ -24,12 +26,12 @@ from caps.protocol.messages import (
     ReadyMessage,
     ResultMessage,
     StartedMessage,
-    StartMessage,
     WorkerLimits,
 )
 from caps.protocol.values import encode_value
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.call_check import check_calls
+from caps.worker.inside.cells import UserSpace
 from caps.worker.inside.channel import Channel, leave, python_version
 from caps.worker.inside.compiler import (
     Program,
@@ -37,11 +39,8 @@ from caps.worker.inside.compiler import (
     compile_plainly,
     compile_source,
 )
-from caps.worker.inside.concurrency import Concurrency
-from caps.worker.inside.evaluation import add_evaluation
-from caps.worker.inside.facades import Importer, make_facade
+from caps.worker.inside.facades import Importer
 from caps.worker.inside.guards import OwnClasses
-from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.report import describe
 
 CHANNEL = 0
@@ -90,64 +89,58 @@ def serve_execution(*, restricted: bool) -> NoReturn:
 
 
 def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None:
-    """One execution, from ready to result."""
+    """One execution, or the cells of one session, from ready to the last result."""
     channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
     channel.flush()
     manifest = channel.next_message()
-    start = channel.next_message()
-    if not isinstance(manifest, ManifestMessage) or not isinstance(start, StartMessage):
-        raise ProtocolError("a manifest and a start were due", violation="out_of_turn")
-    limit_resources(start.limits)
-    try:
-        program = compile_code(start.source, start.filename)
-        if start.check:
-            check_calls(start.source, program, manifest)
-    except SourceError as error:
-        channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
-    else:
-        channel.send(StartedMessage)
+    if not isinstance(manifest, ManifestMessage):
+        raise ProtocolError("a manifest was due", violation="out_of_turn")
+    space: UserSpace | None = None
+    while True:
+        start = channel.next_start()
+        limit_resources(start.limits, last=not manifest.session)
+        try:
+            program = compile_code(start.source, start.filename)
+            if start.check:
+                check_calls(start.source, program, manifest)
+        except SourceError as error:
+            channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
+        else:
+            channel.send(StartedMessage)
+            channel.flush()
+            space = space or UserSpace(
+                manifest, channel, start.limits.concurrency, restricted=program.restricted
+            )
+            channel.send(ResultMessage, **run(program, space, channel))
         channel.flush()
-        channel.send(ResultMessage, **run(program, manifest, start, channel))
-    channel.flush()
+        if not manifest.session:
+            return
 
 
-def limit_resources(limits: WorkerLimits) -> None:
+def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     """The kernel's own limits on this process; the host enforces its own beside them."""
     # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
     seconds = math.ceil(time.process_time() + limits.cpu_ms / 1000)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    # A hard limit can never be raised again, so that further cells leave it where it is.
+    hard = seconds + 1 if last else resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
     most = limits.memory_mb * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def run(
-    program: Program, manifest: ManifestMessage, start: StartMessage, channel: Channel
-) -> dict[str, Any]:
+def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
     """Run the program; the fields of its result message."""
-    caps = build_namespace(manifest, channel, start.limits.concurrency)
-    extra = {
-        manifest.namespace: caps,
-        "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
-    }
-    own = OwnClasses()
-    own.will_meet(program.private_names)
-    restricted = make_builtins(channel.write, Importer(own, extra), own)
-    user_globals: dict[str, Any] = {
-        "__builtins__": restricted if program.restricted else vars(builtins),
-        "__name__": "__main__",
-        manifest.namespace: caps,
-    }
-    if program.restricted:
-        add_evaluation(user_globals, own)
+    space.begin(program)
     try:
-        value = execute(program, user_globals, channel)
+        fields = result_fields(execute(program, space.globals, channel))
     except SystemExit as left:
-        if left.code not in (None, 0):
-            return {"error": describe(left, program)}
-        value = None  # `sys.exit()` ends a program well, as it does a script
+        # `sys.exit()` ends a program well, as it does a script.
+        ends_well = left.code in (None, 0)
+        fields = result_fields(None) if ends_well else {"error": describe(left, program)}
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
-        return {"error": describe(error, program)}
-    return result_fields(value)
+        fields = {"error": describe(error, program, earlier=space.programs)}
+    space.settle(program)
+    return fields
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:

@@ -1,7 +1,8 @@
 """(4) An error of the code, told so that a person or a model can act on it.
 
-Only frames of the user's own file appear; ours are left out. Everything is bounded: a message may
-be huge, a recursion may be a thousand frames deep. And nothing of the error's own is trusted: a
+Only frames of the user's own files appear; ours are left out. In a session the files are its cells,
+and each frame shows the line of the cell that it was written in. Everything is bounded: a message
+may be huge, a recursion may be a thousand frames deep. And nothing of the error's own is trusted: a
 `__str__`, a `__bool__` or a property may raise, and text may be a subclass with methods of its own.
 """
 
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from types import TracebackType
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, NamedTuple
 
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
 from caps.protocol.messages import ErrorReport, Frame
@@ -29,6 +30,18 @@ _MAX_DETAIL_CHARACTERS = 64 * 1024
 
 Position = tuple[int, int | None, int | None]
 
+# The user's programs by the file name that their frames carry.
+Programs = Mapping[str, Program]
+_NO_PROGRAMS: Programs = MappingProxyType({})
+
+
+class Step(NamedTuple):
+    """One frame of the user's own: where it is in which program."""
+
+    program: Program
+    function: str
+    position: Position
+
 
 def _codes_below(kind: type[CapsError]) -> dict[type, str]:
     below = [_codes_below(sub) for sub in kind.__subclasses__()]
@@ -40,26 +53,32 @@ _CODES = _codes_below(CapsError)
 
 
 def describe(
-    error: BaseException, program: Program | None, filename: str = "<agent>"
+    error: BaseException,
+    program: Program | None,
+    filename: str = "<agent>",
+    *,
+    earlier: Programs = _NO_PROGRAMS,
 ) -> ErrorReport:
-    """`error` as it crosses to the host."""
+    """`error` as it crosses to the host; `earlier` are the cells that ran before `program`."""
     if isinstance(error, SourceError):
         return _describe_source(error, filename)
-    frames = _frames(error, program)
-    line, column, end = _position(error, program)
-    source_line = _source(program, line) if line is not None else None
+    programs = earlier if program is None else {**earlier, program.filename: program}
+    steps = list(_user_steps(error.__traceback__, programs))
+    last = steps[-1] if steps else None
+    line, column, end = last.position if last else (None, None, None)
     hint = hint_for(error)
     return ErrorReport(
         type=_type_name(error),
         code=_code(error),
         message=message_of(error),
+        filename=last.program.filename if last else None,
         line=line,
         column=column,
         end_column=end,
-        source_line=source_line,
+        source_line=_source(last.program, last.position[0]) if last else None,
         hint=hint,
-        traceback=_bounded("".join([*_chain_text(error, program), *_hint_line(hint)])),
-        frames=frames,
+        traceback=_bounded("".join([*_chain_text(error, programs), *_hint_line(hint)])),
+        frames=_frames(steps),
         details=_details(error),
     )
 
@@ -164,6 +183,7 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
         type=name,
         code=error.code,
         message=_bounded(error.message),
+        filename=filename,
         line=line,
         column=column,
         end_column=end,
@@ -174,14 +194,13 @@ def _describe_source(error: SourceError, filename: str) -> ErrorReport:
     )
 
 
-def _user_steps(
-    traceback: TracebackType | None, program: Program | None
-) -> Iterator[tuple[str, Position]]:
-    """Function and position of every frame that runs the user's code."""
-    while traceback is not None and program is not None:
+def _user_steps(traceback: TracebackType | None, programs: Programs) -> Iterator[Step]:
+    """Every frame that runs the user's code."""
+    while traceback is not None:
         code = traceback.tb_frame.f_code
-        if code.co_filename == program.filename:
-            yield code.co_name, _frame_position(traceback, program)
+        program = programs.get(code.co_filename)
+        if program is not None:
+            yield Step(program, code.co_name, _frame_position(traceback, program))
         traceback = traceback.tb_next
 
 
@@ -195,23 +214,20 @@ def _frame_position(traceback: TracebackType, program: Program) -> Position:
     return line, in_characters(shown, found[2]), in_characters(shown, found[3])
 
 
-def _frames(error: BaseException, program: Program | None) -> list[Frame]:
-    steps = list(_user_steps(error.__traceback__, program))
+def _frames(steps: list[Step]) -> list[Frame]:
     return [
-        Frame(line=position[0], function=_shown(name), source=_source(program, position[0]).strip())
-        for name, position in steps[-_MAX_FRAMES:]
+        Frame(
+            filename=step.program.filename,
+            line=step.position[0],
+            function=_shown(step.function),
+            source=_source(step.program, step.position[0]).strip(),
+        )
+        for step in steps[-_MAX_FRAMES:]
     ]
 
 
-def _position(
-    error: BaseException, program: Program | None
-) -> tuple[int | None, int | None, int | None]:
-    steps = list(_user_steps(error.__traceback__, program))
-    return steps[-1][1] if steps else (None, None, None)
-
-
-def _source(program: Program | None, line: int) -> str:
-    if program is None or not 0 < line <= len(program.lines):
+def _source(program: Program, line: int) -> str:
+    if not 0 < line <= len(program.lines):
         return ""
     return program.lines[line - 1][:_MAX_LINE]
 
@@ -220,7 +236,7 @@ def _shown(function: str) -> str:
     return function[:_MAX_NAME]
 
 
-def _chain_text(error: BaseException, program: Program | None) -> Iterator[str]:
+def _chain_text(error: BaseException, programs: Programs) -> Iterator[str]:
     """The traceback as Python prints it, causes first."""
     chain: list[tuple[BaseException, str]] = []
     current: BaseException | None = error
@@ -236,16 +252,16 @@ def _chain_text(error: BaseException, program: Program | None) -> Iterator[str]:
     for index, (one, _) in enumerate(reversed(chain)):
         if index:
             yield chain[len(chain) - 1 - index][1]
-        yield from _one_text(one, program)
+        yield from _one_text(one, programs)
 
 
-def _one_text(error: BaseException, program: Program | None) -> Iterator[str]:
-    steps = list(_user_steps(error.__traceback__, program))
+def _one_text(error: BaseException, programs: Programs) -> Iterator[str]:
+    steps = list(_user_steps(error.__traceback__, programs))
     if steps:
         yield "Traceback (most recent call last):\n"
-    for (name, position), repeated in _folded(steps):
+    for (program, function, position), repeated in _folded(steps):
         line, column, end = position
-        yield f'  File "{program.filename if program else ""}", line {line}, in {_shown(name)}\n'
+        yield f'  File "{program.filename}", line {line}, in {_shown(function)}\n'
         yield from _caret_lines(_source(program, line), column, end)
         if repeated > 1:
             yield f"  [previous line repeated {repeated - 1} more times]\n"
@@ -259,7 +275,7 @@ def _one_text(error: BaseException, program: Program | None) -> Iterator[str]:
             yield f"  [{index}] {_type_name(member)}: {message_of(member)}\n"
 
 
-def _folded(steps: list[tuple[str, Position]]) -> Iterator[tuple[tuple[str, Position], int]]:
+def _folded(steps: list[Step]) -> Iterator[tuple[Step, int]]:
     folded = [(step, len(list(group))) for step, group in itertools.groupby(steps)]
     return iter(folded[-_MAX_FRAMES:])
 

@@ -1,0 +1,119 @@
+"""What an open runtime holds, shared by all of its executions, streams and sessions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from caps.capabilities.broker import Broker
+from caps.capabilities.cell import Runner
+from caps.capabilities.execution import ExecutionRequest, run_execution
+from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.isolation import judge_isolation
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.result import ExecutionResult
+from caps.protocol.errors import IsolationError, PolicyInvalidError
+from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
+from caps.security.audit.records import PolicyLoaded
+from caps.security.policy_source import PolicySource, load_policy
+from caps.worker.host.pool import WorkerPool
+
+_CLOSING_SECONDS = 10
+
+
+class Underway:
+    """How many executions have begun and not recorded their end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._ended = anyio.Event()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+            self._ended.set()
+
+    async def none_left(self) -> None:
+        """Wait for all of them; not for ever, as a provider may refuse to be cancelled."""
+        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+            while self._count:
+                self._ended = anyio.Event()
+                await self._ended.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open runtime. `tasks` are what runs beside the caller's own: its streams."""
+
+    broker: Broker
+    pool: WorkerPool
+    bound: BoundPolicy
+    isolation: str
+    underway: Underway
+    tasks: TaskGroup
+    closing: AsyncExitStack
+
+    async def execute(
+        self, runner: Runner, inject: Callable[[str], Grant], request: ExecutionRequest
+    ) -> ExecutionResult:
+        """Run one execution to its end. Raises IsolationError before anything runs."""
+        # Judged every time: a zygote that was started again may hold less than the first.
+        degraded = judge_isolation(self.pool.layers, self.isolation)
+        if isinstance(degraded, IsolationError):
+            raise degraded
+        with self.underway.one():
+            return await run_execution(self.broker, runner, inject, request, degraded=degraded)
+
+
+def open_audit(
+    given: AuditSink | str | os.PathLike[str] | None, stack: AsyncExitStack
+) -> AuditSink:
+    """The sink that was given, or the log at its path, closed with `stack`. AuditError."""
+    if given is not None and not isinstance(given, (str, os.PathLike)):
+        return given
+    log = AuditLog.open(default_audit_directory() if given is None else Path(given))
+    stack.push_async_callback(_close_whatever_happens, log)
+    return log
+
+
+async def _close_whatever_happens(audit: AuditLog) -> None:
+    with anyio.CancelScope(shield=True):
+        await audit.aclose()
+
+
+async def bind_policy(
+    registry: CapabilityRegistry, audit: AuditSink, policy: PolicySource | None
+) -> BoundPolicy:
+    """Set a policy against the registry and record that; PolicyInvalidError if it is bad."""
+    try:
+        bound = registry.bind(load_policy(policy))
+    except PolicyInvalidError as error:
+        await audit.append(
+            PolicyLoaded(
+                policy_id="(unread)",
+                policy_sha256="",
+                source=str(error.details.get("source", "")),
+                status="refused",
+                message=error.message,
+            )
+        )
+        raise
+    await audit.append(
+        PolicyLoaded(
+            policy_id=bound.policy.id,
+            policy_sha256=bound.policy.sha256,
+            source=bound.source,
+            status="accepted",
+        )
+    )
+    return bound

@@ -1,0 +1,201 @@
+"""A REPL session: one worker for one caller, in which names live on from run to run.
+
+async with runtime.session(principal="ada") as session:
+    await session.run("x = 1")
+    (await session.run("x + 1")).value
+
+Each run is an execution of its own: its own id, limits, result and evidence, tied to the others by
+the session that every record names. The policy is the one of the opening. What ends a run with a
+result leaves the session alive, an error of the code included; what kills the worker ends it, and
+whoever asks for more is told why. Nothing of a run goes on after it: its tasks and calls end first.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self, TypedDict
+
+from caps.capabilities.broker import KeyedAnswers
+from caps.capabilities.cell import Cell
+from caps.capabilities.execution import ExecutionRequest
+from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.opened import Opened
+from caps.capabilities.result import ExecutionResult
+from caps.capabilities.stream import Feed, StreamEvent, stream_of
+from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
+from caps.security.policy_source import PolicySource
+from caps.worker.host.lease import Lease, SessionEnd
+
+MAX_RUNS = 1000
+IDLE_MS = 10 * 60 * 1000
+WALL_MS = 30 * 60 * 1000
+
+_MOST_RUNS = 1_000_000
+_LONGEST_MS = 24 * 60 * 60 * 1000
+
+
+class SessionTerms(TypedDict, total=False):
+    """What a session can be opened with; `Runtime.session` says what it means."""
+
+    principal: str
+    agent: str | None
+    session: str | None
+    policy: PolicySource | BoundPolicy | None
+    max_runs: int
+    idle_ms: int
+    wall_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    """What bounds a session beside the policy, whose limits hold for each run."""
+
+    max_runs: int = MAX_RUNS
+    idle_ms: int = IDLE_MS
+    wall_ms: int = WALL_MS
+
+    def __post_init__(self) -> None:
+        for name, most in (
+            ("max_runs", _MOST_RUNS),
+            ("idle_ms", _LONGEST_MS),
+            ("wall_ms", _LONGEST_MS),
+        ):
+            value = getattr(self, name)
+            if not 1 <= value <= most:
+                raise ConfigurationError(
+                    f"{name} is `{value}`; set a whole number from 1 to {most}"
+                )
+
+
+class Session:
+    """Runs cells, one after another, in one worker. Made by `Runtime.session`."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        bind: Callable[[], Awaitable[BoundPolicy]],
+        inject: Callable[[str, BoundPolicy], Grant],
+        identity: Identity,
+        limits: SessionLimits,
+    ) -> None:
+        self._opened = opened
+        self._bind = bind
+        self._inject = inject
+        self._channel_id = uuid.uuid4().hex
+        self._identity = replace(identity, session=identity.session or self._channel_id)
+        self._limits = limits
+        self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
+        self._grant: Grant | None = None
+        self._keys: KeyedAnswers = {}
+        self._runs = 0
+        self._busy = False
+
+    @property
+    def id(self) -> str:
+        """What the records of all its runs carry as `session`."""
+        return str(self._identity.session)
+
+    @property
+    def ended(self) -> SessionEnd | None:
+        """Why it is over; None while it lives."""
+        return None if self._lease.ended is None else self._lease.ended.reason
+
+    async def __aenter__(self) -> Self:
+        """Fix the policy and take a worker.
+
+        Raises PolicyInvalidError, ProtocolError, WorkerLostError, and ConfigurationError for a
+        session that was open before.
+        """
+        if self._grant is not None:
+            raise ConfigurationError("a session is opened once; ask the runtime for another")
+        self._grant = self._inject(self._channel_id, await self._bind())
+        await self._lease.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Kill the worker. What still runs in it is lost; leaving the context does the same."""
+        await self._lease.end(SessionEnd.CLOSED, "it was closed")
+
+    async def run(
+        self, source: str, *, on_output: Callable[[str], None] | None = None
+    ) -> ExecutionResult:
+        """Run a cell; tracebacks call it `<cell N>`. As `Runtime.run`, in this session's worker.
+
+        Cancelling kills the worker and with it the session. Raises SessionBusyError while another
+        run is under way and SessionEndedError once the session is over.
+        """
+        async with self._next_cell() as cell:
+            return await self._execute(replace(cell, source=source, on_output=on_output))
+
+    async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
+        """`run` as it happens; leaving early ends the session. Raises as `run` does."""
+
+        async def execute(feed: Feed) -> ExecutionResult:
+            async with self._next_cell() as cell:
+                return await self._execute(
+                    replace(
+                        cell,
+                        source=source,
+                        on_output=feed.output,
+                        on_start=feed.start,
+                        on_decision=feed.decide,
+                    )
+                )
+
+        async with aclosing(stream_of(self._opened.tasks, execute)) as events:
+            async for event in events:
+                yield event
+
+    @asynccontextmanager
+    async def _next_cell(self) -> AsyncIterator[ExecutionRequest]:
+        """The next cell, its source still to be put in."""
+        await self._check_alive()
+        self._busy = True
+        self._runs += 1
+        try:
+            yield ExecutionRequest(
+                source="",
+                filename=f"<cell {self._runs}>",
+                identity=self._identity,
+                on_output=None,
+                cell=Cell(channel_id=self._channel_id, keys=self._keys),
+            )
+        finally:
+            self._busy = False
+
+    async def _check_alive(self) -> None:
+        if self._busy:
+            raise SessionBusyError(
+                "the session runs another cell; wait for it, or open a session of its own"
+            )
+        if self._grant is None:
+            raise ConfigurationError("the session is not open; use `async with runtime.session()`")
+        if self._runs >= self._limits.max_runs:
+            await self._lease.end(SessionEnd.RUNS, f"it has had its {self._limits.max_runs} runs")
+        ended = self._lease.ended
+        if ended is not None:
+            raise SessionEndedError(
+                f"the session has ended: {ended.message}; open a new one",
+                reason=ended.reason.value,
+            )
+
+    async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
+        return await self._opened.execute(self._lease, self._granted, request)
+
+    def _granted(self, execution_id: str) -> Grant:
+        """The session's grant, under the name of one of its runs."""
+        assert self._grant is not None
+        return replace(self._grant, execution_id=execution_id)

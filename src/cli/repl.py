@@ -1,0 +1,203 @@
+"""`caps repl`: cells typed or piped in, each run in a session in which names live on.
+
+A cell ends at an empty line; if the input begins with `# %%`, only such lines part the cells. At a
+terminal a first line that opens nothing is a cell by itself. Nothing is parsed here: the source
+goes to the worker as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.options import load_registry, policy_option, registry_option
+from caps.cli.run import EXIT_BY_STATUS, current_user, print_output, print_result
+from caps.protocol.errors import SessionEndedError
+
+if TYPE_CHECKING:
+    from caps.capabilities.blocking import SyncSession
+    from caps.capabilities.runtime import Runtime
+
+_MARK = "# %%"
+# A person thinks for longer than an agent.
+_MAX_RUNS = 1_000_000
+_IDLE_MS = 60 * 60 * 1000
+_WALL_MS = 24 * 60 * 60 * 1000
+
+
+@click.command()
+@policy_option
+@click.option(
+    "--audit",
+    "audit_path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
+)
+@click.option("--principal", default=None, help="Who it runs for; by default the current user.")
+@click.option("--agent", default=None, help="The agent that wrote the code.")
+@registry_option
+def repl(
+    policy_path: str | None,
+    audit_path: Path | None,
+    principal: str | None,
+    agent: str | None,
+    registry_name: str | None,
+) -> None:
+    """Run cells from the terminal or a pipe in one session; names live on between them.
+
+    An empty line ends a cell; if the input begins with `# %%`, only such lines do. Ctrl-C kills
+    the cell that runs and with it the session, and a new one is opened; Ctrl-D leaves. From a
+    pipe all cells are run, and the exit code is that of the first that did not end well.
+    """
+    from caps.capabilities.runtime import Runtime
+
+    interactive = sys.stdin is not None and sys.stdin.isatty()
+    with (
+        told_in_one_line(),
+        Runtime(policy_path, registry=load_registry(registry_name), audit=audit_path) as runtime,
+    ):
+        if runtime.degraded:
+            click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
+        prompt = Prompt(runtime, CellReader(_reader(interactive), typed=interactive), interactive)
+        prompt.serve(principal or f"user:{current_user()}", agent)
+    sys.exit(ExitCode.OK if interactive else prompt.exit_code)
+
+
+class Prompt:
+    """Takes cells from a reader and runs them, in one session after another."""
+
+    def __init__(self, runtime: Runtime, cells: CellReader, interactive: bool) -> None:
+        self.exit_code = ExitCode.OK
+        self._runtime = runtime
+        self._cells = cells
+        self._interactive = interactive
+        self._again: str | None = None
+
+    def serve(self, principal: str, agent: str | None) -> None:
+        """Until the input ends; a session that ended is followed by a new one."""
+        more = True
+        while more:
+            with self._runtime.session_sync(
+                principal=principal,
+                agent=agent,
+                max_runs=_MAX_RUNS,
+                idle_ms=_IDLE_MS,
+                wall_ms=_WALL_MS,
+            ) as session:
+                more = self._serve(session)
+
+    def _serve(self, session: SyncSession) -> bool:
+        """Run cells in `session` while it lives; False if there are no more."""
+        while session.ended is None:
+            try:
+                cell = self._next_cell()
+            except KeyboardInterrupt:
+                if not self._interactive:
+                    raise
+                click.echo(err=True)  # what was typed so far is dropped
+                continue
+            if cell is None:
+                return False
+            self._run(session, cell)
+        return True
+
+    def _next_cell(self) -> str | None:
+        again, self._again = self._again, None
+        return self._cells.next() if again is None else again
+
+    def _run(self, session: SyncSession, cell: str) -> None:
+        try:
+            result = session.run(cell, on_output=print_output)
+        except SessionEndedError as error:
+            click.echo(f"caps: {error.message}", err=True)
+            self._again = cell
+            return
+        except KeyboardInterrupt:
+            if not self._interactive:
+                raise
+            session.close()
+            click.echo("caps: interrupted; the code was killed, and its names are gone", err=True)
+            return
+        print_result(result)
+        self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
+            result.status.value, ExitCode.HOST_FAILED
+        )
+        if session.ended is not None:
+            click.echo("caps: the session has ended; its names are gone", err=True)
+
+
+class CellReader:
+    """Parts lines into cells. `read(first)` gives a line, or None when there are no more."""
+
+    def __init__(self, read: Callable[[bool], str | None], *, typed: bool) -> None:
+        self._read = read
+        self._typed = typed
+        self._marked: bool | None = None
+
+    def next(self) -> str | None:
+        """The next cell; None at the end of the input."""
+        from caps.protocol.messages import MAX_SOURCE_BYTES
+
+        lines: list[str] = []
+        size = 0
+        while (line := self._read(not lines)) is not None:
+            if self._ends_cell(line):
+                if lines:
+                    break
+                continue
+            lines.append(line)
+            size += len(line.encode()) + 1
+            if size > MAX_SOURCE_BYTES + 1:
+                fail(f"a cell is longer than {MAX_SOURCE_BYTES} bytes", ExitCode.BAD_USAGE)
+            if self._typed and len(lines) == 1 and _is_whole(line):
+                break
+        return "\n".join(lines) if lines else None
+
+    def _ends_cell(self, line: str) -> bool:
+        marks = line.startswith(_MARK)
+        if self._marked is None and line.strip():
+            self._marked = marks
+        return marks or (not self._marked and not line.strip())
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a first line seems to be a whole cell: it opens nothing that is to be closed."""
+    text = line.rstrip()
+    opened = sum(text.count(mark) for mark in "([{") - sum(text.count(mark) for mark in ")]}")
+    quotes = text.count('"""') + text.count("'''")
+    return not (text.endswith((":", "\\", ",")) or text.startswith("@") or opened > 0 or quotes % 2)
+
+
+def _reader(interactive: bool) -> Callable[[bool], str | None]:
+    if interactive:
+        return _typed_line
+    if sys.stdin is None:
+        fail("there is no standard input to read", ExitCode.BAD_USAGE)
+    return _piped_line
+
+
+def _typed_line(first: bool) -> str | None:
+    import readline  # noqa: F401 - `input` edits lines with it
+
+    try:
+        return input(">>> " if first else "... ")
+    except EOFError:
+        click.echo(err=True)
+        return None
+
+
+def _piped_line(first: bool) -> str | None:  # noqa: ARG001 - no prompt
+    # One byte more than a cell may have is enough to be refused.
+    from caps.protocol.messages import MAX_SOURCE_BYTES
+
+    line = sys.stdin.buffer.readline(MAX_SOURCE_BYTES + 2)
+    try:
+        return line.decode("utf-8").rstrip("\r\n") if line else None
+    except UnicodeDecodeError as error:
+        fail(f"standard input is no utf-8 text: byte {error.start} of a line", ExitCode.BAD_USAGE)

@@ -1,0 +1,63 @@
+"""(4) User space as it lives on from one cell of a session to the next.
+
+One dictionary of globals, one set of own classes, one set of builtins, for as long as the worker
+lives. What a cell leaves running ends with it: its tasks are cancelled and may clean up within its
+own limits, and an answer that comes later finds nobody. Any other execution is a single cell.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from caps.protocol.messages import ManifestMessage
+from caps.worker.inside.builtins_ import make_builtins
+from caps.worker.inside.channel import Channel
+from caps.worker.inside.compiler import Program
+from caps.worker.inside.concurrency import Concurrency
+from caps.worker.inside.evaluation import add_evaluation
+from caps.worker.inside.facades import Importer, make_facade
+from caps.worker.inside.guards import OwnClasses
+from caps.worker.inside.namespace import build_namespace
+
+# How long cancelled tasks may clean up before they are given up.
+_GRACE_SECONDS = 1.0
+
+
+class UserSpace:
+    """What the user's code finds and leaves behind; `programs` are its cells by file name."""
+
+    def __init__(
+        self, manifest: ManifestMessage, channel: Channel, concurrency: int, *, restricted: bool
+    ) -> None:
+        caps = build_namespace(manifest, channel, concurrency)
+        extra = {
+            manifest.namespace: caps,
+            "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
+        }
+        self._own = own = OwnClasses()
+        guarded = make_builtins(channel.write, Importer(own, extra), own)
+        self.programs: dict[str, Program] = {}
+        self.globals: dict[str, Any] = {
+            "__builtins__": guarded if restricted else vars(builtins),
+            "__name__": "__main__",
+            manifest.namespace: caps,
+        }
+        if restricted:
+            add_evaluation(self.globals, own)
+        self._channel = channel
+        self._session = manifest.session
+
+    def begin(self, program: Program) -> None:
+        """A cell starts: its source is kept for tracebacks, the last result is not."""
+        self._own.will_meet(program.private_names)
+        self.programs[program.filename] = program
+        self.globals.pop(program.result_name, None)
+
+    def settle(self, program: Program) -> None:
+        """A cell is over, its result not yet sent: end what it left running."""
+        if not self._session:
+            return  # the worker dies with its only cell
+        self.globals.pop(program.result_name, None)
+        self._channel.loop.wind_up(_GRACE_SECONDS)
+        self._channel.forget_answers()
