@@ -32,6 +32,9 @@ class DirectWorker:
     def is_over(self) -> bool:
         return self._ending is not None
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
     def kill(self) -> None:
         if self._ending is None:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)

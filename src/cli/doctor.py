@@ -33,7 +33,7 @@ def doctor(as_json: bool) -> None:
         "kernel": platform.release(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "memory": "rlimit (address space of each worker)",
+        "memory": next(layer.detail for layer in layers if layer.name == "memory"),
         "layers": [_as_object(layer) for layer in layers],
         "full": not gaps(layers),
     }

@@ -68,6 +68,9 @@ class PlayedWorker:
     def is_over(self) -> bool:
         return self.ending is not None
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
     def kill(self) -> None:
         self.die(Ending(None, signal.SIGKILL))
 

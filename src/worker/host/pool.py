@@ -20,7 +20,7 @@ from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
-from caps.worker.host.process import Ending, Worker, WorkerSource
+from caps.worker.host.process import Ending, OutOfMemory, Worker, WorkerSource
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
 
 logger = logging.getLogger(__name__)
@@ -98,6 +98,7 @@ class WorkerPool:
     ) -> ResultMessage:
         execution = Execution(job, spare.worker.transport, spare.connection, calls, on_output)
         try:
+            spare.worker.limit_memory(job.worker_limits.memory_mb)
             return await execution.run()
         except WorkerLostError as lost:
             if self._closed:
@@ -208,6 +209,14 @@ def _closed_pool(*, started: bool) -> WorkerLostError:
 def _from_ending(
     lost: WorkerLostError, ending: Ending, job: Job
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
+    if ending.out_of_memory is OutOfMemory.OWN_LIMIT:
+        most = job.worker_limits.memory_mb
+        return LimitExceededError(
+            f"the code used more than {most} MB of memory; raise `limits.memory_mb` if it may",
+            limit="memory_mb",
+            allowed=most,
+            started=lost.started,
+        )
     allowed = job.worker_limits.cpu_ms
     # A worker that blocks the first signal meets the second a second later.
     used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000

@@ -112,6 +112,8 @@ def limit_resources(limits: WorkerLimits) -> None:
     # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
     seconds = math.ceil(time.process_time() + limits.cpu_ms / 1000)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    # What is mapped. What is used is counted by the group that the host has put this process in,
+    # where there is one; this bound is the lower of the two in practice, and raises MemoryError.
     most = limits.memory_mb * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
