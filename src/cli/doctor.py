@@ -68,7 +68,7 @@ def _as_object(layer: Layer) -> dict[str, str]:
 
 def _print_table(found: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     console = Console()
@@ -77,7 +77,8 @@ def _print_table(found: dict[str, Any]) -> None:
         f"memory is bounded by {found['memory']}",
         highlight=False,
     )
-    table = Table("layer", "in force", "how", "what to do", box=None, pad_edge=False)
+    how = Column("how", overflow="fold")  # a path is of no use when it is cut
+    table = Table("layer", "in force", how, "what to do", box=None, pad_edge=False)
     for layer in found["layers"]:
         table.add_row(
             layer["name"],

@@ -22,6 +22,7 @@ import errno
 import fcntl
 import os
 import re
+import resource
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from caps.worker.host.process import OutOfMemory
 _OURS = re.compile(r"caps-[0-9a-f]{16}")
 _ATTEMPTS = 8
 _MEGABYTE = 1024 * 1024
+# The largest allocation that the kernel kills for; one that is larger just fails.
+_AT_ONCE = 8 * resource.getpagesize()
 
 
 @dataclass(slots=True)
@@ -78,11 +81,18 @@ class MemoryGroup:
         counted = _counters(self.directory / self.interface.kills)
         if not counted.get("oom_kill"):
             return None
-        met = counted.get(self.interface.own_limit_field, 0)
-        for name in self.interface.own_limit_files:
-            with suppress(FileNotFoundError):
-                met += int((self.directory / name).read_text())
+        met = counted.get(self.interface.own_limit, 0) > 0 or self._was_full()
         return OutOfMemory.OWN_LIMIT if met else OutOfMemory.ELSEWHERE
+
+    def _was_full(self) -> bool:
+        """Whether it ever held as much as it may, but for less than the kernel asks for at once."""
+        if self.limited_to is None:
+            return False
+        most = 0
+        for name in self.interface.most_used:
+            with suppress(FileNotFoundError):
+                most = max(most, int((self.directory / name).read_text()))
+        return most > self.limited_to * _MEGABYTE - _AT_ONCE
 
     def remove(self) -> bool:
         """Remove it; False if a process in it is not gone yet."""

@@ -36,9 +36,10 @@ class Interface:
     at_birth: tuple[tuple[str, str], ...]
     # The file whose `oom_kill` counts the kills in the group, whichever limit was the reason.
     kills: str
-    # Files that count how often the group's own limit was met: a field of `kills`, or whole files.
-    own_limit_field: str
-    own_limit_files: tuple[str, ...]
+    # What tells that the limit was the group's own: a field of `kills` that counts how often it was
+    # met, or files with the most that was ever used. (v1's `failcnt` stays 0 on newer kernels.)
+    own_limit: str
+    most_used: tuple[str, ...]
     # Whether a group has to hand the memory controller on to its children.
     hands_on: bool
 
@@ -48,8 +49,8 @@ V2 = Interface(
     limits=("memory.max",),
     at_birth=(("memory.swap.max", "0"), ("memory.oom.group", "1")),
     kills="memory.events",
-    own_limit_field="oom",
-    own_limit_files=(),
+    own_limit="oom",
+    most_used=(),
     hands_on=True,
 )
 V1 = Interface(
@@ -57,8 +58,8 @@ V1 = Interface(
     limits=("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
     at_birth=(),
     kills="memory.oom_control",
-    own_limit_field="",
-    own_limit_files=("memory.failcnt", "memory.memsw.failcnt"),
+    own_limit="",
+    most_used=("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes"),
     hands_on=False,
 )
 
