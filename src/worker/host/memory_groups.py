@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import itertools
 import os
 import re
 import resource
@@ -109,7 +110,7 @@ class Home:
         if interface.hands_on:
             _hand_on(place.directory)
         self._directory, self._lock = _leased(place.directory)
-        self._count = 0
+        self._numbers = itertools.count(1)
         try:
             if interface.hands_on:
                 _hand_on(self._directory)
@@ -123,15 +124,25 @@ class Home:
 
     def new_group(self) -> MemoryGroup:
         """A group for one worker."""
-        self._count += 1
-        return MemoryGroup.make(self._directory / f"worker-{self._count}", self.place.interface)
+        # Several threads may be here at once; each gets a number of its own.
+        name = f"worker-{next(self._numbers)}"
+        return MemoryGroup.make(self._directory / name, self.place.interface)
 
-    def sweep(self) -> None:
-        """Remove what hosts left that are gone; what is busy is left to the next one."""
+    def sweep(self) -> list[OSError]:
+        """Remove what hosts left that are gone, and tell what could not be removed.
+
+        What is busy is left to the next one who opens: its processes are about to end.
+        """
+        failures = []
         for directory in self.place.directory.iterdir():
             if _OURS.fullmatch(directory.name):
-                with suppress(FileNotFoundError):  # another host was quicker
+                try:
                     _sweep(directory)
+                except FileNotFoundError:  # another host was quicker
+                    continue
+                except OSError as error:
+                    failures.append(error)
+        return failures
 
     def remove(self) -> bool:
         """Remove it and all in it; False if a process in it is not gone yet."""
@@ -205,8 +216,8 @@ def _sweep(directory: Path) -> None:
 def _remove_all(directory: Path) -> bool:
     with suppress(FileNotFoundError):
         for entry in directory.iterdir():
-            if entry.is_dir() and not _removed(entry):
-                return False
+            if entry.is_dir():
+                _removed(entry)
     return _removed(directory)
 
 

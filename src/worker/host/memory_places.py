@@ -91,9 +91,9 @@ class Mount:
         return None if inside.startswith("..") else self.point / inside
 
 
-def find_places(given: str | None = None) -> list[Place]:
+def find_places() -> list[Place]:
     """Where to try, best first; a ConfigurationError if CAPS_CGROUP names no group."""
-    named = given or os.environ.get(CGROUP_VARIABLE)
+    named = os.environ.get(CGROUP_VARIABLE)
     try:
         mounts = read_mounts(Path("/proc/self/mountinfo").read_text())
         groups = Path("/proc/self/cgroup").read_text()

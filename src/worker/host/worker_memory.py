@@ -86,9 +86,11 @@ class WorkerMemory:
             return
         try:
             await anyio.to_thread.run_sync(self._home.zygotes.admit, pid)
+        except ProcessLookupError:
+            return  # it has died, which its channel tells
         except OSError as error:
             if self._zygote_taken:
-                self.failed(error)
+                logger.warning("a new zygote stays in the host's own group: %s", error.strerror)
                 return
             place = self._home.place
             await anyio.to_thread.run_sync(self._close)
@@ -151,10 +153,8 @@ class WorkerMemory:
             except OSError as error:
                 refused.append(f"{place}: {error.strerror}")
                 continue
-            try:
-                home.sweep()
-            except OSError as error:
-                logger.warning("groups of earlier hosts are left at %s: %s", place, error)
+            for failure in home.sweep():
+                logger.warning("a group of an earlier host cannot be removed: %s", failure)
             return home
         self._refuse(refused or ["no memory hierarchy is mounted"])
         return None
