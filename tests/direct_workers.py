@@ -37,6 +37,9 @@ class DirectWorker:
     def cpu_us(self) -> int | None:
         return self._clock.used_us() if self._ending is None else None
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
 

@@ -99,7 +99,7 @@ class Runtime:
     async def __aenter__(self) -> Self:
         """Open audit, policy and workers.
 
-        Raises AuditError, PolicyInvalidError, IsolationError, WorkerLostError.
+        Raises AuditError, ConfigurationError, PolicyInvalidError, IsolationError, WorkerLostError.
         """
         if self._opened is not None:
             raise ConfigurationError("the runtime is open already")

@@ -33,7 +33,7 @@ def doctor(as_json: bool) -> None:
         "kernel": platform.release(),
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "memory": "rlimit (address space of each worker)",
+        "memory": next(layer.detail for layer in layers if layer.name == "memory"),
         "layers": [_as_object(layer) for layer in layers],
         "full": not gaps(layers),
     }
@@ -68,7 +68,7 @@ def _as_object(layer: Layer) -> dict[str, str]:
 
 def _print_table(found: dict[str, Any]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     console = Console()
@@ -77,7 +77,8 @@ def _print_table(found: dict[str, Any]) -> None:
         f"memory is bounded by {found['memory']}",
         highlight=False,
     )
-    table = Table("layer", "in force", "how", "what to do", box=None, pad_edge=False)
+    how = Column("how", overflow="fold")  # a path is of no use when it is cut
+    table = Table("layer", "in force", how, "what to do", box=None, pad_edge=False)
     for layer in found["layers"]:
         table.add_row(
             layer["name"],

@@ -36,6 +36,7 @@ LAYERS = (
     "landlock",
     "seccomp",
     "rlimits",
+    "memory",
 )
 
 

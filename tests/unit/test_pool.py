@@ -71,6 +71,9 @@ class PlayedWorker:
     def cpu_us(self) -> int | None:
         return None if self.is_over else 0
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
     def kill(self) -> None:
         self.die(Ending(None, signal.SIGKILL))
 

@@ -113,6 +113,9 @@ class Held:
     def kill(self) -> None:
         self.killed.set()
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
     def pause(self) -> None:
         raise AssertionError("nothing here pauses a worker")
 

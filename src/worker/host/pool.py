@@ -24,7 +24,7 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.cpu_limit import cpu_limit_reached
-from caps.worker.host.process import Ending, Worker, WorkerSource
+from caps.worker.host.process import Ending, OutOfMemory, Worker, WorkerSource
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
 
 logger = logging.getLogger(__name__)
@@ -148,6 +148,7 @@ class WorkerPool:
     async def _outcome(self, execution: Execution, spare: Spare) -> ResultMessage:
         job = execution.job
         try:
+            spare.worker.limit_memory(job.worker_limits.memory_mb)
             return await execution.run()
         except WorkerLostError as lost:
             if self._closed:
@@ -257,6 +258,14 @@ def _closed_pool(*, started: bool) -> WorkerLostError:
 def _from_ending(
     lost: WorkerLostError, ending: Ending, job: Job
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
+    if ending.out_of_memory is OutOfMemory.OWN_LIMIT:
+        most = job.worker_limits.memory_mb
+        return LimitExceededError(
+            f"the code used more than {most} MB of memory; raise `limits.memory_mb` if it may",
+            limit="memory_mb",
+            allowed=most,
+            started=lost.started,
+        )
     allowed = job.worker_limits.cpu_ms
     # A worker that blocks the first signal meets the second a second later.
     # In a session the processor time is that of all its cells, and says nothing of this one.

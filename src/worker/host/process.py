@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import signal
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -9,6 +10,13 @@ from typing import Protocol
 
 from caps.protocol.enforcement import Layer
 from caps.protocol.transport import Transport
+
+
+class OutOfMemory(enum.Enum):
+    """Whose limit it was when the kernel killed a process for want of memory."""
+
+    OWN_LIMIT = "its own group's"
+    ELSEWHERE = "that of a group above it, or of the machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +27,13 @@ class Ending:
     signal: int | None
     cpu_us: int = 0
     max_rss_kb: int = 0
+    out_of_memory: OutOfMemory | None = None
 
     def __str__(self) -> str:
         if self.signal is None:
             return f"exit status {self.exit_code}"
+        if self.out_of_memory is OutOfMemory.ELSEWHERE:
+            return "killed by the kernel, as the host ran out of memory"
         try:
             return f"killed by {signal.Signals(self.signal).name}"
         except ValueError:  # most real-time signals have no name
@@ -49,6 +60,9 @@ class Worker(Protocol):
 
     def cpu_us(self) -> int | None:
         """The CPU time that it has used so far, in microseconds; None once it is gone."""
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Bound what it may use from outside, where that can be done. Raises nothing."""
 
     def kill(self) -> None:
         """SIGKILL, from outside; harmless when it is gone already."""

@@ -13,7 +13,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from caps.protocol.enforcement import Enforcement, Layer
-from caps.protocol.errors import WorkerLostError
+from caps.protocol.errors import ConfigurationError, WorkerLostError
+from caps.worker.host.worker_memory import WorkerMemory
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess, no_worker
 
 __all__ = ["ForkedWorker", "ZygoteSource"]
@@ -28,23 +29,32 @@ class ZygoteSource:
         self._arguments = arguments
         self._zygote: ZygoteProcess | None = None
         self._layers: tuple[Layer, ...] = ()
+        self._memory = WorkerMemory()
         self._starting = anyio.Lock()
         self._tasks: TaskGroup | None = None
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        return self._layers
+        return (*self._layers, self._memory.layer) if self._layers else ()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        failure = None
+        """Also a ConfigurationError, if CAPS_CGROUP names what is of no use."""
+        self._memory = WorkerMemory()
+        async with self._memory.open(), self._open_zygote():
+            yield
+
+    @asynccontextmanager
+    async def _open_zygote(self) -> AsyncIterator[None]:
+        failure: ConfigurationError | WorkerLostError | None = None
         self._layers = ()
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
+            tasks.start_soon(self._memory.keep_tidy)
             try:
                 await self._living()
                 yield
-            except WorkerLostError as error:
+            except (ConfigurationError, WorkerLostError) as error:
                 failure = error  # raised below, outside the group, which would wrap it
             finally:
                 self._tasks = None
@@ -56,7 +66,11 @@ class ZygoteSource:
 
     async def start(self) -> ForkedWorker:
         zygote = await self._living()
-        return await zygote.fork()
+        worker = await zygote.fork()
+        # Not to be cancelled: the worker is here, and nobody else knows of it yet.
+        with anyio.CancelScope(shield=True):
+            await self._memory.take_in(worker)
+        return worker
 
     async def _living(self) -> ZygoteProcess:
         async with self._starting:
@@ -64,6 +78,7 @@ class ZygoteSource:
                 raise no_worker("no workers are started any more")
             if self._zygote is None or not self._zygote.is_alive:
                 self._zygote = self._started(self._tasks)
+                await self._memory.take_in_zygote(self._zygote.pid)
             zygote = self._zygote
             # Also for one that is not new: whoever started it may have been cancelled here.
             with anyio.move_on_after(_START_SECONDS):

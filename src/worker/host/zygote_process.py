@@ -7,6 +7,7 @@ long is as good as dead, and is ended.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import logging
 import os
@@ -33,6 +34,7 @@ from caps.protocol.zygote import (
 )
 from caps.worker.host.cpu_clock import CpuClock
 from caps.worker.host.process import Ending
+from caps.worker.host.worker_memory import Membership
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +55,8 @@ class ForkedWorker:
         self._clock = CpuClock.of(pidfd)
         self._ending: Ending | None = None
         self._over = anyio.Event()
+        self._membership: Membership | None = None
+        self._killed = False
 
     @property
     def is_over(self) -> bool:
@@ -61,7 +65,25 @@ class ForkedWorker:
     def cpu_us(self) -> int | None:
         return self._clock.used_us() if self._ending is None else None
 
+    def join(self, membership: Membership) -> None:
+        """It is in a group of its own now, which is left when it ends."""
+        if self._ending is None:
+            self._membership = membership
+        else:
+            membership.leave()
+
+    def descriptor(self) -> int:
+        """A copy of its process descriptor, for the caller to close; OSError if it has ended."""
+        if self._ending is not None:
+            raise ProcessLookupError
+        return os.dup(self._pidfd)
+
+    def limit_memory(self, megabytes: int) -> None:
+        if self._membership is not None:
+            self._membership.limit(megabytes)
+
     def kill(self) -> None:
+        self._killed = True
         self._signal(signal.SIGKILL)
 
     def pause(self) -> None:
@@ -88,9 +110,17 @@ class ForkedWorker:
         The channel stays open: what the worker said last may still lie in it, unread.
         """
         if self._ending is None:
-            self._ending = ending
+            self._ending = self._explained(ending)
             os.close(self._pidfd)
+            if self._membership is not None:
+                self._membership.leave()
             self._over.set()
+
+    def _explained(self, ending: Ending) -> Ending:
+        """With the group's word on a SIGKILL that was not the host's."""
+        if self._membership is None or self._killed or ending.signal != signal.SIGKILL:
+            return ending
+        return dataclasses.replace(ending, out_of_memory=self._membership.out_of_memory())
 
 
 class _Order:
@@ -135,6 +165,11 @@ class ZygoteProcess:
             undo.pop_all()
         ours.setblocking(False)
         return cls(process, ours)
+
+    @property
+    def pid(self) -> int:
+        """The process that was started."""
+        return self._process.pid
 
     async def fork(self) -> ForkedWorker:
         """Order a fork; a WorkerLostError if it is refused."""

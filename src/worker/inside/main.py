@@ -124,6 +124,8 @@ def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     # A hard limit can never be raised again, so that further cells leave it where it is.
     hard = seconds + 1 if last else resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+    # What is mapped. What is used is counted by the group that the host has put this process in,
+    # where there is one; this bound is the lower of the two in practice, and raises MemoryError.
     most = limits.memory_mb * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
