@@ -31,11 +31,12 @@ _WITHOUT = "--without-"
 
 def understand(arguments: Iterable[str]) -> frozenset[Argument]:
     """The arguments as values; the process ends if it does not know one."""
-    try:
-        return frozenset(Argument(argument) for argument in arguments)
-    except ValueError as error:
-        known = ", ".join(argument.value for argument in Argument)
-        raise SystemExit(f"an argument is not known to the zygote: {error}; use {known}") from None
+    known = {argument.value: argument for argument in Argument}
+    asked = list(arguments)
+    for argument in asked:
+        if argument not in known:
+            raise SystemExit(f"the zygote knows no `{argument}`; use {', '.join(known)}")
+    return frozenset(known[argument] for argument in asked)
 
 
 def left_out(asked: frozenset[Argument]) -> dict[str, Layer]:
