@@ -1,35 +1,26 @@
 """Attacks on the layers beneath the language, with the language layer off: plain CPython, ctypes.
 
-Every file in `kernel/` is one attack. Its docstring says what it tries and what should stop it,
-its last expression is true if it worked, and its marks say
-
-- `# stopped: ...`, how exactly it has to end (the keys of `ENDINGS`), so that an attack which
-  merely breaks proves nothing;
-- `# control: works`, that the same file succeeds outside the sandbox, which is tested too;
-- `# only: ...`, the machine that it is for.
+Every file in `kernel/` is one attack; `kernel_attacks` says how it is read. Here each meets all
+layers at once, as it would in use; `test_kernel_layers.py` lets it meet them one by one.
 """
 
 from __future__ import annotations
 
 import ast
 import os
-import platform
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
-from caps.capabilities.result import ExecutionResult
 from caps.protocol.enforcement import gaps
 from caps.worker.host.zygote import ZygoteSource
+from kernel_attacks import ATTACKS, ENDINGS, Attack, worked
 
-HERE = Path(__file__).parent
-TOOLS = (HERE / "attack_tools.py").read_text()
 POLICY = {
     "id": "escape",
     "allow": [],
@@ -37,74 +28,11 @@ POLICY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """One file of `kernel/`."""
-
-    name: str
-    source: str
-
-    def mark(self, name: str) -> str | None:
-        found = re.search(rf"^# {name}: (\w+)$", self.source, re.MULTILINE)
-        return None if found is None else found[1]
-
-    def program(self) -> str:
-        """The attack with its tools, and the numbers of the calls that it names."""
-        import pyseccomp
-
-        machine = pyseccomp.system_arch()
-        names = re.findall(r'raw\(\s*"(\w+)"', self.source)
-        numbers = {name: pyseccomp.resolve_syscall(machine, name) for name in names}
-        unknown = [name for name, number in numbers.items() if number < 0]
-        assert unknown == [], f"libseccomp knows no {unknown}"
-        return f"NUMBERS = {numbers}\n{TOOLS}\n{self.source}"
-
-
-def _attacks() -> list[Attack]:
-    found = [Attack(path.stem, path.read_text()) for path in sorted(HERE.glob("kernel/*.py"))]
-    return [attack for attack in found if attack.mark("only") in (None, platform.machine())]
-
-
-ATTACKS = _attacks()
-
-
-def _killed(result: ExecutionResult) -> bool:
-    return (
-        result.status.value == "protocol_violation"
-        and result.error is not None
-        and result.error.details["violation"] == "forbidden_system_call"
-    )
-
-
-def _refused(result: ExecutionResult) -> bool:
-    return result.error is not None and result.error.type == "PermissionError"
-
-
-def _absent(result: ExecutionResult) -> bool:
-    return result.error is not None and result.error.type == "FileNotFoundError"
-
-
-def _harmless(result: ExecutionResult) -> bool:
-    return result.ok and not result.value
-
-
-def _limited(result: ExecutionResult) -> bool:
-    return result.status.value == "limit"
-
-
-def _lost(result: ExecutionResult) -> bool:
-    return result.status.value == "worker_lost"
-
-
-# What the mark `stopped` may say, and how that shows.
-ENDINGS: dict[str, Callable[[ExecutionResult], bool]] = {
-    "killed": _killed,  # by the kernel, at the system call
-    "refused": _refused,  # with EPERM, and the code goes on
-    "absent": _absent,  # there is nothing by that name
-    "harmless": _harmless,  # it ran to its end and got nothing
-    "limited": _limited,  # a limit of the policy ended it
-    "lost": _lost,  # it destroyed its own process, and nothing else
-}
+@pytest.fixture(scope="module")
+def host() -> Iterator[AttackedHost]:
+    """What there is to find outside."""
+    with attacked_host() as host:
+        yield host
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +50,11 @@ def runtime() -> Iterator[Runtime]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_the_attack_does_not_work(runtime: Runtime, attack: Attack) -> None:
+def test_the_attack_does_not_work(runtime: Runtime, host: AttackedHost, attack: Attack) -> None:
     """The attack fails in the locked-down worker, in the way that it has to."""
-    result = runtime.run_sync(attack.program())
-    assert not (result.ok and result.value), f"it worked: {result.value!r}"
+    host.renew()
+    result = runtime.run_sync(attack.program(host.known))
+    assert not worked(result), f"it worked: {result.value!r}"
     ending = attack.mark("stopped")
     assert ending is not None
     assert ENDINGS[ending](result), f"{result.status.value}, {result.error or result.value}"
@@ -147,11 +76,14 @@ print("worked:", space[program.result_name], flush=True) if space[program.result
     [attack for attack in ATTACKS if attack.mark("control") == "works"],
     ids=lambda attack: attack.name,
 )
-def test_the_attack_works_without_a_sandbox(attack: Attack, tmp_path: Path) -> None:
+def test_the_attack_works_without_a_sandbox(
+    host: AttackedHost, attack: Attack, tmp_path: Path
+) -> None:
     """The same file succeeds where nothing stops it, so its failure above means something."""
+    host.renew()
     done = subprocess.run(
         [sys.executable, "-I", "-c", UNCONFINED],
-        input=attack.program(),
+        input=attack.program(host.known),
         cwd=tmp_path,
         capture_output=True,
         text=True,

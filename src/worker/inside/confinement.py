@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
+
+import msgspec
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.worker.inside import kernel
@@ -35,17 +37,20 @@ _NETWORK_RIGHTS = 0b11  # bind and connect, TCP
 _SCOPES = 0b11  # abstract unix sockets, signals
 
 
-def confine_zygote() -> list[Layer]:
-    """Give up identity, namespaces, the file system and privileges. Runs with the host's rights."""
+def confine_zygote(without: Mapping[str, Layer]) -> list[Layer]:
+    """Give up identity, namespaces, the file system and privileges. Runs with the host's rights.
+
+    `without` has what to report of a layer that is not to be applied.
+    """
     return [
         _applied(
             "identity",
             _drop_identity,
             "the system refused to change user; see its security modules",
         ),
-        *_enter_namespaces(),
-        _privileges(),
-        _landlock(),
+        *_enter_namespaces(without),
+        without.get("privileges") or _privileges(),
+        without.get("landlock") or _landlock(),
     ]
 
 
@@ -69,7 +74,9 @@ def _drop_identity() -> str:
     return f"user {_NOBODY}, dropped from root"
 
 
-def _enter_namespaces() -> list[Layer]:
+def _enter_namespaces(without: Mapping[str, Layer]) -> list[Layer]:
+    if "namespaces" in without:  # a root of our own would be the host's, too
+        return [without["namespaces"], msgspec.structs.replace(without["namespaces"], name="root")]
     remedy = "allow unprivileged user namespaces (sysctl user.max_user_namespaces, apparmor)"
     try:
         uid, gid = os.getuid(), os.getgid()
@@ -86,7 +93,7 @@ def _enter_namespaces() -> list[Layer]:
         enforcement=Enforcement.FULLY,
         detail="user, " + ", ".join(_NAMESPACES),
     )
-    return [entered, _applied("root", _empty_root, remedy)]
+    return [entered, without.get("root") or _applied("root", _empty_root, remedy)]
 
 
 def _map_identity(uid: int, gid: int) -> None:
@@ -110,18 +117,20 @@ def _empty_root() -> str:
 def _privileges() -> Layer:
     try:
         kernel.no_new_privileges()
+        # No tracer of the same user, a worker too, and no crash handler may look into us from here.
+        kernel.set_dumpable(False)
         emptied = kernel.drop_capabilities()
     except OSError as error:
         return Layer(
             name="privileges", enforcement=Enforcement.NOT, detail=str(error.strerror), remedy=""
         )
+    detail = "no_new_privs, no capabilities, not to be traced"
     if emptied:
-        detail = "no_new_privs, no capabilities"
         return Layer(name="privileges", enforcement=Enforcement.FULLY, detail=detail)
     return Layer(
         name="privileges",
         enforcement=Enforcement.PARTIALLY,
-        detail="no_new_privs, no capabilities; the bounding set could not be emptied",
+        detail=f"{detail}; the bounding set could not be emptied",
         remedy="mend the namespaces: inside one of its own, a process may",
     )
 
@@ -135,12 +144,8 @@ def _landlock() -> Layer:
             detail="the kernel has none",
             remedy="boot Linux 6.12 or newer with landlock among the LSMs",
         )
-    files = (1 << _FILE_RIGHTS_BY_ABI[min(version, 5)]) - 1
-    network = _NETWORK_RIGHTS if version >= 4 else 0
-    scopes = _SCOPES if version >= 6 else 0
-    size = 24 if version >= 6 else 16 if version >= 4 else 8
     try:
-        kernel.landlock_nothing(files, network, scopes, size)
+        _enter_landlock_domain(version)
     except OSError as error:
         return Layer(
             name="landlock", enforcement=Enforcement.NOT, detail=str(error.strerror), remedy=""
@@ -149,13 +154,32 @@ def _landlock() -> Layer:
     return Layer(
         name="landlock",
         enforcement=Enforcement.FULLY if full else Enforcement.PARTIALLY,
-        detail=f"abi {version}: files{', tcp' if network else ''}{', scopes' if scopes else ''}",
+        detail=f"abi {version}: files{', tcp' * (version >= 4)}{', scopes' * full}",
         remedy="" if full else "boot Linux 6.12 or newer for signals and abstract sockets",
     )
 
 
-def confine_worker(program: bytes) -> None:
-    """The last steps, in the child: no descriptor, no process, no file, and the filter."""
+def _enter_landlock_domain(version: int) -> None:
+    files = (1 << _FILE_RIGHTS_BY_ABI[min(version, 5)]) - 1
+    network = _NETWORK_RIGHTS if version >= 4 else 0
+    scopes = _SCOPES if version >= 6 else 0
+    size = 24 if version >= 6 else 16 if version >= 4 else 8
+    kernel.landlock_nothing(files, network, scopes, size)
+
+
+def confine_worker(program: bytes, without: Container[str]) -> None:
+    """The last steps, in the child: a domain of its own, the limits, and the filter."""
+    version = 0 if "landlock" in without else kernel.landlock_version()
+    if version:
+        # Inside the zygote's domain: whoever shares one may signal and trace each other.
+        _enter_landlock_domain(version)
+    if "rlimits" not in without:
+        _limit()
+    if program:
+        kernel.load_seccomp(program)
+
+
+def _limit() -> None:
     for kind, most in (
         # With 0 the kernel still runs a crash handler that `core_pattern` pipes to; with 1 not.
         (resource.RLIMIT_CORE, 1),
@@ -166,7 +190,3 @@ def confine_worker(program: bytes) -> None:
         (resource.RLIMIT_NOFILE, 1),
     ):
         resource.setrlimit(kind, (most, most))
-    # No tracer of the same user, and no crash handler of any kind, may look into a worker.
-    kernel.set_dumpable(False)
-    if program:
-        kernel.load_seccomp(program)

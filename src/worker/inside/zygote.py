@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Mapping
 from typing import NoReturn
 
 import msgspec
@@ -31,6 +32,7 @@ from caps.protocol.zygote import (
     ZygoteReady,
 )
 from caps.worker.inside import kernel
+from caps.worker.inside.arguments import Argument, left_out, understand
 from caps.worker.inside.confinement import confine_worker, confine_zygote
 from caps.worker.inside.facades import load_facades
 from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
@@ -38,8 +40,6 @@ from caps.worker.inside.syscalls import prepare_filter
 
 _CONTROL = 0
 _HOST = 1
-WITHOUT_LANGUAGE = "--without-language"
-WITH_TOOLS = "--with-tools"
 
 # For attacks with the language layer off: the tools that they would bring along.
 _TOOLS = (
@@ -67,6 +67,7 @@ _ZYGOTE_ONLY = (
     "subprocess",
 )
 
+_LANGUAGE = Layer(name="language", enforcement=Enforcement.FULLY, detail="restricted python")
 # Done in every worker by `become_worker`; one that cannot do it dies before it is ready.
 _PROCESS = Layer(
     name="process",
@@ -82,34 +83,32 @@ _RLIMITS = Layer(
 
 def main() -> NoReturn:
     """Prepare, confine, and fork on order until the host is gone."""
-    restricted = WITHOUT_LANGUAGE not in sys.argv
+    asked = understand(sys.argv[1:])
+    without = left_out(asked)
     # The control socket may outlive the host in a child that it forked; this descriptor does not.
     os.dup2(os.pidfd_open(os.getppid()), _HOST)
     load_facades()
     prime()
-    if WITH_TOOLS in sys.argv:
+    if Argument.WITH_TOOLS in asked:
         for tool in _TOOLS:
             importlib.import_module(tool)
     program, seccomp = prepare_filter()
-    layers = [_language(restricted), _PROCESS, *confine_zygote(), seccomp, _RLIMITS]
+    if "seccomp" in without:
+        program, seccomp = b"", without["seccomp"]
+    layers = [
+        without.get("language") or _LANGUAGE,
+        _PROCESS,
+        *confine_zygote(without),
+        seccomp,
+        without.get("rlimits") or _RLIMITS,
+    ]
     if _in_a_pid_namespace(layers):
         _become_its_first_process()
-    unwanted = () if WITH_TOOLS in sys.argv else _ZYGOTE_ONLY
+    unwanted = () if Argument.WITH_TOOLS in asked else _ZYGOTE_ONLY
     forget = tuple(name for name in sys.modules if name.startswith(unwanted or ("\0",)))
     shut_in(_HOST)
     control = _socket.socket(fileno=_CONTROL)
-    Zygote(control, program, restricted=restricted, forget=forget).serve(layers)
-
-
-def _language(restricted: bool) -> Layer:
-    if restricted:
-        return Layer(name="language", enforcement=Enforcement.FULLY, detail="restricted python")
-    return Layer(
-        name="language",
-        enforcement=Enforcement.NOT,
-        detail="plain python, as asked",
-        remedy=f"start the zygote without {WITHOUT_LANGUAGE}",
-    )
+    Zygote(control, program, without=without, forget=forget).serve(layers)
 
 
 def _in_a_pid_namespace(layers: list[Layer]) -> bool:
@@ -132,11 +131,16 @@ class Zygote:
     """Forks on order and reaps what it forked."""
 
     def __init__(
-        self, control: _socket.socket, program: bytes, *, restricted: bool, forget: tuple[str, ...]
+        self,
+        control: _socket.socket,
+        program: bytes,
+        *,
+        without: Mapping[str, Layer],
+        forget: tuple[str, ...],
     ) -> None:
         self._control = control
         self._program = program
-        self._restricted = restricted
+        self._without = without
         self._forget = forget
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
@@ -173,7 +177,7 @@ class Zygote:
             self._refuse(order, str(error.strerror))
             return
         if worker == 0:
-            become_worker(channel, self._program, restricted=self._restricted, forget=self._forget)
+            become_worker(channel, self._program, without=self._without, forget=self._forget)
         os.close(channel)
         self._announce(order, worker)
 
@@ -220,7 +224,7 @@ class Zygote:
 
 
 def become_worker(
-    channel: int, program: bytes, *, restricted: bool, forget: tuple[str, ...]
+    channel: int, program: bytes, *, without: Mapping[str, Layer], forget: tuple[str, ...]
 ) -> NoReturn:
     """In the child: keep the channel alone, lock down, serve one execution, end."""
     try:
@@ -228,9 +232,9 @@ def become_worker(
         os.dup2(channel, CHANNEL)
         os.closerange(CHANNEL + 1, 1 << 20)
         os.set_blocking(CHANNEL, False)
-        confine_worker(program)
+        confine_worker(program, without)
         for name in forget:
             sys.modules.pop(name, None)
-        serve_execution(restricted=restricted)
+        serve_execution(restricted="language" not in without)
     finally:
         os._exit(1)

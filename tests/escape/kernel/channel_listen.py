@@ -1,5 +1,6 @@
 """Make a server of the channel's socket. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 raw("listen", 0, 1) == 0

@@ -4,5 +4,6 @@ Seccomp refuses sendto.
 """
 
 # stopped: refused
+# alone: seccomp
 
 raw("sendto", 0, b"x", 1, 0x41, None, 0) == 1

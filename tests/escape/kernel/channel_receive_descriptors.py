@@ -1,6 +1,7 @@
 """Receive a descriptor over the channel. Seccomp refuses recvmsg."""
 
 # stopped: refused
+# alone: seccomp
 
 import socket
 

@@ -1,6 +1,7 @@
 """Ask for an urgent byte, the other half of that corner. Seccomp refuses recvfrom."""
 
 # stopped: refused
+# alone: seccomp
 
 try:
     raw("recvfrom", 0, ctypes.create_string_buffer(1), 1, 0x41, None, None)

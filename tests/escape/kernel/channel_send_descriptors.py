@@ -1,6 +1,7 @@
 """Send a descriptor to the host, which would have to hold it. Seccomp refuses sendmsg."""
 
 # stopped: refused
+# alone: seccomp
 
 import array
 import socket

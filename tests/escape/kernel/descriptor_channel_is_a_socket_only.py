@@ -1,6 +1,7 @@
 """See whether descriptor 0 leads to a file. It is a socket and nothing else."""
 
 # stopped: harmless
+# alone: none
 
 import stat
 

@@ -1,5 +1,6 @@
 """Copy the descriptor to a number of one's own. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp rlimits
 
 raw("dup3", 0, 700, 0) >= 0

@@ -1,6 +1,7 @@
 """Copy the descriptor with fcntl. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp rlimits
 # control: works
 
 import fcntl

@@ -4,6 +4,7 @@ The worker was given its channel alone.
 """
 
 # stopped: harmless
+# alone: none
 # control: works
 
 found = []

@@ -1,6 +1,7 @@
 """Type into the terminal of whoever started us. Seccomp refuses every ioctl."""
 
 # stopped: refused
+# alone: seccomp
 
 import fcntl
 

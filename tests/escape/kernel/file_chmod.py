@@ -1,6 +1,8 @@
-"""Make the root writable. Seccomp refuses it; the mount is read-only."""
+"""Open a file of the host to everybody. Seccomp refuses it; the empty root has none."""
 
 # stopped: refused
+# alone: root seccomp
+# control: works
 
-os.chmod("/", 0o777)
+os.chmod(HOST["file"], 0o777)
 "changed"

@@ -1,6 +1,8 @@
-"""Give the root to oneself. Seccomp refuses it."""
+"""Take a file of the host. Seccomp refuses it; the empty root has none."""
 
 # stopped: refused
+# alone: root seccomp
+# control: works
 
-os.chown("/", os.getuid(), os.getgid())
+os.chown(HOST["file"], os.getuid(), os.getgid())
 "changed"

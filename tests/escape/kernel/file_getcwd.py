@@ -1,6 +1,7 @@
 """Ask for the working directory. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 # control: works
 
 os.getcwd()

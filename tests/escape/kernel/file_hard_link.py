@@ -1,6 +1,8 @@
-"""Give a directory entry a second name. Seccomp refuses it."""
+"""Give a file of the host a second name. Seccomp refuses it; Landlock does."""
 
 # stopped: refused
+# alone: root landlock seccomp
+# control: works
 
-os.link("/etc/passwd", "again")
+os.link(HOST["file"], HOST["directory"] + "/again")
 "linked"

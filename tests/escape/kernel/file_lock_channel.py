@@ -1,6 +1,7 @@
 """Lock what the host holds too. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 
 import fcntl
 

@@ -4,6 +4,7 @@ Seccomp refuses it, and no capability allows it.
 """
 
 # stopped: refused
+# alone: identity
 
 import stat
 

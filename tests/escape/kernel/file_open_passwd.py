@@ -1,6 +1,7 @@
 """Read /etc/passwd with the built-in `open`. Seccomp refuses to open; the root is empty besides."""
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
 # control: works
 
 with open("/etc/passwd") as file:

@@ -4,6 +4,7 @@ Seccomp refuses what it does not list.
 """
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
 # control: works
 
 how = (ctypes.c_uint64 * 3)(os.O_RDONLY, 0, 0)

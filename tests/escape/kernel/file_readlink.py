@@ -4,6 +4,7 @@ Seccomp refuses readlink; there is no /proc.
 """
 
 # stopped: refused
+# alone: root seccomp
 # control: works
 
 os.readlink("/proc/self/exe")

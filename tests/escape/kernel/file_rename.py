@@ -1,6 +1,8 @@
-"""Rename the root's parent away. Seccomp refuses it."""
+"""Rename a file of the host away. Seccomp refuses it; Landlock does."""
 
 # stopped: refused
+# alone: root landlock seccomp
+# control: works
 
-os.rename("/etc", "/etc-gone")
+os.rename(HOST["file"], HOST["directory"] + "/gone")
 "renamed"

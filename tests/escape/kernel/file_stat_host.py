@@ -4,6 +4,7 @@ The empty root has no such file.
 """
 
 # stopped: absent
+# alone: root
 # control: works
 
 os.stat("/etc/passwd").st_size

@@ -1,6 +1,8 @@
-"""Remove a file of the host. Seccomp refuses it; this root has none."""
+"""Remove a file of the host. Seccomp refuses it; Landlock does."""
 
 # stopped: refused
+# alone: root landlock seccomp
+# control: works
 
-os.unlink("/tmp/caps-no-such-file")
+os.unlink(HOST["file"])
 "removed"

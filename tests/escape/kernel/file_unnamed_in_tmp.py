@@ -1,5 +1,7 @@
-"""Make a file without a name, which no listing shows. Seccomp refuses it."""
+"""Make a file without a name, which no listing shows. Seccomp refuses it; Landlock does."""
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
+# control: works
 
-os.open("/", os.O_TMPFILE | os.O_RDWR) >= 0
+os.open(HOST["directory"], os.O_TMPFILE | os.O_RDWR) >= 0

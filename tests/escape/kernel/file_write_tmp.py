@@ -1,7 +1,11 @@
 """Write into /tmp, which every program may. Seccomp refuses it; this root has no /tmp."""
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
+# control: works
 
-with open("/tmp/caps-escape-attempt", "w") as file:
+path = f"/tmp/caps-escape-attempt-{os.getpid()}"
+with open(path, "w") as file:
     file.write("out")
+os.unlink(path)
 "written"

@@ -1,5 +1,8 @@
 """Make a message queue, to meet other workers in. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 
-raw("msgget", 0x43617073, 0o1600) >= 0
+queue = raw("msgget", 0x43617073, 0o1600)
+raw("msgctl", queue, 0, None)  # not to be left behind where it works
+"made"

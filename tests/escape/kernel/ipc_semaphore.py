@@ -1,5 +1,8 @@
 """Make a semaphore, to meet other workers in. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 
-raw("semget", 0x43617073, 1, 0o1600) >= 0
+semaphores = raw("semget", 0x43617073, 1, 0o1600)
+raw("semctl", semaphores, 0, 0, None)  # not to be left behind where it works
+"made"

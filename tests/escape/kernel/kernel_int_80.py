@@ -6,6 +6,7 @@ kills a foreign architecture.
 """
 
 # stopped: killed
+# alone: seccomp
 # only: x86_64
 
 import struct

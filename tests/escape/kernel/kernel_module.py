@@ -1,5 +1,6 @@
 """Load a kernel module. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 raw("init_module", None, 0, b"") == 0

@@ -1,6 +1,7 @@
 """Read the thread's base register with arch_prctl. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 # control: works
 # only: x86_64
 

@@ -5,5 +5,6 @@ The limit of core dumps is 1, with which the kernel neither writes a core nor ru
 """
 
 # stopped: refused
+# alone: seccomp
 
 raw("prlimit64", 0, 4, (ctypes.c_uint64 * 2)(0, 1), None) == 0

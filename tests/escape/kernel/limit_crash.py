@@ -1,5 +1,6 @@
 """Read where nothing is. The process dies and takes nothing along."""
 
 # stopped: lost
+# alone: none
 
 ctypes.string_at(0)

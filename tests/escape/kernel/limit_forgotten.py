@@ -4,6 +4,7 @@ Rlimits were set before the first line of the code.
 """
 
 # stopped: harmless
+# alone: rlimits
 # control: works
 
 import resource

@@ -1,6 +1,7 @@
 """Handle the signal of a forbidden system call, to go on after it. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 
 import signal
 

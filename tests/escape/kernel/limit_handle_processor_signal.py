@@ -1,6 +1,7 @@
 """Ignore the signal of the processor limit. Seccomp refuses to change what a signal does."""
 
 # stopped: refused
+# alone: seccomp
 
 import signal
 

@@ -1,6 +1,7 @@
 """Take memory that does not count as the heap's. RLIMIT_AS counts every mapping."""
 
 # stopped: harmless
+# alone: none
 
 import mmap
 

@@ -1,6 +1,7 @@
 """Block every signal and compute for ever. The hard RLIMIT_CPU kills, which nobody can block."""
 
 # stopped: limited
+# alone: none
 
 import signal
 

@@ -1,6 +1,7 @@
 """Map memory that can be written and executed. Seccomp refuses PROT_EXEC in mmap."""
 
 # stopped: refused
+# alone: seccomp
 # control: works
 
 import mmap

@@ -1,6 +1,7 @@
 """Make memory executable with pkey_mprotect. Seccomp refuses it."""
 
 # stopped: refused
+# alone: seccomp
 
 import mmap
 

@@ -1,6 +1,7 @@
 """Write first, make it executable afterwards. Seccomp refuses mprotect."""
 
 # stopped: refused
+# alone: seccomp
 # control: works
 
 import mmap

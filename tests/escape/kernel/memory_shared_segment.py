@@ -4,5 +4,8 @@ Seccomp refuses it; the ipc namespace is our own.
 """
 
 # stopped: refused
+# alone: seccomp
 
-raw("shmget", 0x43617073, 4096, 0o1600) >= 0
+segment = raw("shmget", 0x43617073, 4096, 0o1600)
+raw("shmctl", segment, 0, None)  # not to be left behind where it works
+"made"

@@ -1,5 +1,6 @@
 """Become root in a user namespace of one's own. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 raw("unshare", 0x10000000) == 0

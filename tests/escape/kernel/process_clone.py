@@ -1,6 +1,7 @@
 """Start a process with a bare clone. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 child = raw("clone", 17, 0, 0, 0, 0)

@@ -1,6 +1,7 @@
 """Fork. Seccomp kills it; RLIMIT_NPROC would refuse it."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 child = os.fork()

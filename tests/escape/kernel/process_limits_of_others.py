@@ -1,6 +1,7 @@
 """Change the limits of the zygote. Seccomp allows prlimit64 for oneself alone."""
 
 # stopped: refused
+# alone: none
 
 import resource
 

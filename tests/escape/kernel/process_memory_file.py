@@ -4,6 +4,7 @@ Seccomp kills it; there is no exec besides.
 """
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 os.memfd_create("program") >= 0

@@ -1,6 +1,7 @@
 """Start a shell through popen of the C library. Seccomp refuses its pipe."""
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
 # control: works
 
 libc.popen.restype = ctypes.c_void_p

@@ -1,6 +1,7 @@
 """Read memory by process number. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 # control: works
 
 source, target = ctypes.create_string_buffer(b"secret"), ctypes.create_string_buffer(7)

@@ -1,9 +1,9 @@
 """Start a program with `subprocess`. Seccomp refuses the pipe that it needs first."""
 
 # stopped: refused
+# alone: root landlock seccomp rlimits
 # control: works
 
 import subprocess
-import sys
 
-subprocess.run([sys.executable, "-I", "-c", ""], check=True).returncode == 0
+subprocess.run(["/bin/sh", "-c", "exit 0"], check=True).returncode == 0

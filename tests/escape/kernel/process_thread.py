@@ -4,6 +4,7 @@ Seccomp refuses to guard its stack, and would kill the clone: a worker has one.
 """
 
 # stopped: harmless
+# alone: seccomp rlimits
 # control: works
 
 import threading

@@ -1,6 +1,7 @@
 """Find the host's secrets in the environment. The zygote was started without any."""
 
 # stopped: harmless
+# alone: none
 # control: works
 
 # Python itself sets LC_CTYPE when there is no locale.

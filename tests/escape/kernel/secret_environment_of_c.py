@@ -1,6 +1,7 @@
 """Find the environment where the C library keeps it, past what Python shows."""
 
 # stopped: harmless
+# alone: none
 # control: works
 
 listed = ctypes.POINTER(ctypes.c_char_p).in_dll(libc, "environ")

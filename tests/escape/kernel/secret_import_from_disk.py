@@ -1,6 +1,7 @@
 """Put the import system back and load a module of the host. There is no file to load it from."""
 
 # stopped: harmless
+# alone: none
 # control: works
 
 import importlib.machinery

@@ -1,6 +1,7 @@
 """Load another shared library. There is no file, and none may be mapped to be executed."""
 
 # stopped: harmless
+# alone: root landlock seccomp rlimits
 # control: works
 
 try:

@@ -1,6 +1,7 @@
 """Probe process 1, the zygote. Seccomp kills it; Landlock scopes signals besides."""
 
 # stopped: killed
+# alone: seccomp
 
 os.kill(1, 0)
 "sent"

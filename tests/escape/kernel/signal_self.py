@@ -1,6 +1,7 @@
 """See whether signals can be sent at all, to oneself and harmlessly. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 # control: works
 
 os.kill(os.getpid(), 0)

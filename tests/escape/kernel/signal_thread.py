@@ -1,5 +1,6 @@
 """Send a signal with tgkill. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 raw("tgkill", 1, 1, 0) == 0

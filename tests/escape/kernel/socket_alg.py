@@ -1,6 +1,7 @@
 """Reach the kernel's cryptography. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 import socket
 

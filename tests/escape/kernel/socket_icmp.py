@@ -1,6 +1,7 @@
 """Make a raw socket. Seccomp kills it; no capability allows it."""
 
 # stopped: killed
+# alone: identity privileges seccomp
 
 import socket
 

@@ -1,6 +1,7 @@
 """Make a TCP socket. Seccomp kills it; the network namespace is empty; Landlock denies TCP."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 import socket

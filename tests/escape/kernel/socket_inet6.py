@@ -1,6 +1,7 @@
 """Make an IPv6 socket. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp
 
 import socket
 

@@ -1,6 +1,7 @@
 """Make a UDP socket. Seccomp kills it; the network namespace is empty."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 import socket

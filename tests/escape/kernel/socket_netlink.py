@@ -1,6 +1,7 @@
 """Talk to the kernel's routing. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 import socket

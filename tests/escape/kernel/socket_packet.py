@@ -1,6 +1,7 @@
 """Listen to raw packets. Seccomp kills it."""
 
 # stopped: killed
+# alone: identity privileges seccomp
 
 import socket
 

@@ -1,6 +1,7 @@
 """Make a unix socket. Seccomp kills it."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 import socket

@@ -1,6 +1,7 @@
 """Bind an abstract name, which needs no file system. Seccomp kills it; Landlock scopes them."""
 
 # stopped: killed
+# alone: seccomp rlimits
 # control: works
 
 import socket

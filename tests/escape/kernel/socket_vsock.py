@@ -1,6 +1,7 @@
 """Talk to the hypervisor. Seccomp kills it; namespaces do not cover it everywhere."""
 
 # stopped: killed
+# alone: seccomp
 
 import socket
 

@@ -1,0 +1,8 @@
+"""Make the root writable. Seccomp refuses it; the mount is read-only."""
+
+# stopped: refused
+# alone: none
+# unsafe without root: it is then the machine's own, and some user's
+
+os.chmod("/", 0o777)
+"changed"

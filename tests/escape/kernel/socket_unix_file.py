@@ -1,0 +1,11 @@
+"""Make a socket with a name, to meet others at. Seccomp kills it; Landlock refuses the name."""
+
+# stopped: killed
+# alone: root landlock seccomp rlimits
+# control: works
+
+import socket
+
+server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+server.bind(HOST["directory"] + "/escaped")
+"bound"
