@@ -11,61 +11,36 @@ its last expression is true if it worked, and its marks say
 
 from __future__ import annotations
 
-import ast
-import os
 import platform
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from caps import MemoryAuditLog, Runtime
+from caps import Runtime
 from caps.capabilities.result import ExecutionResult
-from caps.protocol.enforcement import gaps
 from caps.worker.host.zygote import ZygoteSource
+from escape.attacks import HERE, Attack, attacks_on, harmless, limited, locked_down, lost
 
-HERE = Path(__file__).parent
 TOOLS = (HERE / "attack_tools.py").read_text()
-POLICY = {
-    "id": "escape",
-    "allow": [],
-    "limits": {"wall_ms": 10_000, "cpu_ms": 1000, "memory_mb": 256},
-}
+ATTACKS = [
+    attack for attack in attacks_on("kernel") if attack.mark("only") in (None, platform.machine())
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """One file of `kernel/`."""
+def program_of(attack: Attack) -> str:
+    """The attack with its tools, and the numbers of the calls that it names."""
+    import pyseccomp
 
-    name: str
-    source: str
-
-    def mark(self, name: str) -> str | None:
-        found = re.search(rf"^# {name}: (\w+)$", self.source, re.MULTILINE)
-        return None if found is None else found[1]
-
-    def program(self) -> str:
-        """The attack with its tools, and the numbers of the calls that it names."""
-        import pyseccomp
-
-        machine = pyseccomp.system_arch()
-        names = re.findall(r'raw\(\s*"(\w+)"', self.source)
-        numbers = {name: pyseccomp.resolve_syscall(machine, name) for name in names}
-        unknown = [name for name, number in numbers.items() if number < 0]
-        assert unknown == [], f"libseccomp knows no {unknown}"
-        return f"NUMBERS = {numbers}\n{TOOLS}\n{self.source}"
-
-
-def _attacks() -> list[Attack]:
-    found = [Attack(path.stem, path.read_text()) for path in sorted(HERE.glob("kernel/*.py"))]
-    return [attack for attack in found if attack.mark("only") in (None, platform.machine())]
-
-
-ATTACKS = _attacks()
+    machine = pyseccomp.system_arch()
+    names = re.findall(r'raw\(\s*"(\w+)"', attack.source)
+    numbers = {name: pyseccomp.resolve_syscall(machine, name) for name in names}
+    unknown = [name for name, number in numbers.items() if number < 0]
+    assert unknown == [], f"libseccomp knows no {unknown}"
+    return f"NUMBERS = {numbers}\n{TOOLS}\n{attack.source}"
 
 
 def _killed(result: ExecutionResult) -> bool:
@@ -84,26 +59,14 @@ def _absent(result: ExecutionResult) -> bool:
     return result.error is not None and result.error.type == "FileNotFoundError"
 
 
-def _harmless(result: ExecutionResult) -> bool:
-    return result.ok and not result.value
-
-
-def _limited(result: ExecutionResult) -> bool:
-    return result.status.value == "limit"
-
-
-def _lost(result: ExecutionResult) -> bool:
-    return result.status.value == "worker_lost"
-
-
 # What the mark `stopped` may say, and how that shows.
 ENDINGS: dict[str, Callable[[ExecutionResult], bool]] = {
     "killed": _killed,  # by the kernel, at the system call
     "refused": _refused,  # with EPERM, and the code goes on
     "absent": _absent,  # there is nothing by that name
-    "harmless": _harmless,  # it ran to its end and got nothing
-    "limited": _limited,  # a limit of the policy ended it
-    "lost": _lost,  # it destroyed its own process, and nothing else
+    "harmless": harmless,  # it ran to its end and got nothing
+    "limited": limited,  # a limit of the policy ended it
+    "lost": lost,  # it destroyed its own process, and nothing else
 }
 
 
@@ -111,20 +74,14 @@ ENDINGS: dict[str, Callable[[ExecutionResult], bool]] = {
 def runtime() -> Iterator[Runtime]:
     """Workers with every layer but the language; without those there is nothing to prove."""
     source = ZygoteSource(arguments=("--without-language", "--with-tools"))
-    audit = MemoryAuditLog()
-    with Runtime(POLICY, audit=audit, workers=source, isolation="best-effort") as runtime:
-        missing = [layer for layer in gaps(source.layers) if layer.name != "language"]
-        if missing:
-            reason = "; ".join(f"{layer.name}: {layer.detail}" for layer in missing)
-            give_up = pytest.fail if os.environ.get("CAPS_FORBID_SKIPS") else pytest.skip
-            give_up(f"the escape suite needs every kernel layer, and this system lacks {reason}")
+    with locked_down(source, off=["language"]) as runtime:
         yield runtime
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_the_attack_does_not_work(runtime: Runtime, attack: Attack) -> None:
     """The attack fails in the locked-down worker, in the way that it has to."""
-    result = runtime.run_sync(attack.program())
+    result = runtime.run_sync(program_of(attack))
     assert not (result.ok and result.value), f"it worked: {result.value!r}"
     ending = attack.mark("stopped")
     assert ending is not None
@@ -145,13 +102,13 @@ print("worked:", space[program.result_name], flush=True) if space[program.result
 @pytest.mark.parametrize(
     "attack",
     [attack for attack in ATTACKS if attack.mark("control") == "works"],
-    ids=lambda attack: attack.name,
+    ids=str,
 )
 def test_the_attack_works_without_a_sandbox(attack: Attack, tmp_path: Path) -> None:
     """The same file succeeds where nothing stops it, so its failure above means something."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", UNCONFINED],
-        input=attack.program(),
+        input=program_of(attack),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -165,9 +122,10 @@ def test_every_attack_says_what_it_tries_and_how_it_must_end() -> None:
     """There are many, each has a docstring, and each mark is a known one."""
     assert len(ATTACKS) >= 100
     for attack in ATTACKS:
-        assert ast.get_docstring(ast.parse(attack.source)), attack.name
-        assert attack.mark("stopped") in ENDINGS, attack.name
-        assert attack.mark("control") in (None, "works"), attack.name
+        assert attack.tries, attack
+        assert attack.marks <= {"stopped", "control", "only"}, attack
+        assert attack.mark("stopped") in ENDINGS, attack
+        assert attack.mark("control") in (None, "works"), attack
 
 
 LOAD = """
