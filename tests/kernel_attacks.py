@@ -17,24 +17,16 @@ import platform
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from caps.capabilities.result import ExecutionResult
+from escape.attacks import HERE, Attack, attacks_on, harmless, limited, lost
 
-_HERE = Path(__file__).parent / "escape"
-_TOOLS = (_HERE / "attack_tools.py").read_text()
+_TOOLS = (HERE / "attack_tools.py").read_text()
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class KernelAttack(Attack):
     """One file of `kernel/`."""
-
-    name: str
-    source: str
-
-    def mark(self, name: str) -> str | None:
-        found = re.search(rf"^# {name}: (.+)$", self.source, re.MULTILINE)
-        return None if found is None else found[1]
 
     @property
     def stopped_alone_by(self) -> tuple[str, ...]:
@@ -58,8 +50,8 @@ class Attack:
         return f"NUMBERS = {numbers}\nHOST = {dict(host)}\n{_TOOLS}\n{self.source}"
 
 
-def _attacks() -> list[Attack]:
-    found = [Attack(path.stem, path.read_text()) for path in sorted(_HERE.glob("kernel/*.py"))]
+def _attacks() -> list[KernelAttack]:
+    found = [KernelAttack(one.kind, one.name, one.path, one.source) for one in attacks_on("kernel")]
     return [attack for attack in found if attack.mark("only") in (None, platform.machine())]
 
 
@@ -87,24 +79,12 @@ def _absent(result: ExecutionResult) -> bool:
     return result.error is not None and result.error.type == "FileNotFoundError"
 
 
-def _harmless(result: ExecutionResult) -> bool:
-    return result.ok and not result.value
-
-
-def _limited(result: ExecutionResult) -> bool:
-    return result.status.value == "limit"
-
-
-def _lost(result: ExecutionResult) -> bool:
-    return result.status.value == "worker_lost"
-
-
 # What the mark `stopped` may say, and how that shows.
 ENDINGS: dict[str, Callable[[ExecutionResult], bool]] = {
     "killed": _killed,  # by the kernel, at the system call
     "refused": _refused,  # with EPERM, and the code goes on
     "absent": _absent,  # there is nothing by that name
-    "harmless": _harmless,  # it ran to its end and got nothing
-    "limited": _limited,  # a limit of the policy ended it
-    "lost": _lost,  # it destroyed its own process, and nothing else
+    "harmless": harmless,  # it ran to its end and got nothing
+    "limited": limited,  # a limit of the policy ended it
+    "lost": lost,  # it destroyed its own process, and nothing else
 }

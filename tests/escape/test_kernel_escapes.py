@@ -19,7 +19,7 @@ from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
 from caps.protocol.enforcement import gaps
 from caps.worker.host.zygote import ZygoteSource
-from kernel_attacks import ATTACKS, ENDINGS, Attack, worked
+from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {
     "id": "escape",
@@ -50,7 +50,9 @@ def runtime() -> Iterator[Runtime]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_the_attack_does_not_work(runtime: Runtime, host: AttackedHost, attack: Attack) -> None:
+def test_the_attack_does_not_work(
+    runtime: Runtime, host: AttackedHost, attack: KernelAttack
+) -> None:
     """The attack fails in the locked-down worker, in the way that it has to."""
     host.renew()
     result = runtime.run_sync(attack.program(host.known))
@@ -77,7 +79,7 @@ print("worked:", space[program.result_name], flush=True) if space[program.result
     ids=lambda attack: attack.name,
 )
 def test_the_attack_works_without_a_sandbox(
-    host: AttackedHost, attack: Attack, tmp_path: Path
+    host: AttackedHost, attack: KernelAttack, tmp_path: Path
 ) -> None:
     """The same file succeeds where nothing stops it, so its failure above means something."""
     host.renew()

@@ -29,7 +29,7 @@ from caps.capabilities.result import ExecutionResult
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import IsolationError, WorkerLostError
 from caps.worker.host.zygote import ZygoteSource
-from kernel_attacks import ATTACKS, ENDINGS, Attack, worked
+from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {
     "id": "layers",
@@ -105,7 +105,7 @@ class ProvingGround:
         self._runtimes = runtimes
         self._opened: dict[tuple[str, Held], Runtime] = {}
 
-    def run(self, purpose: str, held: Held, attack: Attack) -> ExecutionResult:
+    def run(self, purpose: str, held: Held, attack: KernelAttack) -> ExecutionResult:
         """The attack, held by these layers, the process and identity alone.
 
         Each purpose has runtimes of its own: an attack that works may spoil the zygote's mounts
@@ -154,7 +154,7 @@ def _cases(layers: set[str]) -> list[object]:
 
 
 @pytest.mark.parametrize(("attack", "layer"), _cases(set(NEEDS) - {"identity", "seccomp"}))
-def test_the_layer_stops_it_alone(ground: ProvingGround, attack: Attack, layer: str) -> None:
+def test_the_layer_stops_it_alone(ground: ProvingGround, attack: KernelAttack, layer: str) -> None:
     """Without the layer the attack works; with it, and nothing else changed, it does not."""
     without = NEEDS[layer] | attack.never_without
     assert layer not in without, f"it never runs without {layer}, so that proves nothing"
@@ -165,7 +165,7 @@ def test_the_layer_stops_it_alone(ground: ProvingGround, attack: Attack, layer: 
 
 
 @pytest.mark.parametrize(("attack", "layer"), _cases({"seccomp"}))
-def test_the_filter_stops_it_alone(ground: ProvingGround, attack: Attack, layer: str) -> None:
+def test_the_filter_stops_it_alone(ground: ProvingGround, attack: KernelAttack, layer: str) -> None:
     """It ends as it has to under the filter, and in no such way without it."""
     ended_so = ENDINGS[attack.mark("stopped") or ""]
     without = NEEDS[layer] | attack.never_without
@@ -177,7 +177,7 @@ def test_the_filter_stops_it_alone(ground: ProvingGround, attack: Attack, layer:
 
 @pytest.mark.parametrize(("attack", "layer"), _cases({"identity"}))
 def test_the_users_lack_of_rights_stops_it_alone(
-    ground: ProvingGround, attack: Attack, layer: str
+    ground: ProvingGround, attack: KernelAttack, layer: str
 ) -> None:
     """With every layer left out that can be, the machine refuses it to this user."""
     result = ground.run(layer, NEEDS[layer] | attack.never_without, attack)
@@ -193,7 +193,7 @@ def test_the_users_lack_of_rights_stops_it_alone(
         if held & set(attack.stopped_alone_by) and attack.never_without <= held
     ],
 )
-def test_what_is_left_stops_it(ground: ProvingGround, attack: Attack, kernel: str) -> None:
+def test_what_is_left_stops_it(ground: ProvingGround, attack: KernelAttack, kernel: str) -> None:
     """One of the layers that stop it is among those that are left, and it does."""
     result = ground.run(kernel, WEAKER[kernel], attack)
     assert not worked(result), f"it worked: {result.value!r}"

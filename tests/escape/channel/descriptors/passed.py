@@ -1,0 +1,13 @@
+"""Send descriptors along with every byte, for the host to hold."""
+
+# stopped: harmless
+# value: "passed"
+
+import os
+import socket
+from array import array
+
+passed = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", [CHANNEL] * 16))
+with socket.socket(fileno=os.dup(CHANNEL)) as channel:
+    for byte in liar.result("passed"):
+        channel.sendmsg([bytes([byte])], [passed])

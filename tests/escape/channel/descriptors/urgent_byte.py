@@ -1,0 +1,13 @@
+"""Send a byte out of band between two frames, which a real worker's filter refuses."""
+
+# stopped: harmless
+# value: "after"
+# printed: before
+
+import os
+import socket
+
+with socket.socket(fileno=os.dup(CHANNEL)) as channel:
+    liar.say(OutputMessage, text="before")
+    channel.send(b"!", socket.MSG_OOB)
+    liar.finish("after")

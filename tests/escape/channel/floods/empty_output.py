@@ -1,0 +1,6 @@
+"""Print nothing, without end."""
+
+# stopped: limited output_bytes
+
+for _ in range(3_000_000):
+    liar.say(OutputMessage, text="")

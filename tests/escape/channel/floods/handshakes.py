@@ -1,0 +1,7 @@
+"""Shake hands without end."""
+
+# stopped: violation out_of_turn
+# when: before_ready
+
+for _ in range(100_000):
+    liar.raw(liar.ready())

@@ -1,0 +1,6 @@
+"""Print without end."""
+
+# stopped: limited output_bytes
+
+for _ in range(100_000):
+    liar.say(OutputMessage, text="x" * 4096)

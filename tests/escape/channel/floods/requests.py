@@ -1,0 +1,6 @@
+"""Ask more often than the grant allows, without end."""
+
+# stopped: violation flood
+
+for number in range(100_000):
+    liar.raw(liar.touch(request_id=f"f{number}"))

@@ -1,0 +1,6 @@
+"""Ask without end and read no answer."""
+
+# stopped: violation flood
+
+for number in range(100_000):
+    liar.raw(liar.touch(capability="probe.allowed", request_id=f"f{number}"))

@@ -1,0 +1,5 @@
+"""Answer a request, as only the host may."""
+
+# stopped: violation malformed
+
+liar.say(CapabilityResponseMessage, request_id="r1", result="granted")

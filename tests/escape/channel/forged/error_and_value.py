@@ -1,0 +1,6 @@
+"""Report an error and give a result, too."""
+
+# stopped: failed
+
+report = ErrorReport(type="ValueError", code="execution_error", message="x")
+liar.say(ResultMessage, error=report, value=encode_value("fine", max_bytes=100))

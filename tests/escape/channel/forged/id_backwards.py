@@ -1,0 +1,5 @@
+"""Count the ids backwards."""
+
+# stopped: violation forged_id
+
+liar.raw(liar.touch(id=f"{liar.execution_id}:0"))

@@ -1,0 +1,5 @@
+"""Send a message without an id."""
+
+# stopped: violation malformed
+
+liar.send_data(id="")

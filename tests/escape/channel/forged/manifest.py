@@ -1,0 +1,5 @@
+"""Send a manifest, as only the host may."""
+
+# stopped: violation malformed
+
+liar.say(ManifestMessage, execution_id="x", namespace="caps", policy_id="x", capabilities=[])

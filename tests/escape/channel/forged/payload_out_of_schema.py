@@ -1,0 +1,7 @@
+"""Ask with a payload that the wrapper would not have sent."""
+
+# stopped: harmless
+# value: ["validation_error"]
+# decisions: [["deny", "payload_invalid"]]
+
+liar.finish([outcome(liar.ask("files.read", {"path": 1, "x": 2}))])

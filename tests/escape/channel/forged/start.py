@@ -1,0 +1,17 @@
+"""Send code to run, as only the host may."""
+
+# stopped: violation malformed
+
+liar.raw(
+    frame(
+        encoder.encode(
+            {
+                "type": "start",
+                **liar.stamp(),
+                "source": "1",
+                "filename": "x",
+                "limits": {"cpu_ms": 1, "memory_mb": 1, "concurrency": 1},
+            }
+        )
+    )
+)

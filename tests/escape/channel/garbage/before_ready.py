@@ -1,0 +1,6 @@
+"""Send garbage in place of the handshake."""
+
+# stopped: violation frame_too_large
+# when: before_ready
+
+liar.raw(b"\xff" * 64)

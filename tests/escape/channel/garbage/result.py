@@ -1,0 +1,5 @@
+"""Give a result that cannot be decoded."""
+
+# stopped: violation garbage
+
+liar.say(ResultMessage, value=b"\xc1\xc1")

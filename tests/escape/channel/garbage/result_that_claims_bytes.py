@@ -1,0 +1,5 @@
+"""Give a result that claims four gigabytes and holds none."""
+
+# stopped: violation garbage
+
+liar.say(ResultMessage, value=b"\xc6\xff\xff\xff\xff")

@@ -1,0 +1,5 @@
+"""Give a result that claims four billion items and holds none."""
+
+# stopped: violation garbage
+
+liar.say(ResultMessage, value=b"\xdd\xff\xff\xff\xff")

@@ -1,0 +1,5 @@
+"""Give a result that is deeper than the stack."""
+
+# stopped: violation garbage
+
+liar.say(ResultMessage, value=b"\x91" * 100_000 + b"\xc0")

@@ -1,0 +1,7 @@
+"""Give a result with an extension of the wire format in it."""
+
+# stopped: violation garbage
+
+import msgspec
+
+liar.say(ResultMessage, value=encoder.encode(msgspec.msgpack.Ext(99, b"x")))

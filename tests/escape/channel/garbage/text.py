@@ -1,0 +1,5 @@
+"""Speak another protocol."""
+
+# stopped: violation frame_too_large
+
+liar.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

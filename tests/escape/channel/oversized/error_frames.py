@@ -1,0 +1,7 @@
+"""Report an error with very many lines."""
+
+# stopped: violation too_many_items
+
+frames = [{"line": 1, "function": "f", "source": "x"}] * 100_000
+error = {"type": "E", "code": "execution_error", "message": "x", "frames": frames}
+liar.raw(frame(encoder.encode({"type": "result", **liar.stamp(), "error": error})))

@@ -1,0 +1,5 @@
+"""Send a message of very many fields."""
+
+# stopped: violation too_many_items
+
+liar.raw(frame(encoder.encode({f"f{number}": 0 for number in range(150_000)})))

@@ -1,0 +1,5 @@
+"""Announce a frame of two gigabytes."""
+
+# stopped: violation frame_too_large
+
+liar.raw((1 << 31).to_bytes(4, "big"))

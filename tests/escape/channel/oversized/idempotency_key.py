@@ -1,0 +1,5 @@
+"""Ask under an endless key."""
+
+# stopped: violation malformed
+
+liar.send_data(idempotency_key="k" * 100_000)

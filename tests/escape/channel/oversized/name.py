@@ -1,0 +1,5 @@
+"""Ask for a capability with an endless name."""
+
+# stopped: violation malformed
+
+liar.send_data(capability="probe." + "x" * 100_000)

@@ -1,0 +1,8 @@
+"""Ask with a number that is larger than any may be."""
+
+# stopped: harmless
+# value: ["validation_error"]
+# decisions: [["deny", "payload_invalid"]]
+
+liar.send_data(capability="files.read", payload={"path": 1 << 63})
+liar.finish([outcome(liar.answer())])

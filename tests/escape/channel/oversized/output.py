@@ -1,0 +1,5 @@
+"""Print more in one frame than the policy allows."""
+
+# stopped: limited output_bytes
+
+liar.say(OutputMessage, text="x" * (1 << 20))

@@ -1,0 +1,8 @@
+"""Ask with a payload that is deeper than it may be."""
+
+# stopped: violation too_deep
+
+payload: dict[str, Any] = {}
+for _ in range(200):
+    payload = {"a": payload}
+liar.send_data(payload=payload)

@@ -1,0 +1,5 @@
+"""Ask under an endless id."""
+
+# stopped: violation malformed
+
+liar.send_data(request_id="r" * 100_000)

@@ -1,0 +1,5 @@
+"""Ask with bytes in the payload."""
+
+# stopped: violation not_json_like
+
+liar.send_data(payload={"a": b"\0"})

@@ -1,0 +1,7 @@
+"""Ask with an extension of the wire format in the payload."""
+
+# stopped: violation not_json_like
+
+import msgspec
+
+liar.send_data(payload={"a": msgspec.msgpack.Ext(7, b"x")})

@@ -1,0 +1,7 @@
+"""Ask with an infinite number in the payload."""
+
+# stopped: violation not_json_like
+
+import math
+
+liar.send_data(payload={"a": [math.inf]})

@@ -1,0 +1,5 @@
+"""Ask with what is not a number in the payload."""
+
+# stopped: violation not_json_like
+
+liar.send_data(payload={"a": float("nan")})

@@ -1,0 +1,7 @@
+"""Ask with a time of the wire format in the payload."""
+
+# stopped: violation not_json_like
+
+import datetime as dt
+
+liar.send_data(payload={"a": dt.datetime.now(dt.UTC)})

@@ -1,0 +1,5 @@
+"""Replay a request of another execution, with its own id."""
+
+# stopped: violation forged_id
+
+liar.raw(liar.touch(id="0123456789abcdef0123456789abcdef:2"))

@@ -1,0 +1,7 @@
+"""Never send the last byte of a frame."""
+
+# stopped: limited wall_ms
+# touched: []
+# limits: {"wall_ms": 300}
+
+liar.raw(liar.touch()[:-1])

@@ -1,0 +1,10 @@
+"""Never send the last byte of the largest frame that there may be."""
+
+# stopped: limited wall_ms
+# touched: []
+# limits: {"wall_ms": 300}
+
+import struct
+
+largest = 16 * 1024 * 1024
+liar.raw(struct.pack(">I", largest) + b"\x90" * (largest - 1))

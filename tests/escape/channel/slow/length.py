@@ -1,0 +1,7 @@
+"""Never complete a length."""
+
+# stopped: limited wall_ms
+# touched: []
+# limits: {"wall_ms": 300}
+
+liar.raw(b"\0\0")

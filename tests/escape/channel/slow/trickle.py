@@ -1,0 +1,13 @@
+"""Send a byte now and then, for ever: signs of life do not prolong it."""
+
+# stopped: limited wall_ms
+# touched: []
+# limits: {"wall_ms": 300}
+
+import struct
+import time
+
+liar.raw(struct.pack(">I", 1 << 20))
+while True:
+    liar.raw(b"\x90")
+    time.sleep(0.01)

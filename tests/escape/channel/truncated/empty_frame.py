@@ -1,0 +1,5 @@
+"""Send a frame of nothing."""
+
+# stopped: violation garbage
+
+liar.raw(frame(b""))

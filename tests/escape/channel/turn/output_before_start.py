@@ -1,0 +1,6 @@
+"""Print before the code has started."""
+
+# stopped: violation out_of_turn
+# when: before_start
+
+liar.say(OutputMessage, text="early")

@@ -1,0 +1,5 @@
+"""Ask after the result."""
+
+# stopped: violation out_of_turn
+
+liar.raw(liar.result(1) + liar.touch())

@@ -1,0 +1,6 @@
+"""Ask before the code has started."""
+
+# stopped: violation out_of_turn
+# when: before_start
+
+liar.raw(liar.touch())

@@ -1,0 +1,6 @@
+"""Give a result before the handshake."""
+
+# stopped: violation out_of_turn
+# when: before_ready
+
+liar.finish(1)

@@ -1,0 +1,5 @@
+"""Say that the code never ran, after it has started."""
+
+# stopped: violation contradiction
+
+liar.say(ResultMessage, never_ran=True)

@@ -1,0 +1,6 @@
+"""Give the result of code that never started."""
+
+# stopped: violation contradiction
+# when: before_start
+
+liar.finish("never started, and yet")

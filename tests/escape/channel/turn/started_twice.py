@@ -1,0 +1,5 @@
+"""Say a second time that the code has started."""
+
+# stopped: violation out_of_turn
+
+liar.say(StartedMessage)

@@ -1,0 +1,5 @@
+"""Send a message without a type."""
+
+# stopped: violation malformed
+
+liar.raw(frame(encoder.encode({})))

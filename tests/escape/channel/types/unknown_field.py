@@ -1,0 +1,5 @@
+"""Send a field that no message has, and that names a principal."""
+
+# stopped: violation malformed
+
+liar.send_data(principal="root")

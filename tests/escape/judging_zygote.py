@@ -1,0 +1,29 @@
+"""The real zygote, whose workers find the judge's names among their builtins.
+
+`python -I judging_zygote.py`, in place of `python -I -m caps.worker.inside`. All else is as it is
+for users: every layer, the compiler, the facades and the channel.
+"""
+
+from __future__ import annotations
+
+import os.path
+import sys
+from collections.abc import Callable
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+
+from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
+from caps.worker.inside import main as worker
+from caps.worker.inside.builtins_ import make_builtins
+from caps.worker.inside.zygote import main
+from escape.loot import judged_names
+
+
+def make_judged_builtins(write: Callable[[str], None], *others: Any) -> dict[str, Any]:
+    return {**make_builtins(write, *others), **judged_names(write)}
+
+
+if __name__ == "__main__":
+    vars(worker)["make_builtins"] = make_judged_builtins
+    main()

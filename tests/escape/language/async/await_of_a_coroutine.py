@@ -1,0 +1,7 @@
+"""Read what a coroutine waits for."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+async def f(): pass
+take(f().cr_await)

@@ -1,0 +1,7 @@
+"""Read where a coroutine was made."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+async def f(): pass
+take(f().cr_origin)

@@ -1,0 +1,6 @@
+"""Read the dictionary of a class."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+take(int.__dict__)

@@ -1,0 +1,6 @@
+"""Read the ancestry of a class by its method."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+take(int.mro())

@@ -1,0 +1,7 @@
+"""Write a private attribute of a library's object."""
+
+# stopped: raises AttributeError
+# because: has no private attributes
+
+secret._hidden = 1
+escaped()

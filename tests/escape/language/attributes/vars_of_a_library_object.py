@@ -1,0 +1,7 @@
+"""Read the attributes of a library's object by `vars`."""
+
+# stopped: raises AttributeError
+# because: has no private attributes
+
+vars(secret)
+escaped()

@@ -1,0 +1,7 @@
+"""Read the attributes of a module by `vars`."""
+
+# stopped: raises AttributeError
+# because: has no private attributes
+
+import math
+take(vars(math))

@@ -1,0 +1,7 @@
+"""Start the debugger."""
+
+# stopped: raises NameError
+# because: name 'breakpoint' is not defined
+
+breakpoint()
+escaped()

@@ -1,0 +1,9 @@
+"""Give a hash that is none."""
+
+# stopped: raises TypeError
+# because: __hash__ method should return an integer
+
+class C:
+    def __hash__(self): return "x"
+{C()}
+escaped()

@@ -1,0 +1,9 @@
+"""Give a length that is none."""
+
+# stopped: raises ValueError
+# because: __len__() should return >= 0
+
+class C:
+    def __len__(self): return -1
+len(C())
+escaped()

@@ -1,0 +1,6 @@
+"""Name the spec of the program."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+take(__spec__)

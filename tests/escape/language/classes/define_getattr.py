@@ -1,0 +1,7 @@
+"""Define how missing attributes are read."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+class C:
+    def __getattr__(self, n): pass

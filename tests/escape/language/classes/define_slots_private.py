@@ -1,0 +1,9 @@
+"""Make the private attribute of a library's class one's own by slots."""
+
+# stopped: raises AttributeError
+# because: belongs to the library
+
+class Mine(type(secret)):
+    __slots__ = ("_method",)
+Mine()._method
+escaped()

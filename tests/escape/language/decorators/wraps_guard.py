@@ -1,0 +1,9 @@
+"""Copy every attribute of a guard onto one's own function."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+from functools import wraps
+@wraps(getattr)
+def f(): pass
+take(f.__wrapped__)

@@ -1,0 +1,6 @@
+"""Pose as the channel by the error that ends an execution."""
+
+# stopped: raises ProtocolError
+# because: x
+
+raise ProtocolError("x")

@@ -1,0 +1,8 @@
+"""Give an error a traceback of one's own."""
+
+# stopped: raises AttributeError
+# because: reaches into the interpreter
+
+error = ValueError()
+setattr(error, "__traceback__", None)
+escaped()

@@ -1,0 +1,9 @@
+"""Break the report by an error whose text is no text."""
+
+# stopped: raises E
+# because: (its message raised TypeError)
+# where: worker
+
+class E(Exception):
+    def __str__(self): return 1
+raise E

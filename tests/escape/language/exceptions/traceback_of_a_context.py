@@ -1,0 +1,12 @@
+"""Read the traceback of an error's context."""
+
+# stopped: raises AttributeError
+# because: reaches into the interpreter
+
+try:
+    try:
+        1 / 0
+    except Exception:
+        1 / 0
+except Exception as error:
+    take(getattr(error.__context__, "__trace" "back__"))

@@ -1,0 +1,7 @@
+"""Read the globals by `operator.attrgetter`."""
+
+# stopped: raises ImportError
+# because: cannot import name 'attrgetter'
+
+from operator import attrgetter
+take(attrgetter('__globals__')(print))

@@ -1,0 +1,7 @@
+"""Hash a file."""
+
+# stopped: raises ImportError
+# because: cannot import name 'file_digest'
+
+from hashlib import file_digest
+escaped()

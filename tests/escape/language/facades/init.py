@@ -1,0 +1,8 @@
+"""Initialise a facade anew."""
+
+# stopped: raises TypeError
+# because: takes exactly one argument
+
+import math
+math.__init__({})
+escaped()

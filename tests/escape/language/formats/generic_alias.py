@@ -1,0 +1,7 @@
+"""Read an attribute by the format of a text behind an alias."""
+
+# stopped: raises ValueError
+# because: a format cannot read attributes
+
+type(list[int])('{0.real}', ()).format(1)
+escaped()

@@ -1,0 +1,9 @@
+"""Read an attribute by a text that shows another one to the guard."""
+
+# stopped: raises ValueError
+# because: a format cannot read attributes
+
+class S(str):
+    def __str__(self): return "{0}"
+S("{0.real}").format(1)
+escaped()

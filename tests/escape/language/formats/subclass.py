@@ -1,0 +1,8 @@
+"""Read an attribute by the format of a text of one's own."""
+
+# stopped: raises ValueError
+# because: a format cannot read attributes
+
+class S(str): pass
+S('{0.real}').format(1)
+escaped()

@@ -1,0 +1,8 @@
+"""Read an attribute by the unbound format of a text of one's own."""
+
+# stopped: raises ValueError
+# because: a format cannot read attributes
+
+class S(str): pass
+S.format('{0.real}', 1)
+escaped()

@@ -1,0 +1,6 @@
+"""Read the frame of a generator by `getattr`."""
+
+# stopped: raises AttributeError
+# because: reaches into the interpreter
+
+take(getattr((n for n in ()), 'gi_frame'))

@@ -1,0 +1,10 @@
+"""Read the frame of a traceback by `vars`."""
+
+# stopped: raises AttributeError
+# because: has no private attributes
+
+class C:
+    def __enter__(self): return self
+    def __exit__(self, kind, error, trace): take(list(vars(trace).values()))
+with C():
+    1 / 0

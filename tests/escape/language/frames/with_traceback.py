@@ -1,0 +1,13 @@
+"""Give an error the traceback of another, and look at it."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+class C:
+    def __enter__(self): return self
+    def __exit__(self, kind, error, trace):
+        self.trace = trace
+        return True
+with C() as c:
+    1 / 0
+take(ValueError().with_traceback(c.trace).__traceback__)

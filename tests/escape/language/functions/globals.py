@@ -1,0 +1,7 @@
+"""Read the globals of a function."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+def f(): pass
+take(f.__globals__)

@@ -1,0 +1,6 @@
+"""Unwrap a static method."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+take(staticmethod(print).__func__)

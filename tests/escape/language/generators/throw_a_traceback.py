@@ -1,0 +1,11 @@
+"""Hand a traceback of one's own to a generator."""
+
+# stopped: raises TypeError
+# because: throw() third argument must be a traceback object
+# where: worker
+
+def f(): yield
+g = f()
+next(g)
+g.throw(ValueError, ValueError("x"), 1)
+escaped()

@@ -1,0 +1,7 @@
+"""Import the real builtins."""
+
+# stopped: raises ModuleNotFoundError
+# because: `builtins` cannot be imported here
+
+import builtins
+take(builtins)

@@ -1,0 +1,6 @@
+"""Import every name of a module."""
+
+# stopped: refused
+# because: name what you import
+
+from math import *

@@ -1,0 +1,6 @@
+"""Make a class with `type`."""
+
+# stopped: raises TypeError
+# because: write a class statement
+
+take(type('X', (), {}))

@@ -1,0 +1,10 @@
+"""Show a list that is deeper than the stack."""
+
+# stopped: raises RecursionError
+# because: maximum recursion depth exceeded
+# where: worker
+
+items = []
+for _ in range(200_000): items = [items]
+repr(items)
+escaped()

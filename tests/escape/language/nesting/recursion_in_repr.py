@@ -1,0 +1,9 @@
+"""Recurse through the interpreter by a text of oneself."""
+
+# stopped: raises RecursionError
+# because: maximum recursion depth exceeded
+
+class C:
+    def __repr__(self): return repr([self])
+repr(C())
+escaped()

@@ -1,0 +1,7 @@
+"""Bind a dunder as the rest of a mapping."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+match {}:
+    case {**__builtins__}: escaped()

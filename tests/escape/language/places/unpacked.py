@@ -1,0 +1,6 @@
+"""Read the globals of `print` as keywords that are unpacked."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+take({**print.__globals__})

@@ -1,0 +1,7 @@
+"""Read the ancestry of a class through an alias that passes it on."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+from typing import List
+take(List.mro())

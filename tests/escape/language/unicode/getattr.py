@@ -1,0 +1,6 @@
+"""Give `getattr` a name with a letter that identifiers would fold."""
+
+# stopped: raises AttributeError
+# because: reaches into the interpreter
+
+take(getattr(print, "__ｇlobals__"))

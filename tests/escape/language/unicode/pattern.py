@@ -1,0 +1,7 @@
+"""Spell the keyword of a pattern with a letter that is folded to another."""
+
+# stopped: refused
+# because: reaches into the interpreter
+
+match (n for n in ()):
+    case object(ｇi_frame=found): take(found)
