@@ -19,6 +19,7 @@ from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.loop import Loop
+from caps.worker.inside.output import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +39,24 @@ def run_program(program: Program, names: Mapping[str, Any] | None = None) -> Ran
     """Run what is compiled; its errors are raised."""
     printed: list[str] = []
     loop = Loop(_idle)
-    user_globals = make_globals(loop, printed, names or {})
+    user_globals = make_globals(loop, printed, names or {}, program)
     outcome = eval(program.code, user_globals)
     if program.is_coroutine:
         loop.run(loop.task(outcome))
     return Ran(user_globals.get(program.result_name), "".join(printed))
 
 
-def make_globals(loop: Loop, printed: list[str], names: Mapping[str, Any]) -> dict[str, Any]:
+def make_globals(
+    loop: Loop, printed: list[str], names: Mapping[str, Any], program: Program | None = None
+) -> dict[str, Any]:
     """The globals that a program starts with."""
     own = OwnClasses()
-    importer = Importer(own, {"asyncio": make_facade("asyncio", Concurrency(loop).names())})
+    output = Output(printed.append)
+    extra = {"asyncio": make_facade("asyncio", Concurrency(loop).names())}
+    importer = Importer(own, extra, output, program)
     return {
         **names,
-        "__builtins__": make_builtins(printed.append, importer, own),
+        "__builtins__": make_builtins(output.stdout.write, importer, own),
         "__name__": "__main__",
     }
 

@@ -40,9 +40,11 @@ from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
+from caps.worker.inside.output import Output
 from caps.worker.inside.report import describe
 
 CHANNEL = 0
+_EXIT_CODE: Any = SystemExit.code
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
 
@@ -126,7 +128,9 @@ def run(
         "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
     }
     own = OwnClasses()
-    restricted = make_builtins(channel.write, Importer(own, extra), own)
+    output = Output(channel.write, channel.flush)
+    sys.stdout = output.stdout  # what a library prints is captured, too
+    restricted = make_builtins(output.stdout.write, Importer(own, extra, output, program), own)
     user_globals: dict[str, Any] = {
         "__builtins__": restricted if program.restricted else vars(builtins),
         "__name__": "__main__",
@@ -134,9 +138,19 @@ def run(
     }
     try:
         value = execute(program, user_globals, channel)
+    except SystemExit as left:
+        if left_in_order(left):
+            return result_fields(None)
+        return {"error": describe(left, program)}
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
         return {"error": describe(error, program)}
     return result_fields(value)
+
+
+def left_in_order(left: SystemExit) -> bool:
+    """Whether it is the ordinary end that `sys.exit()` means: no status, and no message."""
+    code = _EXIT_CODE.__get__(left)  # whatever a subclass has under this name
+    return code is None or (type(code) is int and code == 0)
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:

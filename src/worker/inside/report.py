@@ -55,10 +55,15 @@ def describe(
         column=column,
         end_column=end,
         source_line=source_line,
-        traceback=_bounded("".join(_chain_text(error, program))),
+        traceback=traceback_text(error, program),
         frames=frames,
         details=_details(error),
     )
+
+
+def traceback_text(error: BaseException, program: Program | None, *, chain: bool = True) -> str:
+    """The traceback as Python prints it, of the user's own frames; with its causes if `chain`."""
+    return _bounded("".join((_chain_text if chain else _one_text)(error, program)))
 
 
 def message_of(error: BaseException) -> str:
