@@ -74,7 +74,11 @@ def missing_hint(facade: Facade, name: str) -> str:
 
 def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     """A facade called `name` that holds `names` and nothing else."""
-    held = {key: staticmethod(value) if callable(value) else value for key, value in names.items()}
+    # What would bind to the facade is kept from it; the rest costs nothing to hold.
+    held = {
+        key: staticmethod(value) if hasattr(type(value), "__get__") else value
+        for key, value in names.items()
+    }
     made: Facade = _FacadeType(name, (Facade,), {**held, "__slots__": ()})()
     show_as_module(type(made))
     return made
@@ -99,6 +103,13 @@ def load_facades() -> Mapping[str, Facade]:
             module, {name: beneath[name] or getattr(real, name) for name in names}
         )
     return made
+
+
+@functools.cache
+def _shared() -> Mapping[str, Facade]:
+    """What all executions are given as it is."""
+    loaded = {name: one for name, one in load_facades().items() if name not in STAND_INS}
+    return {**loaded, **_silent_imports()}
 
 
 def _silent_imports() -> dict[str, Facade]:
@@ -132,9 +143,7 @@ class Importer:
         self._surroundings = Surroundings(own, output or Output(), program)
         self._extra = extra
         # Those with stand-ins are made when they are first asked for.
-        shared = {name: one for name, one in load_facades().items() if name not in STAND_INS}
-        self._modules = {**shared, **_silent_imports(), **extra}
-        self._offered = sorted({*load_facades(), *STAND_INS, *extra})
+        self._modules = {**_shared(), **extra}
 
     def __call__(
         self,
@@ -166,15 +175,14 @@ class Importer:
         return found
 
     def _refusal(self, name: str) -> str:
-        return (
-            f"`{name}` cannot be imported here{self._hint(name)}; "
-            f"available: {', '.join(self._offered)}"
-        )
+        offered = sorted({*load_facades(), *STAND_INS, *self._extra})
+        hint = self._hint(name, offered)
+        return f"`{name}` cannot be imported here{hint}; available: {', '.join(offered)}"
 
-    def _hint(self, name: str) -> str:
+    def _hint(self, name: str, offered: list[str]) -> str:
         instead = INSTEAD.get(name.partition(".")[0])
         if instead is None:
-            near = difflib.get_close_matches(name, self._offered, n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name, offered, n=1, cutoff=0.8)
             return f"; did you mean `{near[0]}`?" if near else ""
         domain, _, function = instead.partition(".")
         for called, module in self._extra.items():

@@ -1,6 +1,7 @@
 """(4) Library names that would be a power as they are, and what user space gets in their place.
 
 enum.Enum, Flag, …         the call that makes an enum from names: any name, `__getattr__` too
+difflib.SequenceMatcher    we use it, too, for the hints in our messages
 copy.deepcopy              its `memo` shows every object inside the copied one
 dataclasses.dataclass      runs code made from the names of fields, and a `Field` can be renamed
 collections.namedtuple     runs code made from names; and its class is the user's own
@@ -15,6 +16,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import difflib
 import enum
 import functools
 import inspect
@@ -66,6 +68,14 @@ class IntFlag(enum.IntFlag, metaclass=_CheckedEnumType):
 def deepcopy(x: Any) -> Any:
     """`copy.deepcopy`."""
     return copy.deepcopy(x)
+
+
+class SequenceMatcher(difflib.SequenceMatcher[Any]):
+    """`difflib.SequenceMatcher`; what code sets on it does not reach the one that we use."""
+
+
+# Nothing of ours is in it, so a class may derive from it.
+SequenceMatcher.__module__ = "difflib"
 
 
 class FieldView(NamedTuple):
@@ -185,6 +195,7 @@ STAND_INS: Mapping[str, Callable[[Surroundings], dict[str, Any]]] = {
     "contextlib": system_views.contextlib_names,
     "copy": _always({"deepcopy": deepcopy}),
     "dataclasses": dataclasses_names,
+    "difflib": _always({"SequenceMatcher": SequenceMatcher}),
     "enum": _always({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
     "functools": calling.functools_names,
     "operator": calling.operator_names,

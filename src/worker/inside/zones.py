@@ -15,7 +15,6 @@ import io
 import os
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta, tzinfo
-from pathlib import Path
 from typing import Any
 
 _made: dict[str, ZoneInfo] = {}
@@ -42,13 +41,18 @@ def load_zones() -> Mapping[str, bytes]:
     spec = importlib.util.find_spec("tzdata")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("`tzdata` is not installed; install caps with its dependencies")
-    home = Path(spec.submodule_search_locations[0])
+    home = spec.submodule_search_locations[0]
     same: dict[bytes, bytes] = {}
     tables = {}
-    for name in (home / "zones").read_text().split():
-        table = (home / "zoneinfo" / name).read_bytes()
+    for name in _content(f"{home}/zones").decode().split():
+        table = _content(f"{home}/zoneinfo/{name}")
         tables[name] = same.setdefault(table, table)
     return tables
+
+
+def _content(path: str) -> bytes:
+    with io.FileIO(path) as file:  # hundreds of small files: no layer above the descriptor
+        return file.readall()
 
 
 class ZoneInfo(tzinfo):
