@@ -20,6 +20,7 @@ from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.loop import Loop
+from caps.worker.inside.output import Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def run_program(program: Program, names: Mapping[str, Any] | None = None) -> Ran
     """Run what is compiled; its errors are raised."""
     printed: list[str] = []
     loop = Loop(_idle)
-    user_globals = make_globals(loop, printed, names or {}, program.private_names)
+    user_globals = make_globals(loop, printed, names or {}, program)
     outcome = eval(program.code, user_globals)
     if program.is_coroutine:
         loop.run(loop.task(outcome))
@@ -47,18 +48,19 @@ def run_program(program: Program, names: Mapping[str, Any] | None = None) -> Ran
 
 
 def make_globals(
-    loop: Loop,
-    printed: list[str],
-    names: Mapping[str, Any],
-    private_names: frozenset[str] = frozenset(),
+    loop: Loop, printed: list[str], names: Mapping[str, Any], program: Program | None = None
 ) -> dict[str, Any]:
     """The globals that a program starts with."""
     own = OwnClasses()
-    own.will_meet(private_names)
-    importer = Importer(own, {"asyncio": make_facade("asyncio", Concurrency(loop).names())})
+    programs = {} if program is None else {program.filename: program}
+    if program is not None:
+        own.will_meet(program.private_names)
+    output = Output(printed.append)
+    extra = {"asyncio": make_facade("asyncio", Concurrency(loop).names())}
+    importer = Importer(own, extra, output, programs)
     user_globals = {
         **names,
-        "__builtins__": make_builtins(printed.append, importer, own),
+        "__builtins__": make_builtins(output.stdout.write, importer, own),
         "__name__": "__main__",
     }
     add_evaluation(user_globals, own)

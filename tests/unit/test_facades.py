@@ -20,6 +20,7 @@ from caps.worker.inside.loop import Loop
 from caps.worker.inside.names import READABLE
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.opaque import type_of
+from caps.worker.inside.stand_ins import STAND_INS
 from unit.language_programs import make_globals, power_of, run
 
 # What a program can make with a line of code and then look into.
@@ -150,7 +151,8 @@ def _attribute_names(value: Any) -> list[str]:
 def test_nothing_powerful_can_be_reached_from_user_space(caps: Any) -> None:
     """Three attributes deep from everything that a program starts with or can make."""
     names = make_globals(Loop(lambda _timeout: None), [], {"caps": caps})
-    modules = {name: names["__builtins__"]["__import__"](name) for name in [*FACADES, "asyncio"]}
+    importer = names["__builtins__"]["__import__"]
+    modules = {name: importer(name) for name in [*FACADES, *STAND_INS, "asyncio"]}
     held = {**names["__builtins__"], "caps": caps, "made": run(SAMPLES).value, **modules}
     roots = {name: value for name, value in held.items() if name.isidentifier() and name[0] != "_"}
     walked = dict(reachable(roots, 3))
@@ -202,7 +204,8 @@ def test_a_refused_import_names_what_there_is() -> None:
         run("import numpy")
     message = str(caught.value)
     assert message.startswith("`numpy` cannot be imported here; available: ")
-    assert message.partition("available: ")[2].split(", ") == sorted([*FACADES, "asyncio"])
+    offered = sorted({*FACADES, *STAND_INS, "asyncio"})
+    assert message.partition("available: ")[2].split(", ") == offered
     assert caught.value.name == "numpy"
 
 
@@ -224,7 +227,7 @@ def test_each_execution_has_facades_of_its_own_where_classes_matter() -> None:
 def test_the_importer_gives_facades_only() -> None:
     """Whatever can be imported is a facade, never a module."""
     importer = Importer(OwnClasses(), {})
-    names = [*FACADES, "__future__", "_strptime", "_pylong"]
+    names = [*FACADES, *STAND_INS, "__future__", "_strptime", "_pylong"]
     assert all(isinstance(importer(name), Facade) for name in names)
 
 

@@ -52,9 +52,11 @@ def test_print_is_captured_with_its_separators() -> None:
     assert ran.printed == "1-a-None!\nx\n"
 
 
-def test_print_takes_no_other_file() -> None:
-    """There is nothing else to print to."""
-    with pytest.raises(TypeError, match="leave `file` out"):
+def test_print_takes_a_file_of_the_codes_own() -> None:
+    """Anything with a `write` will do; what has none is an error."""
+    ran = run("import io\nb = io.StringIO()\nprint(1, 2, file=b, flush=True)\nb.getvalue()")
+    assert (ran.value, ran.printed) == ("1 2\n", "")
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'write'"):
         run("print(1, file=[])")
 
 

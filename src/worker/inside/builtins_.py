@@ -51,7 +51,7 @@ def _exceptions() -> dict[str, Any]:
 
 
 def make_builtins(
-    write: Callable[[str], None], importer: Callable[..., Any], own: OwnClasses
+    write: Callable[[str], object], importer: Callable[..., Any], own: OwnClasses
 ) -> dict[str, Any]:
     """The builtins of one execution; `write` takes what is printed."""
     guards = AttributeGuards(own)

@@ -8,6 +8,7 @@ own limits, and an answer that comes later finds nobody. Any other execution is 
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import Any
 
 from caps.protocol.messages import ManifestMessage
@@ -19,6 +20,7 @@ from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
+from caps.worker.inside.output import Output
 
 # How long cancelled tasks may clean up before they are given up.
 _GRACE_SECONDS = 1.0
@@ -36,8 +38,11 @@ class UserSpace:
             "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
         }
         self._own = own = OwnClasses()
-        guarded = make_builtins(channel.write, Importer(own, extra), own)
         self.programs: dict[str, Program] = {}
+        output = Output(channel.write, channel.flush)
+        sys.stdout = output.stdout  # what a library prints is captured, too
+        importer = Importer(own, extra, output, self.programs)
+        guarded = make_builtins(output.stdout.write, importer, own)
         self.globals: dict[str, Any] = {
             "__builtins__": guarded if restricted else vars(builtins),
             "__name__": "__main__",

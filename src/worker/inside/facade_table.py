@@ -1,51 +1,101 @@
 """(4) Which names of which modules user space may import. Nothing here leads to a module, a file,
 the network, or to code made from strings.
 
-Left out on purpose, among others: `operator.attrgetter` and `methodcaller`,
-`typing.get_type_hints` and `get_origin`, `dataclasses.make_dataclass`, `string.Formatter` and
-`Template`, `uuid.uuid1`, `random.SystemRandom`. What user space gets in another form is in
-`stand_ins`.
+Left out on purpose, among others: `abc.ABCMeta`, `types.new_class` and `enum.EnumType` (they make
+any class), `dataclasses.make_dataclass`, `enum.global_enum` (it writes into modules),
+`string.Formatter` and `collections.UserString` (their `format` walks attributes), `enum.property`
+(it reads an attribute whose name can be set), `types.coroutine` (it changes functions),
+`uuid.uuid1`, `random.SystemRandom`. What user space gets in another form is in `stand_ins`.
 """
 
 from __future__ import annotations
 
+_PATH_NAMES = (
+    "basename commonpath commonprefix curdir dirname isabs join normcase normpath pardir sep split "
+    "splitdrive splitext"
+)
+
 FACADES: dict[str, str] = {
     "abc": "ABC abstractmethod",
+    "array": "typecodes",
     "base64": (
-        "b16decode b16encode b32decode b32encode b64decode b64encode b85decode b85encode "
-        "standard_b64decode standard_b64encode urlsafe_b64decode urlsafe_b64encode"
+        "a85decode a85encode b16decode b16encode b32decode b32encode b32hexdecode b32hexencode "
+        "b64decode b64encode b85decode b85encode decodebytes encodebytes standard_b64decode "
+        "standard_b64encode urlsafe_b64decode urlsafe_b64encode"
+    ),
+    "binascii": (
+        "Error Incomplete a2b_base64 a2b_hex a2b_qp b2a_base64 b2a_hex b2a_qp crc32 crc_hqx "
+        "hexlify unhexlify"
     ),
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
+    "calendar": (
+        "Calendar FRIDAY HTMLCalendar IllegalMonthError IllegalWeekdayError MONDAY SATURDAY SUNDAY "
+        "THURSDAY TUESDAY TextCalendar WEDNESDAY calendar day_abbr day_name firstweekday isleap "
+        "leapdays month month_abbr month_name monthcalendar monthrange prcal prmonth "
+        "setfirstweekday timegm weekday weekheader"
+    ),
     "cmath": (
         "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf "
         "isnan log log10 nan nanj phase pi polar rect sin sinh sqrt tan tanh tau"
     ),
-    "collections": "ChainMap Counter OrderedDict defaultdict deque",
-    "contextlib": "ExitStack asynccontextmanager closing contextmanager nullcontext suppress",
-    "copy": "copy deepcopy",
+    "collections": "ChainMap Counter OrderedDict UserDict UserList abc defaultdict deque",
+    "collections.abc": (
+        "AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection Container "
+        "Coroutine Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView "
+        "MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"
+    ),
+    "colorsys": "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv rgb_to_yiq yiq_to_rgb",
+    "contextlib": (
+        "AbstractAsyncContextManager AbstractContextManager AsyncContextDecorator AsyncExitStack "
+        "ContextDecorator ExitStack aclosing asynccontextmanager closing contextmanager "
+        "nullcontext suppress"
+    ),
+    "copy": "Error copy deepcopy",
+    "csv": (
+        "Dialect DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE "
+        "QUOTE_NONNUMERIC Sniffer excel excel_tab field_size_limit get_dialect list_dialects "
+        "reader register_dialect unix_dialect unregister_dialect writer"
+    ),
     "dataclasses": (
-        "FrozenInstanceError KW_ONLY MISSING asdict astuple dataclass field fields "
+        "FrozenInstanceError InitVar KW_ONLY MISSING asdict astuple dataclass field fields "
         "is_dataclass replace"
     ),
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
     "decimal": (
-        "Context Decimal DecimalException DivisionByZero InvalidOperation ROUND_CEILING "
-        "ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP "
-        "getcontext localcontext setcontext"
+        "Clamped Context ConversionSyntax Decimal DecimalException DecimalTuple DivisionByZero "
+        "DivisionImpossible DivisionUndefined FloatOperation Inexact InvalidContext "
+        "InvalidOperation MAX_EMAX MAX_PREC MIN_EMIN MIN_ETINY Overflow ROUND_05UP ROUND_CEILING "
+        "ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP Rounded "
+        "Subnormal Underflow getcontext localcontext setcontext"
     ),
-    "enum": "Enum Flag IntEnum IntFlag StrEnum auto unique",
+    "difflib": (
+        "Differ HtmlDiff IS_CHARACTER_JUNK IS_LINE_JUNK SequenceMatcher context_diff diff_bytes "
+        "get_close_matches ndiff restore unified_diff"
+    ),
+    "enum": (
+        "CONFORM CONTINUOUS EJECT Enum EnumCheck Flag FlagBoundary IntEnum IntFlag KEEP "
+        "NAMED_FLAGS STRICT StrEnum UNIQUE auto member nonmember unique verify"
+    ),
     "fractions": "Fraction",
-    "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering",
+    "functools": (
+        "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering"
+    ),
+    "graphlib": "CycleError TopologicalSorter",
     "hashlib": (
-        "blake2b blake2s md5 sha1 sha224 sha256 sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512"
+        "algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256 "
+        "sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512 shake_128 shake_256"
     ),
     "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
+    "hmac": "HMAC compare_digest digest new",
+    "html": "escape unescape",
+    "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation",
     "itertools": (
         "accumulate chain combinations combinations_with_replacement compress count cycle "
         "dropwhile filterfalse groupby islice pairwise permutations product repeat "
         "starmap takewhile tee zip_longest"
     ),
-    "json": "JSONDecodeError JSONEncoder dumps loads",
+    "json": "JSONDecodeError JSONDecoder JSONEncoder dump dumps load loads",
+    "keyword": "iskeyword issoftkeyword kwlist softkwlist",
     "math": (
         "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees "
         "dist e erf erfc exp exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd "
@@ -53,40 +103,75 @@ FACADES: dict[str, str] = {
         "log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan "
         "tanh tau trunc ulp"
     ),
+    "numbers": "Complex Integral Number Rational Real",
     "operator": (
-        "abs add and_ concat contains countOf delitem eq floordiv ge getitem gt iadd iand "
-        "imul index indexOf inv invert ior is_ is_not isub itemgetter ixor le lshift lt "
-        "matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor"
+        "abs add and_ call concat contains countOf delitem eq floordiv ge getitem gt iadd iand "
+        "iconcat ifloordiv ilshift imatmul imod imul index indexOf inv invert ior ipow irshift "
+        "is_ is_not isub itemgetter itruediv ixor le length_hint lshift lt matmul mod mul ne neg "
+        "not_ or_ pos pow rshift setitem sub truediv truth xor"
     ),
+    "os": "PathLike curdir extsep fspath linesep name pardir path pathsep sep urandom",
+    "os.path": _PATH_NAMES,
+    "posixpath": _PATH_NAMES,
+    "pprint": "isreadable isrecursive pformat saferepr",
     "random": (
-        "Random betavariate choice choices expovariate gammavariate gauss getrandbits "
+        "Random betavariate choice choices expovariate gammavariate gauss getrandbits getstate "
         "lognormvariate normalvariate paretovariate randbytes randint random randrange "
-        "sample seed shuffle triangular uniform vonmisesvariate weibullvariate"
+        "sample seed setstate shuffle triangular uniform vonmisesvariate weibullvariate"
     ),
     "re": (
-        "A ASCII DOTALL I IGNORECASE M MULTILINE Match NOFLAG Pattern S U UNICODE VERBOSE "
-        "X compile error escape findall finditer fullmatch match search split sub subn"
+        "A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern RegexFlag S U "
+        "UNICODE VERBOSE X compile error escape findall finditer fullmatch match purge search "
+        "split sub subn"
     ),
+    "secrets": "choice compare_digest randbelow randbits token_bytes token_hex token_urlsafe",
     "statistics": (
-        "StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
+        "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
         "linear_regression mean median median_grouped median_high median_low mode "
         "multimode pstdev pvariance quantiles stdev variance"
     ),
     "string": (
-        "ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits "
+        "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits "
         "octdigits printable punctuation whitespace"
     ),
-    "textwrap": "dedent fill indent shorten wrap",
-    "time": "gmtime monotonic monotonic_ns perf_counter perf_counter_ns strftime time time_ns",
-    "typing": (
-        "Annotated Any AnyStr AsyncIterable AsyncIterator Awaitable Callable ClassVar Collection "
-        "Coroutine DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable Iterable "
-        "Iterator List Literal Mapping MutableMapping MutableSequence NamedTuple NewType "
-        "NoReturn NotRequired Optional Protocol Required Self Sequence Set Sized SupportsFloat "
-        "SupportsInt TYPE_CHECKING Tuple Type TypeAlias TypeVar TypedDict Union cast overload "
-        "runtime_checkable"
+    "struct": "calcsize error iter_unpack pack pack_into unpack unpack_from",
+    "sys": (
+        "byteorder exc_info exception exit float_info getrecursionlimit getsizeof hash_info "
+        "hexversion int_info intern maxsize maxunicode platform version version_info"
     ),
-    "uuid": "NAMESPACE_DNS NAMESPACE_URL UUID uuid3 uuid4 uuid5",
+    "textwrap": "TextWrapper dedent fill indent shorten wrap",
+    "time": (
+        "altzone asctime ctime daylight gmtime localtime mktime monotonic monotonic_ns "
+        "perf_counter perf_counter_ns process_time process_time_ns strftime strptime "
+        "struct_time time time_ns timezone tzname"
+    ),
+    "types": "EllipsisType GenericAlias NoneType NotImplementedType UnionType",
+    "typing": (
+        "AbstractSet Annotated Any AnyStr AsyncContextManager AsyncGenerator AsyncIterable "
+        "AsyncIterator Awaitable BinaryIO Callable ChainMap ClassVar Collection Concatenate "
+        "Container ContextManager Coroutine Counter DefaultDict Deque Dict Final FrozenSet "
+        "Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List Literal "
+        "LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
+        "NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern "
+        "Protocol Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
+        "SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING "
+        "Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack "
+        "ValuesView assert_never assert_type cast final is_typeddict overload runtime_checkable"
+    ),
+    "unicodedata": (
+        "bidirectional category combining decimal decomposition digit east_asian_width "
+        "is_normalized lookup mirrored name normalize numeric unidata_version"
+    ),
+    "urllib": "parse",
+    "urllib.parse": (
+        "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote "
+        "unquote_plus unquote_to_bytes urldefrag urlencode urljoin urlparse urlsplit urlunparse "
+        "urlunsplit"
+    ),
+    "uuid": (
+        "NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL NAMESPACE_X500 RESERVED_NCS RFC_4122 UUID "
+        "uuid3 uuid4 uuid5"
+    ),
 }
 
 # Loaded at start-up because the interpreter imports them on first use: for `strptime`, for huge
@@ -102,6 +187,7 @@ ENCODINGS = (
 
 # What a refused import is told beside the list of what there is.
 INSTEAD: dict[str, str] = {
+    "aiofiles": "files.read",
     "aiohttp": "web.fetch",
     "glob": "files.list",
     "http": "web.fetch",
@@ -114,4 +200,30 @@ INSTEAD: dict[str, str] = {
     "socket": "web.fetch",
     "tempfile": "files.write",
     "urllib": "web.fetch",
+    "urllib3": "web.fetch",
+}
+
+# What somebody is told who looks for a name that a facade lacks.
+NAMES_INSTEAD: dict[str, str] = {
+    "io.FileIO": "files.read",
+    "io.open": "files.read",
+    "os.listdir": "files.list",
+    "os.lstat": "files.stat",
+    "os.makedirs": "files.write",
+    "os.mkdir": "files.write",
+    "os.open": "files.read",
+    "os.path.exists": "files.stat",
+    "os.path.getmtime": "files.stat",
+    "os.path.getsize": "files.stat",
+    "os.path.isdir": "files.stat",
+    "os.path.isfile": "files.stat",
+    "os.remove": "files.delete",
+    "os.rmdir": "files.delete",
+    "os.scandir": "files.list",
+    "os.stat": "files.stat",
+    "os.unlink": "files.delete",
+    "os.walk": "files.list",
+    "pathlib.Path": "files.read",
+    "pathlib.PosixPath": "files.read",
+    "urllib.request": "web.fetch",
 }

@@ -7,16 +7,24 @@ of its class, so that `math.sqrt` costs what it costs in plain Python.
 from __future__ import annotations
 
 import codecs
+import difflib
 import functools
 import importlib
 import importlib.util
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD, ON_DEMAND
+from caps.worker.inside.compiler import Program
+from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD, NAMES_INSTEAD, ON_DEMAND
 from caps.worker.inside.guards import OwnClasses
+from caps.worker.inside.namespace import Namespace
 from caps.worker.inside.opaque import show_as_module
-from caps.worker.inside.stand_ins import stand_ins
+from caps.worker.inside.output import Output
+from caps.worker.inside.stand_ins import STAND_INS
+from caps.worker.inside.surroundings import Surroundings
+from caps.worker.inside.zones import load_zones
+
+_FEW = 12
 
 
 class _FacadeType(type):
@@ -39,7 +47,8 @@ class Facade(metaclass=_FacadeType):
         raise AttributeError(f"`{name}` cannot be deleted from a module")
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module '{type(self).__name__}' has no attribute '{name}' here")
+        hint = missing_hint(self, name)
+        raise AttributeError(f"module '{type(self).__name__}' has no attribute '{name}' here{hint}")
 
     def __dir__(self) -> list[str]:
         return sorted(name for name in vars(type(self)) if not name.startswith("_"))
@@ -48,9 +57,28 @@ class Facade(metaclass=_FacadeType):
         return f"<module '{type(self).__name__}'>"
 
 
+def missing_hint(facade: Facade, name: str) -> str:
+    """What to tell somebody who looks for `name`: the capability that would do, or a near name."""
+    if name.startswith("_"):
+        return ""
+    module = type(facade).__name__
+    instead = NAMES_INSTEAD.get(f"{module}.{name}")
+    if instead is not None:
+        return f"; a policy may grant `caps.{instead}` instead"
+    held = dir(facade)
+    near = difflib.get_close_matches(name, held, n=1)
+    if near:
+        return f"; did you mean `{near[0]}`?"
+    return f"; it has {', '.join(held)}" if 0 < len(held) <= _FEW else ""
+
+
 def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     """A facade called `name` that holds `names` and nothing else."""
-    held = {key: staticmethod(value) if callable(value) else value for key, value in names.items()}
+    # What would bind to the facade is kept from it; the rest costs nothing to hold.
+    held = {
+        key: staticmethod(value) if hasattr(type(value), "__get__") else value
+        for key, value in names.items()
+    }
     made: Facade = _FacadeType(name, (Facade,), {**held, "__slots__": ()})()
     show_as_module(type(made))
     return made
@@ -64,14 +92,24 @@ def load_facades() -> Mapping[str, Facade]:
     for module in ON_DEMAND.split():
         if importlib.util.find_spec(module) is not None:
             importlib.import_module(module)
-    return {
-        module: make_facade(module, _chosen(importlib.import_module(module), names.split()))
-        for module, names in FACADES.items()
-    }
+    load_zones()
+    made: dict[str, Facade] = {}
+    # A module after those beneath it, which it holds.
+    for module in sorted(FACADES, key=lambda name: -name.count(".")):
+        real = importlib.import_module(module)
+        names = [name for name in FACADES[module].split() if hasattr(real, name)]
+        beneath = {name: made.get(f"{module}.{name}") for name in names}
+        made[module] = make_facade(
+            module, {name: beneath[name] or getattr(real, name) for name in names}
+        )
+    return made
 
 
-def _chosen(module: Any, names: list[str]) -> dict[str, Any]:
-    return {name: getattr(module, name) for name in names if hasattr(module, name)}
+@functools.cache
+def _shared() -> Mapping[str, Facade]:
+    """What all executions are given as it is."""
+    loaded = {name: one for name, one in load_facades().items() if name not in STAND_INS}
+    return {**loaded, **_silent_imports()}
 
 
 def _silent_imports() -> dict[str, Facade]:
@@ -83,43 +121,72 @@ def _silent_imports() -> dict[str, Facade]:
     return {**husks, "__future__": make_facade("__future__", {"annotations": None})}
 
 
-def own_facades(own: OwnClasses) -> dict[str, Facade]:
-    """The facades with the names that stand in for the library's own."""
-    loaded = load_facades()
-    return {
-        **loaded,
-        **{module: _with(loaded[module], names) for module, names in stand_ins(own).items()},
-    }
-
-
-def _with(facade: Facade, names: Mapping[str, Any]) -> Facade:
-    held = {name: getattr(facade, name) for name in dir(facade)}
-    return make_facade(type(facade).__name__, {**held, **names})
+def _own_facade(module: str, surroundings: Surroundings) -> Facade:
+    """The facade with the names that stand in for the library's own."""
+    loaded = load_facades().get(module)
+    held = {} if loaded is None else {name: getattr(loaded, name) for name in dir(loaded)}
+    return make_facade(module, {**held, **STAND_INS[module](surroundings)})
 
 
 class Importer:
     """`__import__` of user space."""
 
-    def __init__(self, own: OwnClasses, extra: Mapping[str, Any]) -> None:
-        self._modules = {**own_facades(own), **extra}
-        self._silent = _silent_imports()
+    def __init__(
+        self,
+        own: OwnClasses,
+        extra: Mapping[str, Any],
+        output: Output | None = None,
+        programs: Mapping[str, Program] | None = None,
+    ) -> None:
+        """`extra` are modules of this execution; `output` and `programs` are what it prints to and
+        what it runs, for the modules that print or show errors."""
+        known = {} if programs is None else programs
+        self._surroundings = Surroundings(own, output or Output(), known)
+        self._extra = extra
+        # Those with stand-ins are made when they are first asked for.
+        self._modules = {**_shared(), **extra}
 
     def __call__(
         self,
         name: str,
         globals: Any = None,  # noqa: A002, ARG002 - the signature of __import__
         locals: Any = None,  # noqa: A002, ARG002
-        fromlist: Any = (),  # noqa: ARG002
+        fromlist: Any = (),
         level: int = 0,  # noqa: ARG002
     ) -> Any:
-        found = self._modules.get(name) or self._silent.get(name)
+        found = self._find(name)
+        if not fromlist:
+            return self._find(name.partition(".")[0])  # `import os.path` binds `os`
+        if isinstance(found, Facade):
+            for wanted in fromlist:
+                if not hasattr(found, wanted):
+                    raise ImportError(
+                        f"cannot import name '{wanted}' from '{name}' here"
+                        f"{missing_hint(found, wanted)}",
+                        name=name,
+                    )
+        return found
+
+    def _find(self, name: str) -> Any:
+        found = self._modules.get(name)
+        if found is None and name in STAND_INS:
+            found = self._modules[name] = _own_facade(name, self._surroundings)
         if found is None:
             raise ModuleNotFoundError(self._refusal(name), name=name)
         return found
 
     def _refusal(self, name: str) -> str:
+        offered = sorted({*load_facades(), *STAND_INS, *self._extra})
+        hint = self._hint(name, offered)
+        return f"`{name}` cannot be imported here{hint}; available: {', '.join(offered)}"
+
+    def _hint(self, name: str, offered: list[str]) -> str:
         instead = INSTEAD.get(name.partition(".")[0])
-        hint = f"; a policy may grant `caps.{instead}` instead" if instead else ""
-        return (
-            f"`{name}` cannot be imported here{hint}; available: {', '.join(sorted(self._modules))}"
-        )
+        if instead is None:
+            near = difflib.get_close_matches(name, offered, n=1, cutoff=0.8)
+            return f"; did you mean `{near[0]}`?" if near else ""
+        domain, _, function = instead.partition(".")
+        for called, module in self._extra.items():
+            if isinstance(module, Namespace) and hasattr(getattr(module, domain, None), function):
+                return f"; use `{called}.{instead}` instead"
+        return f"; a policy may grant `caps.{instead}` instead"

@@ -24,6 +24,7 @@ from typing import Any
 
 from caps.worker.inside.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.names import refusal
+from caps.worker.inside.reflection import is_users_function
 
 _BY_NAME = frozenset({"__delattr__", "__setattr__"})
 _OF_CLASSES = frozenset({"__init_subclass__", "__set_name__"})
@@ -156,7 +157,7 @@ class Writer:
         if name in _EXCEPTION_ATTRIBUTES:
             if not isinstance(target, BaseException):
                 raise AttributeError(f"`{name}` belongs to exceptions")
-        elif type(target) is not types.FunctionType and not self._own.made(target):
+        elif not is_users_function(target) and not self._own.made(target):
             raise AttributeError(f"`{name}` can be set of your own functions and classes only")
         else:
             value = _plain_text(name, value)

@@ -44,6 +44,7 @@ from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.report import describe
 
 CHANNEL = 0
+_EXIT_CODE: Any = SystemExit.code
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
 
@@ -136,13 +137,22 @@ def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
     try:
         fields = result_fields(execute(program, space.globals, channel))
     except SystemExit as left:
-        # `sys.exit()` ends a program well, as it does a script.
-        ends_well = left.code in (None, 0)
-        fields = result_fields(None) if ends_well else {"error": describe(left, program)}
+        earlier = space.programs
+        fields = (
+            result_fields(None)
+            if left_in_order(left)
+            else {"error": describe(left, program, earlier=earlier)}
+        )
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
         fields = {"error": describe(error, program, earlier=space.programs)}
     space.settle(program)
     return fields
+
+
+def left_in_order(left: SystemExit) -> bool:
+    """Whether it is the ordinary end that `sys.exit()` means: no status, and no message."""
+    code = _EXIT_CODE.__get__(left)  # whatever a subclass has under this name
+    return code is None or (type(code) is int and code == 0)
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:

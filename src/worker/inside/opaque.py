@@ -2,7 +2,7 @@
 
 The real `type` makes classes of any kind, and the types of functions, frames and code make those.
 User code may compare a stand-in, name it and test with `isinstance`; it can neither call nor
-subclass it.
+subclass it (but it may make a view of a mapping, which leads to what it put in).
 """
 
 from __future__ import annotations
@@ -45,6 +45,13 @@ class _TypeOfTypes(OpaqueType):
         return types.GenericAlias(cls, item)
 
 
+class _TypeOfViews(OpaqueType):
+    """`types.MappingProxyType`: user code may make read-only views of its own mappings."""
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        return _STANDS_FOR[cls](*args, **keywords)
+
+
 def _opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
     made = meta(kind.__name__, (), {"__slots__": ()})
     _STANDS_FOR[made] = kind
@@ -66,12 +73,11 @@ _SHOWN_AS: dict[type, type] = {
         types.FrameType,
         types.FunctionType,
         types.GeneratorType,
-        types.MappingProxyType,
         types.MethodType,
         types.ModuleType,
         types.TracebackType,
     )
-}
+} | {types.MappingProxyType: _opaque(types.MappingProxyType, _TypeOfViews)}
 
 
 class _ShownTypes(dict[type, type]):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from caps.worker.inside.formats import BoundText, UnboundText
 from caps.worker.inside.opaque import shown_type
+from caps.worker.inside.privacy import OWN_GUARD
 
 if TYPE_CHECKING:
     from caps.worker.inside.guards import OwnClasses
@@ -31,6 +32,14 @@ _PLAIN_CLASSES = frozenset(
     for value in vars(builtins).values()
     if isinstance(value, type) and value not in (type, super)
 )
+
+
+def is_users_function(value: Any) -> bool:
+    """Whether it is a function of the user's own making.
+
+    What a library's function holds (annotations, attributes) may be classes and modules.
+    """
+    return type(value) is types.FunctionType and OWN_GUARD in value.__builtins__  # type: ignore[attr-defined]
 
 
 class OwnDict(dict[str, Any]):
@@ -143,12 +152,12 @@ class Reflection:
                 for name, held in vars(value).items()
                 if _passes(lambda one: self._check_writable(value, one), name)
             }
-        if type(value) is not types.FunctionType and not self._own.made(type(value)):
+        if not is_users_function(value) and not self._own.made(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
         return _own_dict(value.__dict__, lambda name: self._check_writable(value, name))
 
     def _annotations(self, value: Any) -> dict[str, Any]:
-        if type(value) is not types.FunctionType and not self._own.made(value):
+        if not is_users_function(value) and not self._own.made(value):
             raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
         return dict(inspect.get_annotations(value))
 

@@ -77,10 +77,18 @@ def describe(
         end_column=end,
         source_line=_source(last.program, last.position[0]) if last else None,
         hint=hint,
-        traceback=_bounded("".join([*_chain_text(error, programs), *_hint_line(hint)])),
+        traceback=traceback_text(error, programs, hint=hint),
         frames=_frames(steps),
         details=_details(error),
     )
+
+
+def traceback_text(
+    error: BaseException, programs: Programs, *, chain: bool = True, hint: str | None = None
+) -> str:
+    """The traceback as Python prints it, of the user's own frames; with its causes if `chain`."""
+    lines = (_chain_text if chain else _one_text)(error, programs)
+    return _bounded("".join([*lines, *_hint_line(hint)]))
 
 
 def _hint_line(hint: str | None) -> list[str]:

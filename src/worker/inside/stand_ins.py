@@ -1,11 +1,14 @@
 """(4) Library names that would be a power as they are, and what user space gets in their place.
 
 enum.Enum, Flag, …         the call that makes an enum from names: any name, `__getattr__` too
-functools.cached_property  its `attrname` can be set: any key in an instance's dictionary
-functools.wraps            writes any attribute of anything
+difflib.SequenceMatcher    we use it, too, for the hints in our messages
 copy.deepcopy              its `memo` shows every object inside the copied one
 dataclasses.dataclass      runs code made from the names of fields, and a `Field` can be renamed
 collections.namedtuple     runs code made from names; and its class is the user's own
+
+The others are told apart by topic: `binary`, `calling`, `captured_warnings`, `pure_paths`,
+`shown_errors`, `system_views`, `type_views`, `zones`. None of them guards by overriding a method of
+a library's class: `super(…)` would reach the method beneath.
 """
 
 from __future__ import annotations
@@ -13,16 +16,27 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import difflib
 import enum
 import functools
 import inspect
-import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from caps.worker.inside import (
+    binary,
+    calling,
+    captured_warnings,
+    pure_paths,
+    shown_errors,
+    system_views,
+    type_views,
+    zones,
+)
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.names import needs_guard, refusal
 from caps.worker.inside.opaque import safe_abc_meta
+from caps.worker.inside.surroundings import Surroundings
 
 
 class _CheckedEnumType(enum.EnumType):
@@ -52,31 +66,17 @@ class IntFlag(enum.IntFlag, metaclass=_CheckedEnumType):
     pass
 
 
-class cached_property:  # noqa: N801 - the name that user space sees
-    # `functools.cached_property` that only a class statement can name. Its docstring is that of the
-    # function, so the class has none.
-    __slots__ = ("__doc__", "_function", "_name")
-
-    def __init__(self, func: Callable[[Any], Any]) -> None:
-        self._function = func
-        self._name: str | None = None
-        self.__doc__ = getattr(func, "__doc__", None)
-
-    def __set_name__(self, _owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, _owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        if self._name is None:
-            raise TypeError("a cached_property belongs into a class statement")
-        value = instance.__dict__[self._name] = self._function(instance)
-        return value
-
-
 def deepcopy(x: Any) -> Any:
     """`copy.deepcopy`."""
     return copy.deepcopy(x)
+
+
+class SequenceMatcher(difflib.SequenceMatcher[Any]):
+    """`difflib.SequenceMatcher`; what code sets on it does not reach the one that we use."""
+
+
+# Nothing of ours is in it, so a class may derive from it.
+SequenceMatcher.__module__ = "difflib"
 
 
 class FieldView(NamedTuple):
@@ -121,8 +121,9 @@ def fields(class_or_instance: Any) -> tuple[FieldView, ...]:
     return tuple(FieldView(*(getattr(one, name) for name in _FIELD_NAMES)) for one in found)
 
 
-def stand_ins(own: OwnClasses) -> dict[str, dict[str, Any]]:
-    """The names of each facade that are not the library's own."""
+def collections_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `collections` has in place of the library's own."""
+    own = surroundings.own
 
     def namedtuple(typename: str, field_names: Any, **options: Any) -> Any:
         """`collections.namedtuple`; every name is checked."""
@@ -130,6 +131,13 @@ def stand_ins(own: OwnClasses) -> dict[str, dict[str, Any]]:
         checked = [_checked_name(name) for name in [typename, *names]]
         chosen = {**options, "module": "__main__"}
         return own.adopt(collections.namedtuple(checked[0], checked[1:], **chosen))
+
+    return {"namedtuple": namedtuple}
+
+
+def dataclasses_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `dataclasses` has in place of the library's own."""
+    own = surroundings.own
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
         """`dataclasses.dataclass`; with `slots=True` it makes the class anew."""
@@ -139,25 +147,7 @@ def stand_ins(own: OwnClasses) -> dict[str, dict[str, Any]]:
             raise TypeError("a dataclass is made from a class statement")
         return own.adopt(_make_dataclass(own, cls, options))
 
-    def wraps(wrapped: Any) -> Any:
-        """`functools.wraps`, for the name and the documentation."""
-
-        def copy_names(wrapper: Any) -> Any:
-            if type(wrapper) is types.FunctionType or own.made(wrapper):
-                wrapper.__name__ = "".join([getattr(wrapped, "__name__", "function"), ""])
-                wrapper.__doc__ = getattr(wrapped, "__doc__", None)
-            return wrapper
-
-        return copy_names
-
-    return {
-        "abc": {"ABCMeta": safe_abc_meta},
-        "collections": {"namedtuple": namedtuple},
-        "copy": {"deepcopy": deepcopy},
-        "dataclasses": {"dataclass": dataclass, "field": field, "fields": fields},
-        "enum": {kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)},
-        "functools": {"cached_property": cached_property, "wraps": wraps},
-    }
+    return {"dataclass": dataclass, "field": field, "fields": fields}
 
 
 def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type:
@@ -193,3 +183,33 @@ def _checked_name(name: Any) -> str:
     if type(name) is not str or not name.isidentifier() or refusal(name) is not None:
         raise ValueError(f"{name!r:.80} cannot be the name of a field")
     return name
+
+
+def _always(names: dict[str, Any]) -> Callable[[Surroundings], dict[str, Any]]:
+    return lambda _surroundings: names
+
+
+# For each module what makes its stand-ins, called when an execution first imports it.
+STAND_INS: Mapping[str, Callable[[Surroundings], dict[str, Any]]] = {
+    "abc": _always({"ABCMeta": safe_abc_meta}),
+    "array": binary.array_names,
+    "collections": collections_names,
+    "contextlib": system_views.contextlib_names,
+    "copy": _always({"deepcopy": deepcopy}),
+    "dataclasses": dataclasses_names,
+    "difflib": _always({"SequenceMatcher": SequenceMatcher}),
+    "enum": _always({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
+    "functools": calling.functools_names,
+    "operator": calling.operator_names,
+    "os": system_views.os_names,
+    "pathlib": pure_paths.pathlib_names,
+    "pprint": shown_errors.pprint_names,
+    "struct": binary.struct_names,
+    "sys": system_views.sys_names,
+    "time": system_views.time_names,
+    "traceback": shown_errors.traceback_names,
+    "types": type_views.types_names,
+    "typing": type_views.typing_names,
+    "warnings": captured_warnings.warnings_names,
+    "zoneinfo": zones.zoneinfo_names,
+}

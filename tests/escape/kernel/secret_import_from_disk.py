@@ -16,9 +16,9 @@ sys.path_hooks.append(
     )
 )
 try:
-    import colorsys
+    import netrc  # one that no worker has loaded
 
-    loaded = colorsys.__name__
+    loaded = netrc.__name__
 except (ImportError, OSError):
     loaded = None
 loaded

@@ -1,0 +1,115 @@
+"""(4) Where printed text goes: the captured output, or what user code put in its place.
+
+`print`, `sys.stdout`, `pprint.pprint` and a library's own printing all end in the same stream, so
+that `redirect_stdout` means all of them. A stream is a thin thing: whatever a user puts in its
+place is called as user code could call it, with plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+
+def _nowhere(_text: str) -> None:
+    """The sink of an execution that nobody listens to: the one that primes the zygote."""
+
+
+def _nothing_to_do() -> None:
+    """The flush of a sink that keeps nothing back."""
+
+
+class Stream:
+    """`sys.stdout` or `sys.stderr` of user space."""
+
+    __slots__ = ("_flush", "_instead", "_sink", "name")
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+    closed = False
+
+    def __init__(self, name: str, sink: Callable[[str], None], flush: Callable[[], None]) -> None:
+        self.name = name
+        self._sink = sink
+        self._flush = flush
+        self._instead: list[Any] = []
+
+    def write(self, text: str) -> int:
+        """Take text; how much of it there was."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        plain = "".join((text, ""))  # a subclass has methods of its own
+        if self._instead:
+            self._instead[-1].write(plain)
+        else:
+            self._sink(plain)
+        return len(plain)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if self._instead:
+            flush = getattr(self._instead[-1], "flush", None)
+            if flush is not None:
+                flush()
+        else:
+            self._flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def close(self) -> NoReturn:
+        raise ValueError("the captured output cannot be closed")
+
+    def __repr__(self) -> str:
+        return f"<captured output {self.name}>"
+
+
+class Redirection:
+    """`with redirect_stdout(buffer):`"""
+
+    __slots__ = ("_stream", "_target")
+
+    def __init__(self, stream: Stream, target: Any) -> None:
+        self._stream = stream
+        self._target = target
+
+    def __enter__(self) -> Any:
+        if self._target is self._stream:
+            raise ValueError("a stream cannot be redirected to itself")
+        self._stream._instead.append(self._target)
+        return self._target
+
+    def __exit__(self, *_error: object) -> None:
+        if self._stream._instead:
+            self._stream._instead.pop()
+
+
+class Output:
+    """The two streams of one execution; both end in its captured output."""
+
+    __slots__ = ("stderr", "stdout")
+
+    def __init__(
+        self,
+        sink: Callable[[str], None] = _nowhere,
+        flush: Callable[[], None] = _nothing_to_do,
+    ) -> None:
+        self.stdout = Stream("<stdout>", sink, flush)
+        self.stderr = Stream("<stderr>", sink, flush)
+
+    def redirect_stdout(self, new_target: Any) -> Redirection:
+        """`contextlib.redirect_stdout`."""
+        return Redirection(self.stdout, new_target)
+
+    def redirect_stderr(self, new_target: Any) -> Redirection:
+        """`contextlib.redirect_stderr`."""
+        return Redirection(self.stderr, new_target)
