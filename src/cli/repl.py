@@ -18,7 +18,6 @@ from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import load_registry, policy_option, registry_option
 from caps.cli.run import EXIT_BY_STATUS, current_user, print_output, print_result
 from caps.protocol.errors import SessionEndedError
-from caps.protocol.messages import MAX_SOURCE_BYTES
 
 if TYPE_CHECKING:
     from caps.capabilities.blocking import SyncSession
@@ -143,6 +142,8 @@ class CellReader:
 
     def next(self) -> str | None:
         """The next cell; None at the end of the input."""
+        from caps.protocol.messages import MAX_SOURCE_BYTES
+
         lines: list[str] = []
         size = 0
         while (line := self._read(not lines)) is not None:
@@ -192,6 +193,8 @@ def _typed_line(first: bool) -> str | None:
 
 
 def _piped_line(first: bool) -> str | None:  # noqa: ARG001 - no prompt
+    from caps.protocol.messages import MAX_SOURCE_BYTES
+
     # One byte more than a cell may have is enough to be refused.
     line = sys.stdin.buffer.readline(MAX_SOURCE_BYTES + 2)
     try:
