@@ -193,6 +193,8 @@ def _typed_line(first: bool) -> str | None:
 
 
 def _piped_line(first: bool) -> str | None:  # noqa: ARG001 - no prompt
+    from caps.protocol.messages import MAX_SOURCE_BYTES
+
     # One byte more than a cell may have is enough to be refused.
     from caps.protocol.messages import MAX_SOURCE_BYTES
 

@@ -476,6 +476,7 @@ class TestJson:
             "code",
             "type",
             "message",
+            "filename",
             "line",
             "column",
             "end_column",
@@ -489,6 +490,7 @@ class TestJson:
         assert (error["type"], error["message"]) == ("ZeroDivisionError", "division by zero")
         assert (error["line"], error["source_line"].strip()) == (2, "return 1 / 0")
         assert [frame["line"] for frame in error["frames"]] == [3, 2]
+        assert {error["filename"], *(frame["filename"] for frame in error["frames"])} == {"task.py"}
         assert str(place.directory) not in result.stdout
 
     def test_a_refused_run(self, place: Place) -> None:
