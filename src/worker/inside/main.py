@@ -172,7 +172,7 @@ def result_fields(value: Any) -> dict[str, Any]:
     """The value as it crosses, or its `repr`, marked as such."""
     try:
         return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
-    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
+    except Exception:  # noqa: BLE001 - values may have methods of the user's own
         return {"value": _repr_bytes(value), "value_is_repr": True}
 
 
