@@ -70,6 +70,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "oversized": "more than there may be",
         "payloads": "payloads that are no data",
         "replayed": "what was said before",
+        "sessions": "lie in a later cell of a session",
         "slow": "byte by byte, and never completing",
         "truncated": "less than was announced",
         "turn": "messages out of turn",
