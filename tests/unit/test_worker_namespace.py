@@ -454,7 +454,7 @@ class TestConcurrency:
 
         async def main() -> None:
             with pytest.raises(TimeoutError):
-                await host.aio.wait_for(host.caps.files.read(path="slow"), 0)
+                await host.aio.wait_for(host.caps.files.read(path="slow"), 1e-9)
             following = host.aio.create_task(host.caps.files.read(path="next"))
             await settled(host)
             assert host.asked() == ["r1"]

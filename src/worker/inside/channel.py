@@ -47,13 +47,18 @@ class Channel:
         self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
         self._printed: list[str] = []
         self._printed_characters = 0
+        self._busy = False
         self._last_output = time.monotonic()
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
-        self._flush_printed()
-        message = kind(**fields, **self.connection.stamp())
-        self._outgoing.append(self.connection.send(message))
+        before, self._busy = self._busy, True
+        try:
+            self._flush_printed()
+            message = kind(**fields, **self.connection.stamp())
+            self._outgoing.append(self.connection.send(message))
+        finally:
+            self._busy = before
         return message
 
     def request(self, request_id: str, on_answer: Callable[[], None], **fields: Any) -> Future:
@@ -69,17 +74,34 @@ class Channel:
 
     def write(self, text: str) -> None:
         """Take printed text."""
-        self._printed.append(text)
-        self._printed_characters += len(text)
+        self.note(text)
         old = time.monotonic() - self._last_output > _OUTPUT_SECONDS
         if old or self._printed_characters > _OUTPUT_CHARACTERS:
             self.flush()
 
+    def note(self, text: str) -> None:
+        """Take text that leaves with what is sent next. Safe in the middle of anything."""
+        self._printed.append(text)
+        self._printed_characters += len(text)
+
     def flush(self) -> None:
-        """Write everything that is queued."""
-        self._flush_printed()
-        data = memoryview(b"".join(self._outgoing))
-        self._outgoing.clear()
+        """Write everything that is queued.
+
+        The end of a generator may print, and the collector may run it in the middle of a message;
+        what it printed waits until that message is whole.
+        """
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            self._flush_printed()
+            outgoing, self._outgoing = self._outgoing, []
+            self._write(b"".join(outgoing))
+        finally:
+            self._busy = False
+
+    def _write(self, whole: bytes) -> None:
+        data = memoryview(whole)
         while data:
             try:
                 data = data[os.write(self._descriptor, data) :]
@@ -95,9 +117,9 @@ class Channel:
     def _flush_printed(self) -> None:
         if not self._printed:
             return
-        text = "".join(self._printed)
-        self._printed.clear()
+        printed, self._printed = self._printed, []
         self._printed_characters = 0
+        text = "".join(printed)
         self._last_output = time.monotonic()
         # Long text is cut so that no print can make a frame that the host refuses.
         for start in range(0, len(text), 1 << 20):

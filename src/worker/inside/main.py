@@ -28,6 +28,7 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.values import encode_value
+from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved, turn_once
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel, leave, python_version
 from caps.worker.inside.compiler import (
@@ -36,6 +37,7 @@ from caps.worker.inside.compiler import (
     compile_plainly,
     compile_source,
 )
+from caps.worker.inside.complaints import Complaints
 from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
@@ -45,6 +47,7 @@ from caps.worker.inside.report import describe
 CHANNEL = 0
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
+_CLEAN_UP_SECONDS = 2.0  # for what is cancelled at the end; then the result goes out all the same
 
 
 def prime() -> None:
@@ -132,11 +135,27 @@ def run(
         "__name__": "__main__",
         manifest.namespace: caps,
     }
+    complaints = Complaints(channel.note, program)
+    complaints.listen()
+    channel.loop.listen(complaints.lost)
     try:
         value = execute(program, user_globals, channel)
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
+        clear_up(user_globals, channel, complaints)
         return {"error": describe(error, program)}
+    clear_up(user_globals, channel, complaints)
     return result_fields(value)
+
+
+def clear_up(user_globals: dict[str, Any], channel: Channel, complaints: Complaints) -> None:
+    """End what the program left running, and tell what would be lost without a word."""
+    try:
+        end_all(channel.loop, channel.loop._tasks, seconds=_CLEAN_UP_SECONDS)
+    except BaseException as error:  # noqa: BLE001 - it is told, and the result stays what it is
+        complaints.lost("Exception in the clean-up of a task", error)
+    tell_unretrieved(channel.loop)
+    complaints.held(user_globals.values())
+    complaints.close()
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
@@ -145,6 +164,8 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
         channel.loop.run(channel.main)
+    else:
+        turn_once(channel.loop)
     value = user_globals.get(program.result_name)
     if isinstance(value, CoroutineType):
         value.close()

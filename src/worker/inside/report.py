@@ -55,10 +55,15 @@ def describe(
         column=column,
         end_column=end,
         source_line=source_line,
-        traceback=_bounded("".join(_chain_text(error, program))),
+        traceback=traceback_of(error, program),
         frames=frames,
         details=_details(error),
     )
+
+
+def traceback_of(error: BaseException, program: Program | None) -> str:
+    """The traceback as Python prints it, bounded, with the user's frames alone."""
+    return _bounded("".join(_chain_text(error, program)))
 
 
 def message_of(error: BaseException) -> str:

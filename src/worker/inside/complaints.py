@@ -1,0 +1,93 @@
+"""(4) What would be lost without a word, told in the captured output as Python tells it.
+
+- the error of a task or future that nobody asked for, and of a callback: with the user's frames
+- a coroutine that was never awaited, when it is collected: with the line that dropped it
+
+Bounded, and with nothing of ours in it. A coroutine may be collected in the middle of anything, so
+that part runs no code of the user's and only leaves its text.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from inspect import CORO_CREATED, getcoroutinestate
+from types import CoroutineType, FrameType
+from typing import Any
+
+from caps.worker.inside.compiler import Program
+from caps.worker.inside.namespace import Capability
+from caps.worker.inside.report import traceback_of
+
+_MOST = 20
+_MOST_HELD = 1000
+_MAX_NAME = 200
+
+
+class Complaints:
+    """Tells of at most a few, and of how many more there were."""
+
+    def __init__(self, note: Callable[[str], None], program: Program) -> None:
+        self._note = note
+        self._program = program
+        self._told = 0
+
+    def listen(self) -> None:
+        """Hear of coroutines from the interpreter, from now on until this process ends."""
+        warnings._warn_unawaited_coroutine = self.never_awaited  # type: ignore[attr-defined]
+
+    def lost(self, what: str, error: BaseException) -> None:
+        """An error that nobody will ask for any more."""
+        if self._counted():
+            self._note(f"{what[:_MAX_NAME]}\n{traceback_of(error, self._program)}")
+
+    def never_awaited(self, coroutine: CoroutineType[Any, Any, Any]) -> None:
+        """A coroutine that was made, not awaited, and is no more."""
+        if self._counted():
+            self._note(self._dropped(coroutine, sys._getframe(1)))
+
+    def held(self, values: Iterable[Any]) -> None:
+        """Coroutines that the program still holds at its end, by themselves or in a list."""
+        for value in values:
+            some = value if type(value) in (list, tuple) else (value,)
+            for each in some[:_MOST_HELD]:
+                if type(each) is CoroutineType and getcoroutinestate(each) == CORO_CREATED:
+                    if self._counted():
+                        self._note(self._dropped(each, None))
+                    each.close()  # told once
+
+    def close(self) -> None:
+        """Tell how many were not told."""
+        if self._told > _MOST:
+            self._note(f"({self._told - _MOST} more such errors and warnings are not shown)\n")
+
+    def _counted(self) -> bool:
+        self._told += 1
+        return self._told <= _MOST
+
+    def _dropped(self, coroutine: CoroutineType[Any, Any, Any], frame: FrameType | None) -> str:
+        program = self._program
+        while frame is not None and frame.f_code.co_filename != program.filename:
+            frame = frame.f_back
+        line = frame.f_lineno if frame is not None else self._defined(coroutine)
+        where = f"{program.filename}:{line}: " if line is not None else ""
+        told = f"{where}RuntimeWarning: coroutine '{_name(coroutine, program)}' was never awaited\n"
+        if line is not None and 0 < line <= len(program.lines):
+            told += f"  {program.lines[line - 1].strip()[:_MAX_NAME]}\n"
+        return told
+
+    def _defined(self, coroutine: CoroutineType[Any, Any, Any]) -> int | None:
+        code = coroutine.cr_code
+        return code.co_firstlineno if code.co_filename == self._program.filename else None
+
+
+def _name(coroutine: CoroutineType[Any, Any, Any], program: Program) -> str:
+    code = coroutine.cr_code
+    if code.co_filename == program.filename:
+        return code.co_qualname[:_MAX_NAME]
+    frame = coroutine.cr_frame
+    called = frame.f_locals.get("self") if frame is not None else None
+    if type(called) is Capability:
+        return f"caps.{called._entry.name}"
+    return f"asyncio.{code.co_qualname}"
