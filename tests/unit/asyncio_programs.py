@@ -6,7 +6,7 @@ order of a set, an address, the text of an error that is its own.
 
 from __future__ import annotations
 
-_NOTED = '''
+_NOTED = """
 async def noted(name, seconds=0, error=None):
     print(name, "starts")
     try:
@@ -19,7 +19,7 @@ async def noted(name, seconds=0, error=None):
         raise error
     print(name, "ends")
     return name
-'''
+"""
 
 PROGRAMS: dict[str, str] = {
     # -- sleep, run, tasks ----------------------------------------------------------------------
@@ -241,10 +241,6 @@ async def main():
             await future
         except LookupError as caught:
             print(type(caught).__name__, caught, future.exception() is caught, future.cancelled())
-    try:
-        asyncio.Future().set_exception(StopIteration)
-    except TypeError:
-        print("TypeError")
 asyncio.run(main())
 """,
     "callbacks of a future": """
@@ -464,7 +460,8 @@ asyncio.run(main())
     "gather raises the first error, the others go on": """
 async def main():
     try:
-        await asyncio.gather(noted("a", 1, ValueError("a")), noted("b", 2), noted("c", 3, KeyError()))
+        await asyncio.gather(
+            noted("a", 1, ValueError("a")), noted("b", 2), noted("c", 3, KeyError()))
     except ValueError as error:
         print("caught", error)
     await asyncio.sleep(5)
@@ -577,8 +574,8 @@ asyncio.run(main())
 """,
     "wait for the first error": """
 async def main():
-    tasks = [asyncio.create_task(noted("a", 1)), asyncio.create_task(noted("b", 2, ValueError("b"))),
-             asyncio.create_task(noted("c", 3))]
+    tasks = [asyncio.create_task(each) for each in (
+        noted("a", 1), noted("b", 2, ValueError("b")), noted("c", 3))]
     done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     print(len(done), len(pending), tasks[1].exception())
     print(await tasks[2])
@@ -627,7 +624,8 @@ asyncio.run(main())
 """,
     "as_completed with errors": """
 async def main():
-    tasks = [asyncio.create_task(noted("a", 2, ValueError("a"))), asyncio.create_task(noted("b", 1))]
+    tasks = [asyncio.create_task(each) for each in (
+        noted("a", 2, ValueError("a")), noted("b", 1))]
     for next_one in asyncio.as_completed(tasks):
         try:
             print("got", await next_one)

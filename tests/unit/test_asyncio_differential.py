@@ -58,7 +58,7 @@ class ClockLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._clock.now
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+    async def shutdown_default_executor(self, *_options: Any) -> None:
         """Threads know no such clock; programs that use some wait for them themselves."""
 
 
@@ -71,7 +71,7 @@ def natively(source: str, monkeypatch: pytest.MonkeyPatch) -> str:
         try:
             exec(compile(source, "<agent>", "exec"), {"__name__": "__main__"})
         except BaseException as error:
-            print("raised", type(error).__name__, error)
+            printed.write(f"raised {type(error).__name__} {error}\n")
     return printed.getvalue()
 
 

@@ -62,7 +62,7 @@ class TestSleep:
             await aio.sleep(seconds)
             log.append(seconds)
 
-        aio.run(aio.gather(*(sleeper(seconds) for seconds in (3, 1, 2))))  # type: ignore[arg-type]
+        aio.run(aio.gather(*(sleeper(seconds) for seconds in (3, 1, 2))))
         assert log == [1, 2, 3]
 
     @pytest.mark.parametrize("delay", [0, -1, float("nan"), float("-inf")])

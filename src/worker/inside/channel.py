@@ -90,7 +90,7 @@ class Channel:
         The end of a generator may print, and the collector may run it in the middle of a message;
         what it printed waits until that message is whole.
         """
-        if self._busy:
+        if self._busy or not (self._outgoing or self._printed):
             return
         self._busy = True
         try:

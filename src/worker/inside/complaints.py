@@ -26,12 +26,13 @@ _MAX_NAME = 200
 
 
 class Complaints:
-    """Tells of at most a few, and of how many more there were."""
+    """Tells of a few, and then that there are more."""
 
     def __init__(self, note: Callable[[str], None], program: Program) -> None:
         self._note = note
         self._program = program
         self._told = 0
+        self._dropped_before: set[str] = set()
 
     def listen(self) -> None:
         """Hear of coroutines from the interpreter, from now on until this process ends."""
@@ -44,8 +45,7 @@ class Complaints:
 
     def never_awaited(self, coroutine: CoroutineType[Any, Any, Any]) -> None:
         """A coroutine that was made, not awaited, and is no more."""
-        if self._counted():
-            self._note(self._dropped(coroutine, sys._getframe(1)))
+        self._tell_dropped(coroutine, sys._getframe(1))
 
     def held(self, values: Iterable[Any]) -> None:
         """Coroutines that the program still holds at its end, by themselves or in a list."""
@@ -53,18 +53,28 @@ class Complaints:
             some = value if type(value) in (list, tuple) else (value,)
             for each in some[:_MOST_HELD]:
                 if type(each) is CoroutineType and getcoroutinestate(each) == CORO_CREATED:
-                    if self._counted():
-                        self._note(self._dropped(each, None))
+                    self._tell_dropped(each, None)
                     each.close()  # told once
 
     def close(self) -> None:
-        """Tell how many were not told."""
+        """Tell that there were more, if there were."""
         if self._told > _MOST:
-            self._note(f"({self._told - _MOST} more such errors and warnings are not shown)\n")
+            self._note("(there are more such errors and warnings; they are not shown)\n")
 
     def _counted(self) -> bool:
         self._told += 1
         return self._told <= _MOST
+
+    def _tell_dropped(
+        self, coroutine: CoroutineType[Any, Any, Any], frame: FrameType | None
+    ) -> None:
+        if self._told > _MOST:
+            return
+        told = self._dropped(coroutine, frame)
+        # As Python's own warning: once for each place.
+        if told not in self._dropped_before and self._counted():
+            self._dropped_before.add(told)
+            self._note(told)
 
     def _dropped(self, coroutine: CoroutineType[Any, Any, Any], frame: FrameType | None) -> str:
         program = self._program

@@ -200,6 +200,11 @@ async def closing(generator: AsyncGenerator[Any, Any]) -> None:
     await generator.aclose()
 
 
+def closes(task: Task) -> bool:
+    """Whether `task` is such an end, which is clean-up already and is not cancelled."""
+    return task._coroutine.cr_code is closing.__code__
+
+
 def ensure_future(coro_or_future: Awaitable[Any], *, loop: object = None) -> Future:
     """Something that the loop drives; TypeError if it cannot be awaited."""
     del loop

@@ -151,11 +151,11 @@ def clear_up(user_globals: dict[str, Any], channel: Channel, complaints: Complai
     """End what the program left running, and tell what would be lost without a word."""
     try:
         end_all(channel.loop, channel.loop._tasks, seconds=_CLEAN_UP_SECONDS)
+        tell_unretrieved(channel.loop)
+        complaints.held(user_globals.values())
+        complaints.close()
     except BaseException as error:  # noqa: BLE001 - it is told, and the result stays what it is
-        complaints.lost("Exception in the clean-up of a task", error)
-    tell_unretrieved(channel.loop)
-    complaints.held(user_globals.values())
-    complaints.close()
+        channel.note(f"the clean-up at the end failed: {type(error).__name__[:100]}\n")
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:

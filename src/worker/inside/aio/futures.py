@@ -218,6 +218,9 @@ class Task(Future):
     def __init__(
         self, coro: Coroutine[Any, Any, Any], *, loop: object = None, name: object = None
     ) -> None:
+        # Who calls this with an object of its own would have it driven, and would see the context.
+        if type(self) is not Task:
+            raise TypeError("a task is made by calling Task")
         if type(coro) is not CoroutineType:
             raise TypeError(f"create_task takes a coroutine, not a `{type(coro).__name__}`")
         del loop

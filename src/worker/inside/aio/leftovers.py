@@ -10,15 +10,16 @@ from collections.abc import Iterable
 
 from caps.worker.inside.aio.futures import Future, Task
 from caps.worker.inside.aio.waiting import wait
-from caps.worker.inside.loop import Loop, closing
+from caps.worker.inside.loop import Loop, closes, closing
 
 
 def end_all(loop: Loop, tasks: Iterable[Task], *, seconds: float | None) -> None:
     """Cancel `tasks` and close what generates; what takes longer than `seconds` is abandoned."""
-    cancelled = [task for task in tasks if not task.done()]
-    for task in cancelled:
-        task.cancel()
-    _run_all(loop, cancelled, seconds)
+    left = [task for task in tasks if not task.done()]
+    for task in left:
+        if not closes(task):
+            task.cancel()
+    _run_all(loop, left, seconds)
     _run_all(loop, [Task(closing(each)) for each in list(loop._generators)], seconds)
 
 
