@@ -392,6 +392,60 @@ LIBRARIES: dict[str, tuple[str, str]] = {
         "from asyncio import Task\nclass T(Task): pass\nT._loop\nescaped()",
         NO_BASE,
     ),
+    "private attributes of a queue": (
+        "from asyncio import Queue\nclass Q(Queue): pass\nQ()._items\nescaped()",
+        NO_BASE,
+    ),
+    "private attributes of the loop": (
+        "import asyncio\nclass E(asyncio.AbstractEventLoop): pass\nescaped()",
+        NO_BASE,
+    ),
+    "a generic queue as a base": (
+        "from asyncio import Queue\nclass Q(Queue[int]): pass\nQ()._items\nescaped()",
+        NO_BASE,
+    ),
+    "coroutine of a task": (
+        "import asyncio\nasync def f(): pass\nt = asyncio.ensure_future(f())\nt.get_coro()\n",
+        "has no attribute 'get_coro'",
+    ),
+    "loop of a future": ("import asyncio\ntake(asyncio.Future()._loop)", NO_PRIVATE),
+    "context of a task": (
+        "import asyncio\ntake(asyncio.current_task()._context)\nawait asyncio.sleep(0)",
+        NO_PRIVATE,
+    ),
+    "a method that the loop calls": (
+        "import asyncio\nasyncio.Future.add_done_callback = lambda *a: take(a)\nescaped()",
+        "cannot be set on `Future`",
+    ),
+    "a callback of ours by comparing it": (
+        """
+        import asyncio
+        class Same:
+            def __call__(self, future): pass
+            def __eq__(self, other): escaped()
+            def __ne__(self, other): escaped()
+        async def waits(future): await future
+        future = asyncio.Future()
+        task = asyncio.create_task(waits(future))
+        await asyncio.sleep(0)
+        future.remove_done_callback(Same())
+        future.cancel()
+        raise ValueError("not compared")
+        """,
+        "not compared",
+    ),
+    "traceback of an error that a task raised": (
+        """
+        import asyncio
+        class Telling(Exception):
+            def with_traceback(self, traceback): escaped()
+        async def raises(): raise Telling("not told")
+        task = asyncio.create_task(raises())
+        await asyncio.sleep(0)
+        await task
+        """,
+        "not told",
+    ),
     "private attributes of a record": ("class R(type(record)): pass\nescaped()", NO_BASE),
     "a hook of copy in a record": (
         """

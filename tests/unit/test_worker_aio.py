@@ -11,6 +11,7 @@ import pytest
 
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import Task
+from caps.worker.inside.aio.gathering import gather
 from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved
 from caps.worker.inside.loop import Loop
 from unit.language_programs import make_globals, power_of, run
@@ -228,11 +229,12 @@ class TestUnseenErrors:
         ]
 
     def test_of_cancelled_tasks_are_none(self, loop: Loop) -> None:
-        """Being cancelled is no error."""
+        """Being cancelled is no error, also not for a gather."""
         ear = Ear(loop)
         loop.task(failing(KeyError())).cancel()
-        loop._turn()
-        loop._turn()
+        gather(failing(KeyError()), failing(KeyError())).cancel()
+        for _ in range(4):
+            loop._turn()
         tell_unretrieved(loop)
         assert ear.heard == []
 
@@ -357,6 +359,21 @@ class TestObjectsInUsersHands:
     def test_are_shown_as_asyncios_own(self, made: str, shown: str) -> None:
         """Nothing in what is printed names our modules."""
         assert printed(f"print({made})") == [shown]
+
+    def test_the_name_of_a_task_is_plain_text(self) -> None:
+        """Whatever `__str__` gives, no code of it runs when the name is told."""
+        source = """
+class Odd(str):
+    def __repr__(self):
+        raise ValueError("odd")
+class Name:
+    def __str__(self):
+        return Odd("x")
+task = asyncio.create_task(asyncio.sleep(0), name=Name())
+print(task, type(task.get_name()) is str)
+await task
+"""
+        assert printed(source) == ["<Task 'x' pending> True"]
 
     def test_a_future_shows_how_it_ended(self) -> None:
         """Its result or its error, shortened."""

@@ -19,8 +19,9 @@ from types import CoroutineType
 from typing import Any
 
 from caps.worker.inside.aio.errors import CancelledError, InvalidStateError
-from caps.worker.inside.aio.futures import Callback, Future, Task, Unretrieved, enter
+from caps.worker.inside.aio.futures import Callback, Future, Task, enter
 from caps.worker.inside.aio.sealed import Sealed
+from caps.worker.inside.aio.unretrieved import Lost, Unretrieved
 
 __all__ = ["CancelledError", "Future", "InvalidStateError", "Loop", "Task", "ensure_future"]
 
@@ -84,7 +85,7 @@ class Loop(metaclass=Sealed):
         self._generators: weakref.WeakSet[AsyncGenerator[Any, Any]] = weakref.WeakSet()
         # Errors that nobody has asked for yet, and those that nobody can ask for any more.
         self._unretrieved: weakref.WeakSet[Unretrieved] = weakref.WeakSet()
-        self._lost: deque[tuple[str, BaseException]] = deque(maxlen=_MOST_LOST)
+        self._lost: Lost = deque(maxlen=_MOST_LOST)
         self._complain: Callable[[str, BaseException], None] | None = None
         enter(self, None)
 
@@ -103,6 +104,8 @@ class Loop(metaclass=Sealed):
 
     def call_at(self, when: float, callback: Callback, argument: Any) -> Handle:
         """`callback(argument)` at `when`, by the clock of `time`; next turn if that is past."""
+        if math.isnan(when):
+            raise ValueError("a time must be a number, not NaN")
         handle = Handle(when, callback, argument)
         if when <= time.monotonic():
             self._ready.append((handle._ring, None))
@@ -121,7 +124,7 @@ class Loop(metaclass=Sealed):
         return Task(coroutine, name=name)
 
     def timer(self, seconds: float) -> Future:
-        """A future that is done after `seconds`."""
+        """A future that is done after `seconds`, which must be a number."""
         future = Future()
         self._set_timer(time.monotonic() + seconds, future)
         return future
@@ -167,8 +170,6 @@ class Loop(metaclass=Sealed):
             self._complain(*self._lost.popleft())
 
     def _set_timer(self, when: float, timer: Future | Handle) -> None:
-        if math.isnan(when):
-            raise ValueError("a time must be a number, not NaN")
         if len(self._timers) > self._timers_kept:
             # Most timeouts never come: the cancelled ones must not pile up until their time.
             self._timers = [each for each in self._timers if not each[2]._state]

@@ -2,9 +2,6 @@
 
 They schedule on the loop of the process. Every await of a program goes through `Task._step`, so
 that is kept lean. Callbacks run a turn later, in the order asyncio would run them.
-
-An error that nobody looks at is not lost: a failed future alone holds an `Unretrieved`, which tells
-the loop when it dies before somebody asked.
 """
 
 from __future__ import annotations
@@ -18,11 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from caps.worker.inside.aio.errors import CancelledError, InvalidStateError
 from caps.worker.inside.aio.sealed import Sealed
+from caps.worker.inside.aio.unretrieved import Unretrieved
 
 if TYPE_CHECKING:
     from caps.worker.inside.loop import Loop
 
 Callback = Callable[[Any], object]
+
+# Not `error.with_traceback`: a class of the user's may have one of its own.
+_with_traceback = BaseException.with_traceback
 
 PENDING, FINISHED, CANCELLED = 0, 1, 2
 _STATES = ("pending", "finished", "cancelled")
@@ -52,28 +53,6 @@ def current_task(loop: object = None) -> Task | None:
     return _running
 
 
-class Unretrieved:
-    """The error of a future, until somebody asks for it."""
-
-    __slots__ = ("__weakref__", "error", "number", "who")
-
-    def __init__(self, who: str, error: BaseException) -> None:
-        self.who = who
-        self.error: BaseException | None = error
-        self.number = next(_names)
-        _loop._unretrieved.add(self)
-
-    def __del__(self) -> None:
-        # May run in the middle of anything, so it only leaves word; the loop tells of it later.
-        self.tell()
-
-    def tell(self) -> None:
-        """Leave word with the loop, once."""
-        if self.error is not None:
-            _loop._lost.append((f"{self.who} exception was never retrieved", self.error))
-            self.error = None
-
-
 class Future(metaclass=Sealed):
     """A result that comes later."""
 
@@ -100,7 +79,7 @@ class Future(metaclass=Sealed):
         error = self.exception()
         if error is None:
             return self._value
-        raise error.with_traceback(self._value)
+        raise _with_traceback(error, self._value)
 
     def exception(self) -> BaseException | None:
         if self._state == PENDING:
@@ -158,7 +137,9 @@ class Future(metaclass=Sealed):
         self._value = value
         if error is not None:
             self._error, self._value = error, error.__traceback__
-            self._unretrieved = Unretrieved(self._who(), error)
+            if not isinstance(error, CancelledError):
+                self._unretrieved = Unretrieved(self._who(), error, _loop._lost)
+                _loop._unretrieved.add(self._unretrieved)
         self._schedule()
 
     def _schedule(self) -> None:
@@ -234,15 +215,15 @@ class Task(Future):
         self._waiting_for: Future | None = None
         self._cancels = 0
         # A number is spelt out when it is asked for.
-        self._name: int | str = next(_names) if name is None else str(name)
+        self._name: int | str = next(_names) if name is None else _plain(name)
         _loop._tasks.add(self)
         _loop._ready.append((self._step, None))
 
     def get_name(self) -> str:
-        return f"Task-{self._name}" if type(self._name) is int else str(self._name)
+        return self._name if isinstance(self._name, str) else f"Task-{self._name}"
 
     def set_name(self, value: object) -> None:
-        self._name = str(value)
+        self._name = _plain(value)
 
     def set_result(self, result: Any) -> None:  # noqa: ARG002 - that of a future
         raise RuntimeError("a task sets its result itself")
@@ -336,7 +317,12 @@ class Task(Future):
         return f"Task {self.get_name()!r}"
 
 
+def _plain(name: object) -> str:
+    """The text of it; a `__str__` may give a subclass with methods of its own."""
+    return str.__str__(str(name))
+
+
 def _without_ours(error: BaseException) -> BaseException:
     """`error` without the frame of `_step`, which would tie it to its task for ever."""
     traceback = error.__traceback__
-    return error.with_traceback(traceback.tb_next if traceback is not None else None)
+    return _with_traceback(error, traceback.tb_next if traceback is not None else None)
