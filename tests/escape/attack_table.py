@@ -17,6 +17,7 @@ BEGIN, END = "<!-- attacks: written by `make attacks` -->\n", "<!-- end of attac
 CLASSES: dict[str, dict[str, str]] = {
     "language": {
         "async": "the loop and frames, by coroutines, tasks and what is awaited",
+        "asyncio": "the event loop, its tasks and queues",
         "attributes": "names that lead to the interpreter or are private, spelt or made up",
         "builtins": "builtins that are left out, and those that stay, misused",
         "classes": "methods that change how attributes and classes come about; private inheritance",

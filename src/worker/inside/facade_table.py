@@ -175,8 +175,8 @@ FACADES: dict[str, str] = {
 }
 
 # Loaded at start-up because the interpreter imports them on first use: for `strptime`, for huge
-# integers.
-ON_DEMAND = "_pylong _strptime"
+# integers, for coroutines that were never awaited.
+ON_DEMAND = "_pylong _strptime warnings"
 
 # Encodings that `str.encode` and `bytes.decode` know; they, too, are modules imported on first use.
 ENCODINGS = (

@@ -29,6 +29,7 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.values import encode_value
+from caps.worker.inside.aio.leftovers import turn_once
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.cells import UserSpace
@@ -161,6 +162,8 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
         channel.loop.run(channel.main)
+    else:
+        turn_once(channel.loop)
     value = user_globals.get(program.result_name)
     if isinstance(value, CoroutineType):
         value.close()
