@@ -1,6 +1,6 @@
 """Replace a method that the loop calls."""
 
-# stopped: raises AttributeError
+# stopped: raises TypeError
 # because: cannot be set on `Future`
 
 import asyncio
