@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import Enum, EnumType
 from typing import Any
 
@@ -283,30 +283,3 @@ def plain_group(caught: Any) -> Any:
     ):
         raise TypeError("`except*` handles plain exception groups only") from None
     return caught
-
-
-def make_print(write: Callable[[str], object]) -> Callable[..., None]:
-    """`print` into the captured output, or into what the code hands over as `file`."""
-
-    def print(  # noqa: A001 - the name that user space sees
-        *values: Any,
-        sep: Any = " ",
-        end: Any = "\n",
-        file: Any = None,
-        flush: bool = False,
-    ) -> None:
-        between = " " if sep is None else sep
-        after = "\n" if end is None else end
-        if not isinstance(between, str) or not isinstance(after, str):
-            raise TypeError("`sep` and `end` must be strings")
-        # Any of these may be a subclass with methods of its own; what is written is plain text.
-        text = "".join((str.join(between, [str(value) for value in values]), after))
-        if file is None:
-            write(text)  # flushed as it ages
-            return
-        # As the code itself could: what it handed over is called by a public name, with text.
-        file.write(text)
-        if flush:
-            file.flush()
-
-    return print
