@@ -138,7 +138,10 @@ class Reflection:
             return getattr(BoundText(str.__str__(found.__self__)), name)
         if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
             return getattr(UnboundText, name)
-        lists_classes = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
+        # `type.mro`, of a class or, by way of `typing.Type`, of all classes.
+        bound = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
+        unbound = type(found) is types.MethodDescriptorType and found.__objclass__ is type
+        lists_classes = bound or unbound
         if lists_classes or isinstance(found, _UNSEEN):
             raise AttributeError(f"`{name}` is not shown")
         return shown_type(found) if isinstance(found, type) else found

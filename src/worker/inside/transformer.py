@@ -9,6 +9,7 @@ alone does not settle it, and then under a name that no source can spell:
                                                       attributes; `privacy` says where one check
                                                       is enough for many
     x.format, x.obj     ->  <read>(x, "format")       see `reflection`
+    x.obj += y          ->  <change>(x, "obj").obj += y
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
     type(x)             ->  <shown>[<kind>(x)]        if `type` is still ours
     x.__name__ = y      ->  <write>(x).__name__ = y   see `hooks`, as for the next two
@@ -51,6 +52,7 @@ from caps.worker.inside.privacy import (
     settled_variable,
 )
 
+CHANGE_GUARD = "<change>"
 HOOK_GUARD = "<hook>"
 INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
@@ -206,9 +208,14 @@ class Transformer(RestrictingNodeTransformer):
         return _looked_up_type(node) if _asks_type(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if isinstance(node.target, ast.Attribute) and node.target.attr in WRITABLE:
-            self.refuse(node, f"`{node.target.attr}` can only be assigned")
-        return self._plain(node)
+        target = node.target
+        if isinstance(target, ast.Attribute) and target.attr in WRITABLE:
+            self.refuse(node, f"`{target.attr}` can only be assigned")
+        node = self._plain(node)
+        if isinstance(target, ast.Attribute) and target.attr in CHECKED:
+            # It is read, too, and what stands on the right is handed what was read.
+            target.value = guarded(CHANGE_GUARD, target.value, target, target.attr)
+        return node
 
     def visit_TryStar(self, node: ast.AST) -> Any:
         node = self._plain(node)
