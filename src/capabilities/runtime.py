@@ -46,7 +46,7 @@ from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
-from caps.protocol.errors import ConfigurationError, IsolationError
+from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
@@ -112,9 +112,8 @@ class Runtime:
             # The pool ends them, then they record how they ended, then the log is closed.
             stack.push_async_callback(underway.none_left)
             pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.inc)
-            await stack.enter_async_context(pool.open())
-            degraded = judge_isolation(pool.layers, self._isolation)
-            if not isinstance(degraded, IsolationError):
+            refused = await self._open_pool(pool, stack)
+            if refused is None:
                 broker = Broker(
                     audit=audit,
                     metrics=self._metrics,
@@ -125,7 +124,17 @@ class Runtime:
                     broker, pool, bound, self._isolation, underway, tasks, stack.pop_all()
                 )
                 return self
-        raise degraded
+        # Here, and not inside the task group, which would wrap it.
+        raise refused
+
+    async def _open_pool(self, pool: WorkerPool, stack: AsyncExitStack) -> CapsError | None:
+        """Start the workers; why they may not be used, if so."""
+        try:
+            await stack.enter_async_context(pool.open())
+        except CapsError as error:
+            return error
+        degraded = judge_isolation(pool.layers, self._isolation)
+        return degraded if isinstance(degraded, IsolationError) else None
 
     async def __aexit__(
         self,
