@@ -15,7 +15,7 @@ import typing
 from abc import ABCMeta
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum, EnumType
 from typing import Any
 
@@ -24,6 +24,7 @@ from caps.worker.inside.names import (
     NAMEDTUPLE_NAMES,
     OFFERED,
     READABLE,
+    SIGNALS,
     is_private,
     needs_guard,
     refusal,
@@ -89,7 +90,8 @@ class OwnClasses:
                 self._check_base_class(base)
             _check_slots(made)
             _check_fields(made, getattr(made, "__dataclass_fields__", ()), foreign)
-            if not _is_harmless_pattern(inspect.getattr_static(made, "__match_args__", ())):
+            pattern = inspect.getattr_static(made, "__match_args__", ())
+            if harmless_pattern(pattern, virtual=isinstance(made, ABCMeta)) is not pattern:
                 type.__setattr__(made, "__match_args__", ())
             self._made[made] = foreign
             if self._is_clean(foreign):
@@ -207,19 +209,16 @@ def _metaclass(asked: Any) -> type:
         raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
 
 
-def _is_harmless_pattern(names: Any) -> bool:
-    """Whether a pattern may read, by position, what these name: it has no guard.
+def harmless_pattern(names: Any, *, virtual: bool = False) -> tuple[str, ...]:
+    """`names` as `__match_args__`, or none at all: a pattern that reads by position has no guard.
 
-    Anything but a tuple of plain strings could name other attributes the next time.
+    Anything but a tuple of plain strings could name other attributes the next time. What is
+    `virtual` can have any object for an instance.
     """
-    return type(names) is tuple and all(
-        type(name) is str and refusal(name) is None and not needs_guard(name) for name in names
-    )
-
-
-def harmless_pattern(names: Any) -> tuple[str, ...]:
-    """`names` as `__match_args__`, or none at all."""
-    return names if _is_harmless_pattern(names) else ()
+    if type(names) is not tuple or any(type(name) is not str for name in names):
+        return ()
+    guarded = any(refusal(name) is not None or needs_guard(name) for name in names)
+    return () if guarded or (virtual and not SIGNALS.isdisjoint(names)) else names
 
 
 def _check_slots(made: type) -> None:
@@ -290,7 +289,7 @@ class AttributeGuards:
             return type_of(value)
         if name not in READABLE and name not in CHECKED:
             _refuse(name)
-        if name in CHECKED:
+        if name in CHECKED or name in SIGNALS:
             return self.reflection.read(value, name)
         if is_private(name):
             self._own.own(value, name)
@@ -300,7 +299,7 @@ class AttributeGuards:
 
     def changeable(self, value: Any, name: str) -> Any:
         """`value` itself, if `value.name += …` may read the attribute as it is."""
-        if not self._own.made(type(value)) or isinstance(value, (str, AttributeError)):
+        if not self._own.made(type(value)) or isinstance(value, (str, AttributeError, Context)):
             raise AttributeError(f"`{name}` of a `{type(value).__name__}` can only be assigned")
         return value
 

@@ -111,13 +111,14 @@ class Hooks:
 
     def _change(self, owner: Any, name: str) -> Callable[..., Any]:
         change = getattr(owner, name)
+        # Whom it changes is settled now: a `super()` can be made anew for another object.
+        target = super.__self__.__get__(owner) if type(owner) is super else owner  # type: ignore[attr-defined]
 
         def by_class(target: Any, attribute: Any, *value: Any) -> Any:
             self._check(target, attribute)
             return change(target, attribute, *value)
 
         def bound(attribute: Any, *value: Any) -> Any:
-            target = super.__self__.__get__(owner) if type(owner) is super else owner  # type: ignore[attr-defined]
             self._check(target, attribute)
             return change(attribute, *value)
 

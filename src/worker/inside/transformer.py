@@ -36,6 +36,7 @@ from caps.worker.inside.names import (
     OPERATIONS,
     READABLE,
     READABLE_VARIABLES,
+    SIGNALS,
     VARIABLES,
     WRITABLE,
     is_private,
@@ -173,7 +174,7 @@ class Transformer(RestrictingNodeTransformer):
     def _read(self, node: ast.Attribute, value: ast.expr, name: str) -> Any:
         if name == "__class__":
             return guarded(TYPE_GUARD, value, node)
-        if name in CHECKED:
+        if name in CHECKED or name in SIGNALS:
             return guarded(READ_GUARD, value, node, name)
         if name in HOOKS:
             return guarded(INHERITED_GUARD, value, node, name)
@@ -212,7 +213,7 @@ class Transformer(RestrictingNodeTransformer):
         if isinstance(target, ast.Attribute) and target.attr in WRITABLE:
             self.refuse(node, f"`{target.attr}` can only be assigned")
         node = self._plain(node)
-        if isinstance(target, ast.Attribute) and target.attr in CHECKED:
+        if isinstance(target, ast.Attribute) and target.attr in CHECKED | SIGNALS:
             # It is read, too, and what stands on the right is handed what was read.
             target.value = guarded(CHANGE_GUARD, target.value, target, target.attr)
         return node
@@ -301,7 +302,7 @@ class Transformer(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         for name in node.kwd_attrs:  # read without an attribute node
             self.check(node, name)
-            if needs_guard(name):
+            if needs_guard(name) or name in SIGNALS:
                 self.refuse(node, f"a pattern cannot read the attribute `{name}`")
         # By position it reads what `__match_args__` names; OwnClasses keeps that harmless.
         return self._plain(node)
