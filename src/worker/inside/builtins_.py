@@ -23,6 +23,7 @@ from caps.worker.inside.opaque import safe_type, type_of
 from caps.worker.inside.output import Stream, make_print
 from caps.worker.inside.privacy import CLEAN_CLASSES, KIND_OF, OWN_GUARD, OWNED_GUARD
 from caps.worker.inside.transformer import (
+    CHANGE_GUARD,
     HOOK_GUARD,
     INHERITED_GUARD,
     READ_GUARD,
@@ -70,6 +71,7 @@ def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses)
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,
+        CHANGE_GUARD: guards.changeable,
         CLEAN_CLASSES: own.clean,
         HOOK_GUARD: hooks.define,
         INHERITED_GUARD: hooks.inherited,
