@@ -183,7 +183,7 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     for name, one in real.items():
         setattr(cls, name, one)
     try:
-        made = dataclasses.dataclass(cls, **chosen)
+        made: Any = dataclasses.dataclass(cls, **chosen)
     except BaseException:
         for name in {"__dataclass_fields__", *real} & vars(cls).keys():
             delattr(cls, name)

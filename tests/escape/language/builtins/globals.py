@@ -1,6 +1,12 @@
-"""Read the globals of the program."""
+"""Find the guards in the globals of the program."""
 
-# stopped: raises NameError
-# because: name 'globals' is not defined
+# stopped: harmless
 
-take(globals())
+def take_all(found):
+    take(found)
+    take(list(found.values()))
+    if any(not name.isidentifier() or name == "__builtins__" for name in found):
+        escaped()
+take_all(globals())
+globals()["__builtins__"] = {}
+take_all(globals())

@@ -1,6 +1,12 @@
-"""Read the local variables of the program."""
+"""Find the variables of a library that calls us back."""
 
-# stopped: raises NameError
-# because: name 'locals' is not defined
+# stopped: harmless
 
-take(locals())
+import contextlib
+found = []
+with contextlib.ExitStack() as stack:
+    stack.callback(lambda: found.append(locals()))
+for one in found:
+    if "stack" in one or "exc" in one or "self" in one:
+        escaped()
+take([value for one in found for value in one.values()])

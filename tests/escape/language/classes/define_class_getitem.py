@@ -1,7 +1,11 @@
-"""Define what subscripting a class gives."""
+"""Be handed a foreign class by its subscript."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
 class C:
-    def __class_getitem__(cls, item): escaped()
+    def __class_getitem__(cls, item):
+        take([cls, item])
+        return cls
+class D(C[int]): pass
+C[type(print)]
+None

@@ -1,7 +1,14 @@
-"""Define how missing attributes are read."""
+"""Answer what a library asks an object for."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
+import copy
 class C:
-    def __getattr__(self, n): pass
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            escaped()
+        raise AttributeError(name)
+copy.deepcopy(C())
+copy.copy(C())
+hasattr(C(), "__mro_entries__")
+getattr(C(), "__wrapped__", None)

@@ -1,7 +1,12 @@
-"""Define what happens when a class is derived."""
+"""Keep a class that is refused when it is finished."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: cannot be a slot
 
-class C:
-    def __init_subclass__(cls): pass
+kept = []
+class Base:
+    def __init_subclass__(cls, **keywords):
+        kept.append(cls)
+        escaped()
+class Bad(Base):
+    __slots__ = ("__deepcopy__",)

@@ -1,7 +1,10 @@
-"""Define how instances come about."""
+"""Make an object of a library's class without setting it up."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: makes instances of your own classes only
 
 class C:
-    def __new__(cls): pass
+    def __new__(cls):
+        return object.__new__(type(record))
+C()
+escaped()

@@ -1,7 +1,19 @@
-"""Define how attributes are written."""
+"""Be told what the interpreter sets."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
-class C:
-    def __setattr__(self, name, value): escaped()
+import contextlib
+class E(Exception):
+    def __setattr__(self, name, value):
+        if name.startswith("__"):
+            escaped()
+        take(value)
+        super().__setattr__(name, value)
+@contextlib.contextmanager
+def f():
+    yield
+try:
+    with f():
+        raise E()
+except E:
+    pass

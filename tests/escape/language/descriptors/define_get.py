@@ -1,7 +1,13 @@
-"""Define a descriptor."""
+"""Be handed a foreign object by a descriptor set onto a library's class."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
-class C:
-    def __get__(self, i, o): pass
+import collections
+class D:
+    def __get__(self, instance, owner=None):
+        take([instance, owner])
+        return lambda *args: take(args)
+collections.Counter.most_common = D()
+collections.Counter("aab").most_common(1)
+collections.UserList.append = D()
+collections.UserList([1]).append(2)

@@ -1,7 +1,12 @@
-"""Define what happens when an attribute is written."""
+"""Write a private attribute of a library's object by a descriptor."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: has no private attributes
 
 class D:
-    def __set__(self, instance, value): take(instance)
+    def __set__(self, instance, value):
+        secret._hidden = value
+        escaped()
+class C:
+    x = D()
+C().x = 1

@@ -1,7 +1,13 @@
-"""Be told the class that one is put into."""
+"""Count a library's class as one's own by naming something in it."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: is not a class of your own making
 
+import collections
+class D:
+    def __set_name__(self, owner, name):
+        take(owner)
 class C:
-    def __set_name__(self, o, n): pass
+    one = D()
+C.one.__set_name__(collections.deque, "x")
+escaped()

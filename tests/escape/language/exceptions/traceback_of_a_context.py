@@ -1,4 +1,4 @@
-"""Read the traceback of an error's context."""
+"""Go from the traceback of a context to its frame by a pattern."""
 
 # stopped: raises AttributeError
 # because: reaches into the interpreter
@@ -7,6 +7,7 @@ try:
     try:
         1 / 0
     except Exception:
-        1 / 0
-except Exception as error:
-    take(getattr(error.__context__, "__trace" "back__"))
+        raise ValueError
+except Exception as e:
+    for name in ("tb_next", "tb_frame"):
+        take(getattr(e.__context__.__traceback__, name))

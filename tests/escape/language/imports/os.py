@@ -1,7 +1,15 @@
-"""Import a module that is not offered."""
+"""Reach the system by the pure part of `os`."""
 
-# stopped: raises ModuleNotFoundError
-# because: `os` cannot be imported here
+# stopped: harmless
 
 import os
 take(os)
+for name in ("system", "open", "listdir", "popen", "fork", "sys", "path"):
+    found = getattr(os, name, None)
+    take(found)
+    if found is not None and name != "path":
+        escaped()
+for name in dir(os.path):
+    take(getattr(os.path, name))
+if os.environ:
+    escaped()

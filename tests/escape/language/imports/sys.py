@@ -1,7 +1,11 @@
-"""Import the module that holds all modules."""
+"""Reach modules and frames by the pure part of `sys`."""
 
-# stopped: raises ModuleNotFoundError
-# because: `sys` cannot be imported here
+# stopped: harmless
 
 import sys
 take(sys)
+for name in ("modules", "settrace", "setprofile", "path", "meta_path", "stdin"):
+    if getattr(sys, name, None) is not None:
+        escaped()
+for name in dir(sys):
+    take(getattr(sys, name))

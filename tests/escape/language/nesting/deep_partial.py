@@ -1,7 +1,6 @@
 """Call partials that are deeper than the stack."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or limited
 # where: worker
 
 from functools import partial

@@ -1,7 +1,11 @@
 """Evaluate text as code by `typing.get_type_hints`."""
 
-# stopped: raises AttributeError
-# because: has no attribute 'get_type_hints'
+# stopped: harmless
 
 import typing
-typing.get_type_hints
+class C:
+    x: "escaped()"
+def f(x: "escaped()"): pass
+found = [typing.get_type_hints(C), typing.get_type_hints(f)]
+if found != [{"x": "escaped()"}, {"x": "escaped()"}]:
+    escaped()

@@ -1,7 +1,7 @@
-"""Spell a module with letters that are folded to others."""
+"""Spell a module that is not offered with letters that are folded to others."""
 
 # stopped: raises ModuleNotFoundError
-# because: `os` cannot be imported here
+# because: `subprocess` cannot be imported here
 
-import ｏs
-take(os)
+import ｓubprocess
+take(subprocess)
