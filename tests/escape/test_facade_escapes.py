@@ -62,7 +62,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     "methodcaller of a dunder": (
         "from operator import methodcaller\ntake(methodcaller('__subclasses__')(object))",
-        INTERPRETER,
+        "is shown of your own classes only",
     ),
     "methodcaller of format": (
         "from operator import methodcaller\nmethodcaller('format', 1)('{0.real}')\nescaped()",
@@ -130,7 +130,10 @@ CLASSES: dict[str, tuple[str, str]] = {
         "typing.get_origin(typing.Type[int])('X', (), {})\nescaped()",
         "write a class statement",
     ),
-    "metaclass module": ("from abc import ABCMeta\ntake(ABCMeta)", "cannot import name 'ABCMeta'"),
+    "metaclass of abstract classes": (
+        "from abc import ABCMeta\ntake(ABCMeta)\nABCMeta('X', (), {})\nescaped()",
+        "cannot be made this way",
+    ),
     "metaclass of enums": ("from enum import EnumType\ntake(EnumType)", "cannot import name"),
     "class from a function": ("from types import new_class\nescaped()", "cannot import name"),
     "function from code": (

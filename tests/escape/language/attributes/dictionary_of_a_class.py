@@ -1,6 +1,6 @@
 """Read the dictionary of a class."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: a `type` does not show its `__dict__`
 
 take(int.__dict__)

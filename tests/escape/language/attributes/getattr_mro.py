@@ -1,6 +1,6 @@
 """Read the ancestry of a class by `getattr`."""
 
 # stopped: raises AttributeError
-# because: reaches into the interpreter
+# because: `mro` is not shown
 
 take(getattr(int, 'mro')())

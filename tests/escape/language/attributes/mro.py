@@ -1,6 +1,6 @@
 """Read the ancestry of a class by its method."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `mro` is not shown
 
 take(int.mro())

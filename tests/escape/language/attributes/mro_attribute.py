@@ -1,6 +1,6 @@
 """Read the ancestry of a class by its attribute."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__mro__` is shown of your own classes only
 
 take(int.__mro__)

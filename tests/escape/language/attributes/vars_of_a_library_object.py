@@ -1,7 +1,7 @@
 """Read the attributes of a library's object by `vars`."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: a `Secret` does not show its `__dict__`
 
 vars(secret)
 escaped()

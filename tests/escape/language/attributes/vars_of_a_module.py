@@ -1,7 +1,7 @@
 """Read the attributes of a module by `vars`."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: a `math` does not show its `__dict__`
 
 import math
 take(vars(math))

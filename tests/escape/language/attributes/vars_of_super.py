@@ -1,7 +1,7 @@
 """Read the attributes of a library's object by `vars` of its `super`."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: a `super` does not show its `__dict__`
 
 class C: pass
 take(vars(super(type(secret), secret)))

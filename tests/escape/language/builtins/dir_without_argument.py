@@ -1,7 +1,7 @@
 """List the local variables of the guard by `dir`."""
 
 # stopped: raises TypeError
-# because: missing 1 required positional argument
+# because: `dir` needs an object here
 
 dir()
 escaped()

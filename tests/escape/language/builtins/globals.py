@@ -1,6 +1,6 @@
-"""Read the globals of the program."""
+"""Find the guards among the globals of the program."""
 
-# stopped: raises NameError
-# because: name 'globals' is not defined
+# stopped: harmless
 
 take(globals())
+[name for name in globals() if name.startswith(("__b", "<"))]

@@ -1,6 +1,9 @@
-"""Read the local variables of the program."""
+"""Find the class of a method, or the first iterator of a comprehension, among its variables."""
 
-# stopped: raises NameError
-# because: name 'locals' is not defined
+# stopped: harmless
 
-take(locals())
+class C:
+    def read(self):
+        super()
+        return [*locals(), *[name for _ in "a" for name in locals()]]
+[name for name in C().read() if name.startswith(("__", "."))]

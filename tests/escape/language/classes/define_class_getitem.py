@@ -1,7 +1,8 @@
-"""Define what subscripting a class gives."""
+"""Have subscripting a class give a metaclass."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: a class cannot choose its metaclass, but for `ABCMeta`
 
 class C:
-    def __class_getitem__(cls, item): escaped()
+    def __class_getitem__(cls, item): return print
+class D(metaclass=C[int]): pass

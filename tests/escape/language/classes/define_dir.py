@@ -1,7 +1,7 @@
-"""Define what `dir` is told."""
+"""Have `dir` list what is no name."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
 class C:
-    def __dir__(self): return 1
+    def __dir__(self): return [secret]
+dir(C())

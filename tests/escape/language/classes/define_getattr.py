@@ -1,7 +1,9 @@
-"""Define how missing attributes are read."""
+"""Answer for a private attribute with that of a library's object."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
 
 class C:
-    def __getattr__(self, n): pass
+    def __getattr__(self, name): return getattr(secret, name)
+C()._hidden
+escaped()

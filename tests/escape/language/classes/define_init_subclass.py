@@ -1,7 +1,9 @@
-"""Define what happens when a class is derived."""
+"""Use the class of a derived class that is not finished."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: `type` takes one argument; write a class statement to make a class
 
 class C:
-    def __init_subclass__(cls): pass
+    def __init_subclass__(cls): type(cls)("X", (), {})
+class D(C): pass
+escaped()

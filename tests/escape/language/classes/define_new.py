@@ -1,7 +1,9 @@
-"""Define how instances come about."""
+"""Make an instance of a library's class in the place of one's own."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: `__new__` makes instances of your own classes only
 
 class C:
-    def __new__(cls): pass
+    def __new__(cls): return super().__new__(type(secret))
+C()
+escaped()

@@ -1,7 +1,9 @@
-"""Define how attributes are written."""
+"""Pass on what is written to a library's object."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: a `Secret` is not yours to change this way
 
 class C:
-    def __setattr__(self, name, value): escaped()
+    def __setattr__(self, name, value): object.__setattr__(secret, name, value)
+C()._hidden = "mine"
+escaped()

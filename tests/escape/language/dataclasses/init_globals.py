@@ -1,7 +1,7 @@
 """Read the globals of a generated method."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__globals__` reaches into the interpreter
 
 from dataclasses import dataclass
 @dataclass

@@ -1,7 +1,7 @@
 """Write into the dictionary of a library's object by a cached property."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__get__` can be called of your own classes only
 
 from functools import cached_property
 class C:

@@ -1,7 +1,10 @@
-"""Define what happens when an attribute is deleted."""
+"""Be handed a library's object when its attribute is deleted."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
 
 class D:
-    def __delete__(self, instance): take(instance)
+    def __delete__(self, instance): take(instance._hidden)
+type(secret).deleted = D()
+del secret.deleted
+escaped()

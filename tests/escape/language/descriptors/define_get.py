@@ -1,7 +1,10 @@
-"""Define a descriptor."""
+"""Be handed a library's class when its attribute is read."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__subclasses__` is shown of your own classes only
 
-class C:
-    def __get__(self, i, o): pass
+class D:
+    def __get__(self, instance, owner): return owner.__subclasses__()
+type(secret).listed = D()
+take(secret.listed)
+escaped()

@@ -1,7 +1,10 @@
-"""Define what happens when an attribute is written."""
+"""Be handed a library's object when its attribute is written."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
 
 class D:
-    def __set__(self, instance, value): take(instance)
+    def __set__(self, instance, value): take(instance._hidden)
+type(secret).written = D()
+secret.written = 1
+escaped()

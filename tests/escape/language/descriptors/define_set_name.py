@@ -1,7 +1,12 @@
-"""Be told the class that one is put into."""
+"""Keep the class of a class that is not finished, and make another one with it."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: `type` takes one argument; write a class statement to make a class
 
+kept = []
+class D:
+    def __set_name__(self, owner, name): kept.append(type(owner))
 class C:
-    def __set_name__(self, o, n): pass
+    x = D()
+kept[0]("X", (), {})
+escaped()

@@ -1,7 +1,7 @@
 """Read a slot of one's own class from a library's object."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__get__` can be called of your own classes only
 
 class C:
     __slots__ = ("x",)

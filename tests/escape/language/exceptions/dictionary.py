@@ -1,7 +1,7 @@
 """Read the dictionary of an error."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: a `ZeroDivisionError` does not show its `__dict__`
 
 try:
     1 / 0

@@ -1,7 +1,7 @@
 """Read the object of an error by `vars`."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: a `AttributeError` does not show its `__dict__`
 
 from contextlib import ExitStack
 try:

@@ -1,9 +1,9 @@
-"""Read the traceback of an error."""
+"""Read the frame behind the traceback of an error."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `tb_frame` reaches into the interpreter
 
 try:
     1 / 0
 except Exception as e:
-    take(e.__traceback__)
+    take(getattr(e.__traceback__, "tb_" "frame"))

@@ -1,7 +1,7 @@
-"""Read the traceback of an error's context."""
+"""Follow the traceback of an error's context."""
 
 # stopped: raises AttributeError
-# because: reaches into the interpreter
+# because: `tb_next` reaches into the interpreter
 
 try:
     try:
@@ -9,4 +9,4 @@ try:
     except Exception:
         1 / 0
 except Exception as error:
-    take(getattr(error.__context__, "__trace" "back__"))
+    take(getattr(error.__context__.__traceback__, "tb_" "next"))

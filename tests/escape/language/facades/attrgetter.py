@@ -1,7 +1,7 @@
 """Read the globals by `operator.attrgetter`."""
 
-# stopped: raises ImportError
-# because: cannot import name 'attrgetter'
+# stopped: raises AttributeError
+# because: `__globals__` reaches into the interpreter
 
 from operator import attrgetter
 take(attrgetter('__globals__')(print))

@@ -1,7 +1,7 @@
 """Read the frame of a traceback by `vars`."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: a `traceback` does not show its `__dict__`
 
 class C:
     def __enter__(self): return self

@@ -1,7 +1,7 @@
-"""Give an error the traceback of another, and look at it."""
+"""Give an error the traceback of another, and look behind it."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `tb_frame` reaches into the interpreter
 
 class C:
     def __enter__(self): return self
@@ -10,4 +10,4 @@ class C:
         return True
 with C() as c:
     1 / 0
-take(ValueError().with_traceback(c.trace).__traceback__)
+take(getattr(ValueError().with_traceback(c.trace).__traceback__, "tb_" "frame"))

@@ -1,6 +1,6 @@
 """Choose a metaclass."""
 
-# stopped: refused
-# because: a class cannot choose its metaclass
+# stopped: raises TypeError
+# because: a class cannot choose its metaclass, but for `ABCMeta`
 
 class C(metaclass=print): pass

@@ -1,7 +1,7 @@
 """Read the ancestry of a class through an alias that passes it on."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `mro` is not shown
 
 from typing import List
 take(List.mro())

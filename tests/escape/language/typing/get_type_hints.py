@@ -1,7 +1,7 @@
 """Evaluate text as code by `typing.get_type_hints`."""
 
-# stopped: raises AttributeError
-# because: has no attribute 'get_type_hints'
+# stopped: harmless
 
 import typing
-typing.get_type_hints
+def f(a: "escaped()"): pass
+typing.get_type_hints(f, {"escaped": escaped}, {"escaped": escaped})["a"] != "escaped()"

@@ -1,7 +1,7 @@
 """Spell a module with letters that are folded to others."""
 
-# stopped: raises ModuleNotFoundError
-# because: `os` cannot be imported here
+# stopped: raises AttributeError
+# because: module 'os' has no attribute 'system' here
 
 import ｏs
-take(os)
+take(os.system)

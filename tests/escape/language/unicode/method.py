@@ -1,7 +1,7 @@
 """Spell the method of a class with a letter that is folded to another."""
 
 # stopped: refused
-# because: reaches into the interpreter
+# because: `__getattribute__` reaches into the interpreter
 
 class C:
-    def __ｇetattr__(self, name): escaped()
+    def __ｇetattribute__(self, name): escaped()
