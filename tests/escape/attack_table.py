@@ -33,7 +33,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "frames": "the frames of callers",
         "functions": "code, globals, cells and defaults of functions",
         "generators": "the frame of a generator, and running it out of turn",
-        "hooks": "methods that are told of attributes and of unfinished classes, and inherited ones",
+        "hooks": "methods that are told of attributes, copies and unfinished classes",
         "imports": "modules that are not offered",
         "memory": "the interpreter's memory, by code that runs in the midst of its loops",
         "metaclasses": "the real `type`, or another metaclass",

@@ -1,7 +1,7 @@
 """Make an instance past its initialiser."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises TypeError
+# because: makes instances of your own classes only
 # where: worker
 
 take(object.__new__(type(caps)))
