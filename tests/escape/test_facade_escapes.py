@@ -130,8 +130,8 @@ CLASSES: dict[str, tuple[str, str]] = {
         "typing.get_origin(typing.Type[int])('X', (), {})\nescaped()",
         "write a class statement",
     ),
-    "metaclass module": (
-        "from abc import ABCMeta\ntake(ABCMeta)\nABCMeta('C', (), {})\nescaped()",
+    "metaclass of abstract classes": (
+        "from abc import ABCMeta\ntake(ABCMeta)\nABCMeta('X', (), {})\nescaped()",
         "cannot be made this way",
     ),
     "metaclass of enums": ("from enum import EnumType\ntake(EnumType)", "cannot import name"),

@@ -14,11 +14,17 @@ import types
 import typing
 from abc import ABCMeta
 from collections.abc import Iterable
-from datetime import date, datetime, time, timedelta
-from decimal import Context, Decimal
+from decimal import Context
 from enum import Enum, EnumType
 from typing import Any
 
+from caps.worker.inside.class_rules import (
+    PLAIN_VALUES,
+    check_fields,
+    check_slots,
+    chosen_metaclass,
+    harmless_pattern,
+)
 from caps.worker.inside.names import (
     CHECKED,
     NAMEDTUPLE_NAMES,
@@ -26,23 +32,15 @@ from caps.worker.inside.names import (
     READABLE,
     SIGNALS,
     is_private,
-    needs_guard,
     refusal,
 )
-from caps.worker.inside.opaque import OpaqueType, safe_abc_meta, safe_type, type_of
+from caps.worker.inside.opaque import OpaqueType, type_of
 from caps.worker.inside.reflection import Reflection
 
 _ABSENT = object()
 _NONE: frozenset[str] = frozenset()
 _MAX_REMEMBERED = 1000
 
-# Values that have no attributes to write to.
-_PLAIN_VALUES = frozenset(
-    {bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple, type(None)}
-    | {date, datetime, time, timedelta, Decimal}
-)
-# A class statement may name these; any other metaclass is a power over classes.
-_METACLASSES: dict[Any, type] = {safe_abc_meta: ABCMeta, safe_type: type}
 # What is no class and may stand among the bases nevertheless: it says itself what it stands for.
 _FORMS = tuple(form for form in (typing.NamedTuple, typing.TypedDict) if not isinstance(form, type))
 
@@ -78,7 +76,7 @@ class OwnClasses:
         for base in bases:
             self._check_base(base)
         if "metaclass" in keywords:
-            keywords["metaclass"] = _metaclass(keywords["metaclass"])
+            keywords["metaclass"] = chosen_metaclass(keywords["metaclass"])
         return self.adopt(builtins.__build_class__(body, name, *bases, **keywords))
 
     def adopt(self, made: Any) -> Any:
@@ -88,8 +86,8 @@ class OwnClasses:
             for base in made.__bases__:
                 # Asked for its bases a second time, an alias may have answered with another one.
                 self._check_base_class(base)
-            _check_slots(made)
-            _check_fields(made, getattr(made, "__dataclass_fields__", ()), foreign)
+            check_slots(made)
+            check_fields(made, getattr(made, "__dataclass_fields__", ()), foreign)
             pattern = inspect.getattr_static(made, "__match_args__", ())
             if harmless_pattern(pattern, virtual=isinstance(made, ABCMeta)) is not pattern:
                 type.__setattr__(made, "__match_args__", ())
@@ -125,11 +123,11 @@ class OwnClasses:
         """
         if self.made(kind):
             return self._made[kind] <= self._made.get(asked, _NONE)
-        return kind in _PLAIN_VALUES
+        return kind in PLAIN_VALUES
 
     def check_fields(self, made: type, names: Iterable[str]) -> None:
         """A TypeError if `made` cannot have fields of these names: reading them has no guard."""
-        _check_fields(made, names, self._made[made])
+        check_fields(made, names, self._made[made])
 
     def own(self, value: Any, name: str) -> Any:
         """`value` itself if its private attribute `name` is the user's; else AttributeError."""
@@ -200,37 +198,6 @@ class OwnClasses:
         held = {name for kind in ancestry if kind not in self._made for name in vars(kind)}
         spelt = {name for name in held if is_private(name) and refusal(name) is None}
         return frozenset(spelt - OFFERED)
-
-
-def _metaclass(asked: Any) -> type:
-    try:
-        return _METACLASSES[asked]
-    except (KeyError, TypeError):
-        raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
-
-
-def harmless_pattern(names: Any, *, virtual: bool = False) -> tuple[str, ...]:
-    """`names` as `__match_args__`, or none at all: a pattern that reads by position has no guard.
-
-    Anything but a tuple of plain strings could name other attributes the next time. What is
-    `virtual` can have any object for an instance.
-    """
-    if type(names) is not tuple or any(type(name) is not str for name in names):
-        return ()
-    guarded = any(refusal(name) is not None or needs_guard(name) for name in names)
-    return () if guarded or (virtual and not SIGNALS.isdisjoint(names)) else names
-
-
-def _check_slots(made: type) -> None:
-    for name, value in vars(made).items():
-        if type(value) is types.MemberDescriptorType and refusal(name) is not None:
-            raise TypeError(f"`{name}` cannot be a slot")
-
-
-def _check_fields(made: type, names: Iterable[str], foreign: frozenset[str]) -> None:
-    for name in names:
-        if name in foreign or (name in CHECKED and issubclass(made, (str, AttributeError))):
-            raise TypeError(f"`{name}` cannot be a field of `{made.__name__}`")
 
 
 def _checked_name(name: Any) -> str:

@@ -34,7 +34,8 @@ from caps.worker.inside import (
     type_views,
     zones,
 )
-from caps.worker.inside.guards import OwnClasses, harmless_pattern
+from caps.worker.inside.class_rules import harmless_pattern
+from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.names import needs_guard, refusal
 from caps.worker.inside.opaque import safe_abc_meta
 from caps.worker.inside.surroundings import Surroundings
@@ -183,12 +184,12 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     for name, one in real.items():
         setattr(cls, name, one)
     try:
-        made: Any = dataclasses.dataclass(cls, **chosen)
+        made: type = dataclasses.dataclass(cls, **chosen)
     except BaseException:
         for name in {"__dataclass_fields__", *real} & vars(cls).keys():
             delattr(cls, name)
         raise
-    if any(needs_guard(name) for name in made.__dataclass_fields__):
+    if any(needs_guard(one.name) for one in fields(made) if one.name):
         _bind_methods(made, before)
     return made
 

@@ -41,6 +41,9 @@ def _simple_namespace(own: OwnClasses) -> type:
         def __init__(self, /, **names: Any) -> None:
             _check_is(self, SimpleNamespace)
             for name in names:
+                # A subclass of str could answer one thing here and another to who asks for it.
+                if type(name) is not str:
+                    raise TypeError("attribute name must be a string")
                 message = refusal(name)
                 if message is not None:
                     raise AttributeError(message)

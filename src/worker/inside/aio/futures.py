@@ -123,9 +123,7 @@ class Future(metaclass=Sealed):
 
     def remove_done_callback(self, fn: Callback) -> int:
         before = self._callbacks or []
-        # Methods are made anew whenever they are named; nothing else is compared by its own rules.
-        same = type(fn) is MethodType
-        kept = [one for one in before if one is not fn and not (same and one == fn)]
+        kept = [one for one in before if one is not fn and not _is_same_method(one, fn)]
         self._callbacks = kept
         return len(before) - len(kept)
 
@@ -317,6 +315,16 @@ class Task(Future):
 
     def _who(self) -> str:
         return f"Task {self.get_name()!r}"
+
+
+def _is_same_method(one: Any, other: Any) -> bool:
+    """Whether both are the same method: methods are made anew whenever they are named.
+
+    `==` would ask what is bound, which may be an object of the user's, and show it ours.
+    """
+    if type(one) is not MethodType or type(other) is not MethodType:
+        return False
+    return one.__func__ is other.__func__ and one.__self__ is other.__self__
 
 
 def _plain(name: object) -> str:

@@ -1,6 +1,7 @@
-"""Climb from a tuple to `object` and list every class from there."""
+"""Climb from a class of one's own to a library's, and list every class from there."""
 
 # stopped: raises AttributeError
-# because: `__bases__` is shown of your own classes only
+# because: `__subclasses__` is shown of your own classes only
 
-take(().__class__.__bases__[0].__subclasses__())
+class C(tuple): pass
+take(C.__bases__[0].__subclasses__())

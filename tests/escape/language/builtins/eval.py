@@ -1,6 +1,6 @@
-"""Evaluate text as code."""
+"""Evaluate text as code that names what no program may name."""
 
 # stopped: raises SyntaxError
-# because: refused on line 1: `__import__` reaches into the interpreter
+# because: `__import__` reaches into the interpreter
 
 take(eval("__import__('os')"))

@@ -1,12 +1,6 @@
-"""Find the guards in the globals of the program."""
+"""Find the guards among the globals of the program."""
 
 # stopped: harmless
 
-def take_all(found):
-    take(found)
-    take(list(found.values()))
-    if any(not name.isidentifier() or name == "__builtins__" for name in found):
-        escaped()
-take_all(globals())
-globals()["__builtins__"] = {}
-take_all(globals())
+take(globals())
+[name for name in globals() if name.startswith(("__b", "<"))]

@@ -1,12 +1,9 @@
-"""Find the variables of a library that calls us back."""
+"""Find the class of a method, or the first iterator of a comprehension, among its variables."""
 
 # stopped: harmless
 
-import contextlib
-found = []
-with contextlib.ExitStack() as stack:
-    stack.callback(lambda: found.append(locals()))
-for one in found:
-    if "stack" in one or "exc" in one or "self" in one:
-        escaped()
-take([value for one in found for value in one.values()])
+class C:
+    def read(self):
+        super()
+        return [*locals(), *[name for _ in "a" for name in locals()]]
+[name for name in C().read() if name.startswith(("__", "."))]

@@ -1,7 +1,7 @@
 """Make an instance past its initialiser."""
 
 # stopped: raises TypeError
-# because: `__new__` makes instances of your own classes only
+# because: makes instances of your own classes only
 # where: worker
 
 take(object.__new__(type(caps)))

@@ -1,11 +1,7 @@
-"""Have `dir` hand out names that cannot be spelt, and read them."""
+"""Have `dir` list what is no name."""
 
-# stopped: raises AttributeError
-# because: reaches into the interpreter
+# stopped: harmless
 
 class C:
-    def __dir__(self):
-        return ["__class__", "__globals__"]
-    def f(self): pass
-for name in ["__globals__", *dir(C())]:
-    take(getattr(C.f, name))
+    def __dir__(self): return [secret]
+dir(C())

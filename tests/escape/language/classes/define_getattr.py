@@ -1,14 +1,9 @@
-"""Answer what a library asks an object for."""
+"""Answer for a private attribute with that of a library's object."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
 
-import copy
 class C:
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            escaped()
-        raise AttributeError(name)
-copy.deepcopy(C())
-copy.copy(C())
-hasattr(C(), "__mro_entries__")
-getattr(C(), "__wrapped__", None)
+    def __getattr__(self, name): return getattr(secret, name)
+C()._hidden
+escaped()

@@ -1,12 +1,9 @@
-"""Keep a class that is refused when it is finished."""
+"""Use the class of a derived class that is not finished."""
 
 # stopped: raises TypeError
-# because: cannot be a slot
+# because: `type` takes one argument; write a class statement to make a class
 
-kept = []
-class Base:
-    def __init_subclass__(cls, **keywords):
-        kept.append(cls)
-        escaped()
-class Bad(Base):
-    __slots__ = ("__deepcopy__",)
+class C:
+    def __init_subclass__(cls): type(cls)("X", (), {})
+class D(C): pass
+escaped()

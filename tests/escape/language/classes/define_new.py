@@ -1,10 +1,9 @@
-"""Make an object of a library's class without setting it up."""
+"""Make an instance of a library's class in the place of one's own."""
 
 # stopped: raises TypeError
-# because: makes instances of your own classes only
+# because: `__new__` makes instances of your own classes only
 
 class C:
-    def __new__(cls):
-        return object.__new__(type(record))
+    def __new__(cls): return super().__new__(type(secret))
 C()
 escaped()

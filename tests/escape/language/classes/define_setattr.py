@@ -1,19 +1,9 @@
-"""Be told what the interpreter sets."""
+"""Pass on what is written to a library's object."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: a `Secret` is not yours to change this way
 
-import contextlib
-class E(Exception):
-    def __setattr__(self, name, value):
-        if name.startswith("__"):
-            escaped()
-        take(value)
-        super().__setattr__(name, value)
-@contextlib.contextmanager
-def f():
-    yield
-try:
-    with f():
-        raise E()
-except E:
-    pass
+class C:
+    def __setattr__(self, name, value): object.__setattr__(secret, name, value)
+C()._hidden = "mine"
+escaped()

@@ -1,7 +1,7 @@
 """Rename a field while the class is being made, from a class method."""
 
 # stopped: raises TypeError
-# because: the field `y` cannot have a descriptor as its default
+# because: cannot have a descriptor as its default
 
 from dataclasses import dataclass, field
 def look(cls):

@@ -1,12 +1,10 @@
-"""Delete an attribute of a library's object by a descriptor of one's own."""
+"""Be handed a library's object when its attribute is deleted."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: `Secret` has no private attributes
 
 class D:
-    def __delete__(self, instance):
-        del secret._hidden
-        escaped()
-class C:
-    x = D()
-del C().x
+    def __delete__(self, instance): take(instance._hidden)
+type(secret).deleted = D()
+del secret.deleted
+escaped()

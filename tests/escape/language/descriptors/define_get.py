@@ -1,13 +1,10 @@
-"""Be handed a foreign object by a descriptor set onto a library's class."""
+"""Be handed a library's class when its attribute is read."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: `__subclasses__` is shown of your own classes only
 
-import collections
 class D:
-    def __get__(self, instance, owner=None):
-        take([instance, owner])
-        return lambda *args: take(args)
-collections.Counter.most_common = D()
-collections.Counter("aab").most_common(1)
-collections.UserList.append = D()
-collections.UserList([1]).append(2)
+    def __get__(self, instance, owner): return owner.__subclasses__()
+type(secret).listed = D()
+take(secret.listed)
+escaped()

@@ -1,12 +1,10 @@
-"""Write a private attribute of a library's object by a descriptor."""
+"""Be handed a library's object when its attribute is written."""
 
 # stopped: raises AttributeError
-# because: has no private attributes
+# because: `Secret` has no private attributes
 
 class D:
-    def __set__(self, instance, value):
-        secret._hidden = value
-        escaped()
-class C:
-    x = D()
-C().x = 1
+    def __set__(self, instance, value): take(instance._hidden)
+type(secret).written = D()
+secret.written = 1
+escaped()

@@ -1,13 +1,12 @@
-"""Count a library's class as one's own by naming something in it."""
+"""Keep the class of a class that is not finished, and make another one with it."""
 
 # stopped: raises TypeError
-# because: is not a class of your own making
+# because: `type` takes one argument; write a class statement to make a class
 
-import collections
+kept = []
 class D:
-    def __set_name__(self, owner, name):
-        take(owner)
+    def __set_name__(self, owner, name): kept.append(type(owner))
 class C:
-    one = D()
-C.one.__set_name__(collections.deque, "x")
+    x = D()
+kept[0]("X", (), {})
 escaped()

@@ -1,11 +1,11 @@
-"""Break the report by notes that are no texts."""
+"""Have the report read notes that are no list of texts."""
 
 # stopped: raises ValueError
 # because: x
-# where: worker
 
-class N(str):
-    def __str__(self): raise SystemExit(1)
+class Notes(list):
+    def __getitem__(self, index): return [escaped]
 error = ValueError("x")
-error.add_note(N("note"))
+error.add_note("a")
+error.__notes__.append(secret)
 raise error

@@ -1,9 +1,9 @@
-"""Go from the traceback of an error to its frame."""
+"""Read the frame behind the traceback of an error."""
 
 # stopped: raises AttributeError
-# because: reaches into the interpreter
+# because: `tb_frame` reaches into the interpreter
 
 try:
     1 / 0
 except Exception as e:
-    take(getattr(e.__traceback__, "tb_" + "frame"))
+    take(getattr(e.__traceback__, "tb_" "frame"))

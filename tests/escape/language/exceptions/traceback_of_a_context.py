@@ -1,13 +1,12 @@
-"""Go from the traceback of a context to its frame by a pattern."""
+"""Follow the traceback of an error's context."""
 
 # stopped: raises AttributeError
-# because: reaches into the interpreter
+# because: `tb_next` reaches into the interpreter
 
 try:
     try:
         1 / 0
     except Exception:
-        raise ValueError
-except Exception as e:
-    for name in ("tb_next", "tb_frame"):
-        take(getattr(e.__context__.__traceback__, name))
+        1 / 0
+except Exception as error:
+    take(getattr(error.__context__.__traceback__, "tb_" "next"))

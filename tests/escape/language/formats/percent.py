@@ -1,7 +1,7 @@
-"""Read an attribute by the percent operator."""
+"""Read attributes by the older way of formatting."""
 
-# stopped: raises KeyError
-# because: 'a.real'
+# stopped: harmless
 
-"%(a.real)s" % {"a": 1}
-escaped()
+class Lying(dict):
+    def __getitem__(self, key): take(key); return secret
+"%(a._hidden)s" % Lying() == "loot"

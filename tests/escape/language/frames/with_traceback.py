@@ -1,7 +1,7 @@
-"""Give an error the traceback of another, and look at it."""
+"""Give an error the traceback of another, and look behind it."""
 
 # stopped: raises AttributeError
-# because: reaches into the interpreter
+# because: `tb_frame` reaches into the interpreter
 
 class C:
     def __enter__(self): return self
@@ -10,5 +10,4 @@ class C:
         return True
 with C() as c:
     1 / 0
-trace = ValueError().with_traceback(c.trace).__traceback__
-take(getattr(trace, "tb_frame"))
+take(getattr(ValueError().with_traceback(c.trace).__traceback__, "tb_" "frame"))

@@ -1,15 +1,7 @@
-"""Rename a function to text with methods of its own, which our messages would run."""
+"""Rename a function of ours."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: `__name__` can be set of your own functions and classes only
 
-class S(str):
-    def __format__(self, spec):
-        escaped()
-        return "x"
-    def __str__(self):
-        escaped()
-        return "x"
-def f(): pass
-f.__name__ = S("x")
-if type(f.__name__) is not str:
-    escaped()
+print.__name__ = 'x'
+escaped()

@@ -1,15 +1,7 @@
-"""Reach the system by the pure part of `os`."""
+"""Get at the powers of a module of which only names are offered."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: module 'os' has no attribute 'system' here
 
 import os
-take(os)
-for name in ("system", "open", "listdir", "popen", "fork", "sys", "path"):
-    found = getattr(os, name, None)
-    take(found)
-    if found is not None and name != "path":
-        escaped()
-for name in dir(os.path):
-    take(getattr(os.path, name))
-if os.environ:
-    escaped()
+take(os.system)

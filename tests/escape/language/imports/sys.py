@@ -1,11 +1,7 @@
-"""Reach modules and frames by the pure part of `sys`."""
+"""Get at the modules by the module that holds them all."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: module 'sys' has no attribute 'modules' here
 
 import sys
-take(sys)
-for name in ("modules", "settrace", "setprofile", "path", "meta_path", "stdin"):
-    if getattr(sys, name, None) is not None:
-        escaped()
-for name in dir(sys):
-    take(getattr(sys, name))
+take(sys.modules)

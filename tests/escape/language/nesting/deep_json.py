@@ -1,4 +1,4 @@
-"""Read text that is deeper than the stack."""
+"""Exhaust the stack by a deep text of JSON."""
 
 # stopped: raises RecursionError
 # because: maximum recursion depth exceeded
@@ -6,4 +6,3 @@
 
 import json
 json.loads("[" * 200_000)
-escaped()

@@ -1,7 +1,7 @@
-"""Spell a module that is not offered with letters that are folded to others."""
+"""Spell a module with letters that are folded to others."""
 
-# stopped: raises ModuleNotFoundError
-# because: `subprocess` cannot be imported here
+# stopped: raises AttributeError
+# because: module 'os' has no attribute 'system' here
 
-import ｓubprocess
-take(subprocess)
+import ｏs
+take(os.system)

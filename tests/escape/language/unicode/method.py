@@ -1,7 +1,7 @@
 """Spell a refused method with a letter that is folded to another."""
 
 # stopped: refused
-# because: reaches into the interpreter
+# because: `__getattribute__` reaches into the interpreter
 
 class C:
     def __ｇetattribute__(self, name): escaped()

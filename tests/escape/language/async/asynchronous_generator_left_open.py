@@ -1,0 +1,11 @@
+"""Have an asynchronous generator go on after the program has ended."""
+
+# stopped: harmless
+
+async def g():
+    try:
+        yield 1
+    finally:
+        await something
+async for _ in g():
+    break

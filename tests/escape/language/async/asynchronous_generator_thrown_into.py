@@ -1,0 +1,9 @@
+"""Throw what is no error into an asynchronous generator."""
+
+# stopped: raises TypeError
+# because: exceptions must be classes or instances deriving from BaseException, not Secret
+
+async def g(): yield 1
+running = g()
+await running.__anext__()
+await running.athrow(secret)

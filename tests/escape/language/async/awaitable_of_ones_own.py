@@ -1,0 +1,10 @@
+"""Be handed the loop's insides by an awaitable of one's own."""
+
+# stopped: raises RuntimeError
+# because: a `Waits` cannot be awaited here
+
+class Waits:
+    def __await__(self):
+        take((yield self))
+        return 1
+await Waits()

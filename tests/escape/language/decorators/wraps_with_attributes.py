@@ -1,0 +1,10 @@
+"""Have `wraps` copy the private attributes of a function."""
+
+# stopped: harmless
+
+import functools
+def f(): pass
+f._hidden = 1
+@functools.wraps(f)
+def g(): pass
+hasattr(g, "_hidden") or hasattr(g, "__wrapped__")

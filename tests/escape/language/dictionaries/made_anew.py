@@ -1,0 +1,11 @@
+"""Make the dictionary anew, and with it what it writes to."""
+
+# stopped: raises AttributeError
+# because: `__deepcopy__` reaches into the interpreter
+
+class C: pass
+names = C().__dict__
+names.__init__({"__deepcopy__": 1})
+type(names).__init__(names, _real={})
+names["a"] = 1
+names["__deepcopy__"] = 1

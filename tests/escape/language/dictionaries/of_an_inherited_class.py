@@ -1,0 +1,8 @@
+"""Read what a library's base keeps in an object of one's own."""
+
+# stopped: raises AttributeError
+# because: `_method` belongs to the library, not to this object
+
+class Mine(type(below)): pass
+mine = Mine()
+mine.__dict__["_method"] = 1

@@ -1,0 +1,7 @@
+"""Give an error a cause that is none."""
+
+# stopped: raises TypeError
+# because: exception cause must be None or derive from BaseException
+
+ValueError().__cause__ = secret
+escaped()

@@ -1,0 +1,12 @@
+"""Exhaust the stack by groups within groups."""
+
+# stopped: raises RecursionError
+# because: maximum recursion depth exceeded
+
+error = ValueError()
+for _ in range(100_000):
+    error = ExceptionGroup("x", [error])
+try:
+    raise error
+except* ValueError:
+    pass

@@ -1,0 +1,11 @@
+"""Have `except*` make groups by a `derive` of one's own."""
+
+# stopped: raises TypeError
+# because: `except*` handles plain exception groups only
+
+class Group(ExceptionGroup):
+    def derive(self, errors): escaped(); return secret
+try:
+    raise Group("x", [ValueError(), TypeError()])
+except* ValueError:
+    pass

@@ -1,0 +1,11 @@
+"""Have `except*` take the answer of a `split` of one's own for a tuple."""
+
+# stopped: raises TypeError
+# because: `except*` handles plain exception groups only
+
+class Group(ExceptionGroup):
+    def split(self, condition): return "no tuple"
+try:
+    raise Group("x", [ValueError()])
+except* ValueError:
+    escaped()

@@ -1,0 +1,10 @@
+"""Make a library's context manager from a function of ours."""
+
+# stopped: raises AttributeError
+# because: a `Secret` does not show its `__dict__`
+
+from contextlib import contextmanager
+@contextmanager
+def block(): yield
+made = type(block())(vars, (secret,), {})
+take(made.gen)

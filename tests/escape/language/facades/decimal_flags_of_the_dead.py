@@ -1,0 +1,11 @@
+"""Write to the memory of a decimal context that is no more by the flags that it had."""
+
+# stopped: harmless
+
+import decimal
+flags = [decimal.Context(traps=[], flags=[]).flags for _ in range(10)]
+memory = [bytes([255]) * 63 for _ in range(100)]
+for each in flags:
+    each[decimal.Inexact] = False
+if any(set(each) != {255} for each in memory):
+    escaped()

@@ -1,0 +1,7 @@
+"""Be handed what is joined."""
+
+# stopped: harmless
+
+class Text(str):
+    def join(self, parts): take(parts); return "x"
+print(1, 2, sep=Text(","), end=Text(""))

@@ -1,0 +1,9 @@
+"""Call `str.format` with what is no text."""
+
+# stopped: raises TypeError
+# because: a template is a string, not a `C`
+
+class C:
+    def __str__(self): return "{0.__class__}"
+str.format(C(), 1)
+escaped()

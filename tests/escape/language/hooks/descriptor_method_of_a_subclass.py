@@ -1,0 +1,8 @@
+"""The same with a property class of one's own, which may be called."""
+
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
+
+class P(property): pass
+P(lambda self: self._hidden).__get__(secret)
+escaped()

@@ -1,0 +1,13 @@
+"""Call it with a text that is one thing to the check and another to the method."""
+
+# stopped: raises TypeError
+# because: attribute name must be a string
+
+class Name(str):
+    def startswith(self, *prefixes): return False
+
+class C:
+    def __getattr__(self, name): return object.__setattr__(self, name, 1)
+
+C().__getattr__(Name("__dict__"))
+escaped()

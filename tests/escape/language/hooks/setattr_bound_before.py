@@ -1,0 +1,11 @@
+"""Make a `super` of a library's object anew for one's own between reading its method and the check."""
+
+# stopped: raises AttributeError
+# because: a `Below` is not yours to change this way
+
+class C: pass
+bound = super(type(below), below)
+write = bound.__setattr__
+super.__init__(bound, C, C())
+write("_hidden", "mine")
+escaped()

@@ -1,0 +1,11 @@
+"""Make a `super` anew for a library's object between the check and the call."""
+
+# stopped: harmless
+
+class C: pass
+mine = C()
+bound = super(C, mine)
+write = bound.__setattr__
+super.__init__(bound, type(below), below)
+write("_hidden", "mine")
+mine._hidden != "mine"

@@ -1,0 +1,12 @@
+"""Make a deque anew while it is filled."""
+
+# stopped: harmless
+
+from collections import deque
+def each():
+    for n in range(1000):
+        items.__init__([], n)
+        yield n
+items = deque()
+items.extend(each())
+None

@@ -1,0 +1,17 @@
+"""Have a grouping go on while it compares."""
+
+# stopped: harmless or lost or raises RecursionError
+# where: worker
+
+import itertools
+class C:
+    asked = 0
+    def __eq__(self, other):
+        C.asked += 1
+        if C.asked < 50:
+            next(groups, None)
+        return False
+groups = itertools.groupby([C() for _ in range(200)])
+for key, group in groups:
+    list(group)
+None

@@ -1,0 +1,10 @@
+"""Empty a heap while it is put in order."""
+
+# stopped: raises RuntimeError
+# because: list changed size during iteration
+
+import heapq
+class C:
+    def __lt__(self, other): items.clear(); return True
+items = [C() for _ in range(100)]
+heapq.heapify(items)

@@ -1,0 +1,10 @@
+"""Change what is joined while it is."""
+
+# stopped: harmless
+
+class C:
+    def __iter__(self):
+        items.clear()
+        return iter(["a"])
+items = ["a"] * 100
+"".join(C()) == "b"

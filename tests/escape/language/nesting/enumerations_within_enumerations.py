@@ -1,0 +1,9 @@
+"""The same by enumerations."""
+
+# stopped: lost
+# where: worker
+
+deep = iter([1])
+for _ in range(200_000):
+    deep = enumerate(deep)
+next(deep)

@@ -1,0 +1,9 @@
+"""The same by filters."""
+
+# stopped: lost
+# where: worker
+
+deep = iter([1])
+for _ in range(200_000):
+    deep = filter(None, deep)
+next(deep)

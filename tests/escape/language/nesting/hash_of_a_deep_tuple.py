@@ -1,0 +1,9 @@
+"""Exhaust the stack by hashing a deep tuple."""
+
+# stopped: lost
+# where: worker
+
+deep = ()
+for _ in range(200_000):
+    deep = (deep,)
+hash(deep)

@@ -1,0 +1,9 @@
+"""The same by zips."""
+
+# stopped: lost
+# where: worker
+
+deep = iter([1])
+for _ in range(200_000):
+    deep = zip(deep)
+next(deep)

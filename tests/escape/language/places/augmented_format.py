@@ -1,0 +1,10 @@
+"""Be handed the real `format` of a text by adding something to it."""
+
+# stopped: raises AttributeError
+# because: `format` of a `str` can only be assigned
+
+class Spy:
+    def __radd__(self, other): take(other)
+
+text = "{0.__class__}"
+text.format += Spy()

@@ -1,0 +1,10 @@
+"""Bind a method of one's own class to a library's object."""
+
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
+
+class C:
+    def read(self): return self._hidden
+
+C.read.__get__(secret)()
+escaped()

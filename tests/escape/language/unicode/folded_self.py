@@ -1,0 +1,11 @@
+"""Spell the checked variable by letters that are folded."""
+
+# stopped: raises AttributeError
+# because: `Secret` has no private attributes
+
+class C:
+    def read(self):
+        ｓelf = secret
+        return self._hidden
+C().read()
+escaped()

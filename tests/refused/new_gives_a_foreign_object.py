@@ -1,0 +1,12 @@
+# what: a `__new__` that gives an object of a library
+# why: a copy would write its state, private names and all, into that object
+# raises: TypeError: `__new__` of `C` cannot give a `Random`
+import random
+
+
+class C:
+    def __new__(cls):
+        return random.Random()
+
+
+C()
