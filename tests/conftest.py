@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +14,12 @@ settings.register_profile(
 )
 settings.register_profile("long", parent=settings.get_profile("short"), max_examples=50_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
+
+
+# Who starts the tests in the background may ignore interrupts, and every program that a test starts
+# would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
+
+from caps.cli.exits import ExitCode, fail
 
 _COMMANDS = {
     "audit": ("caps.cli.audit", "audit"),
@@ -26,6 +29,12 @@ class _LazyGroup(click.Group):
         module, name = _COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # while a command was still loading
+            fail("interrupted", ExitCode.INTERRUPTED)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

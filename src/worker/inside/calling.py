@@ -177,13 +177,17 @@ def functools_names(surroundings: Surroundings) -> dict[str, Any]:
 
 
 def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
-    if type(wrapper) is not types.FunctionType and not own.made(wrapper):
+    is_object = own.made(type(wrapper))  # a decorator that is a class
+    if type(wrapper) is not types.FunctionType and not own.made(wrapper) and not is_object:
         return
+    write = object.__setattr__ if is_object else setattr
     for name in _COPIED:
         given = getattr(wrapped, name, None)
         if isinstance(given, str):
-            setattr(wrapper, name, "".join([given, ""]))
-    wrapper.__doc__ = getattr(wrapped, "__doc__", None)
+            write(wrapper, name, "".join([given, ""]))
+    documentation = getattr(wrapped, "__doc__", None)
+    if documentation is None or type(documentation) is str:
+        write(wrapper, "__doc__", documentation)
     if type(wrapper) is type(wrapped) is types.FunctionType:
         for name, value in vars(wrapped).items():
             if not name.startswith("_"):

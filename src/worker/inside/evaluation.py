@@ -47,7 +47,11 @@ class _Evaluation:
     def exec(self, source: str, globals: Any = None, locals: Any = None, /) -> None:  # noqa: A002
         code = self._compiled(source, "exec")
         if globals is None and locals is None:
-            builtins.exec(code, self._globals)  # noqa: S102 - the same
+            caller = self._caller()
+            # In a function it sees a copy of the variables there, and assigns to that alone.
+            inside = caller.f_code.co_name != "<module>"
+            scope = dict(caller.f_locals) if inside else self._globals
+            builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
             self._globals.pop(RESULT_NAME, None)
             return
         scope = self._scope(globals, locals, None)

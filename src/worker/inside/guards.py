@@ -248,7 +248,10 @@ class AttributeGuards:
 
     def vars(self, value: Any) -> dict[str, Any]:
         """What the user's own object holds."""
-        return self.reflection.dictionary(value)
+        try:
+            return self.reflection.dictionary(value)
+        except AttributeError as error:
+            raise TypeError(f"vars() needs an object of your own: {error}") from None
 
     def read(self, value: Any, name: str) -> Any:
         """`value.name` under the static rules, for a name that is known only now."""

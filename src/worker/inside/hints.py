@@ -36,8 +36,6 @@ def hint_for_syntax(message: str) -> str | None:
     """The same for what the compiler said."""
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
-    if "is not supported" in message:
-        return "docs/language.md lists what is not"
     return None
 
 

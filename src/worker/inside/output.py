@@ -136,4 +136,5 @@ def make_print(stdout: Stream) -> Callable[..., None]:
         if flush:
             target.flush()
 
+    print.__qualname__ = "print"  # what a wrong argument is told
     return print

@@ -42,7 +42,7 @@ def is_users_function(value: Any) -> bool:
 
     What a library's function holds (annotations, attributes) may be classes and modules.
     """
-    return type(value) is types.FunctionType and OWN_GUARD in value.__builtins__  # type: ignore[attr-defined]
+    return type(value) is types.FunctionType and OWN_GUARD in getattr(value, "__builtins__", ())
 
 
 class OwnDict(dict[str, Any]):

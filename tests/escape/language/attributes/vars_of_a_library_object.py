@@ -1,7 +1,7 @@
 """Read the attributes of a library's object by `vars`."""
 
-# stopped: raises AttributeError
-# because: a `Secret` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `Secret` does not show its `__dict__`
 
 vars(secret)
 escaped()

@@ -1,7 +1,7 @@
 """Read the attributes of a module by `vars`."""
 
-# stopped: raises AttributeError
-# because: a `math` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `math` does not show its `__dict__`
 
 import math
 take(vars(math))

@@ -1,7 +1,7 @@
 """Read the object of an error by `vars`."""
 
-# stopped: raises AttributeError
-# because: a `AttributeError` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `AttributeError` does not show its `__dict__`
 
 from contextlib import ExitStack
 try:

@@ -1,7 +1,7 @@
 """Make a library's context manager from a function of ours."""
 
-# stopped: raises AttributeError
-# because: a `Secret` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `Secret` does not show its `__dict__`
 
 from contextlib import contextmanager
 @contextmanager

@@ -1,6 +1,6 @@
 """Find the real `format` among the methods of a text by `vars`."""
 
-# stopped: raises AttributeError
-# because: a `type` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `type` does not show its `__dict__`
 
 take(vars(str)["format"])

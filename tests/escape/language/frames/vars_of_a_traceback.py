@@ -1,7 +1,7 @@
 """Read the frame of a traceback by `vars`."""
 
-# stopped: raises AttributeError
-# because: a `traceback` does not show its `__dict__`
+# stopped: raises TypeError
+# because: vars() needs an object of your own: a `traceback` does not show its `__dict__`
 
 class C:
     def __enter__(self): return self

@@ -1,0 +1,11 @@
+# `exec` in a function leaves the variables outside alone
+total = 5
+
+
+def calculate():
+    total = 1
+    exec("total = 99\nleak = 1")
+    return total
+
+
+assert (calculate(), total, "leak" in globals()) == (1, 5, False)
