@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self, TypedDict
@@ -24,7 +24,7 @@ from caps.capabilities.cell import Cell
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
-from caps.capabilities.opened import Opened
+from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
@@ -90,6 +90,7 @@ class Session:
         self._identity = replace(identity, session=identity.session or self._channel_id)
         self._limits = limits
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
+        self._held = AsyncExitStack()
         self._grant: Grant | None = None
         self._keys: KeyedAnswers = {}
         self._runs = 0
@@ -113,8 +114,12 @@ class Session:
         """
         if self._grant is not None:
             raise ConfigurationError("a session is opened once; ask the runtime for another")
-        self._grant = self._inject(self._channel_id, await self._bind())
-        await self._lease.open()
+        bound = await self._bind()
+        self._grant = self._inject(self._channel_id, bound)
+        async with AsyncExitStack() as stack:
+            self._lease.draw_from(await take_workers(self._opened.pools, stack, bound))
+            await self._lease.open()
+            self._held = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -128,6 +133,7 @@ class Session:
     async def close(self) -> None:
         """Kill the worker. What still runs in it is lost; leaving the context does the same."""
         await self._lease.end(SessionEnd.CLOSED, "it was closed")
+        await self._held.aclose()
 
     async def run(
         self, source: str, *, on_output: Callable[[str], None] | None = None
@@ -193,7 +199,8 @@ class Session:
             )
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
-        return await self._opened.execute(self._lease, self._granted, request)
+        assert self._grant is not None
+        return await self._opened.execute(self._lease, self._granted, request, self._grant.modules)
 
     def _granted(self, execution_id: str) -> Grant:
         """The session's grant, under the name of one of its runs."""

@@ -547,8 +547,9 @@ class TestPolicy:
     def test_validate_for_programs(self, place: Place) -> None:
         """With what is withheld, and why."""
         found = json.loads(place.caps("policy", "validate", str(place.policy), "--json").stdout)
-        assert found.keys() == {"policy", "source", "sha256", "granted", "withheld", "tests"}
-        assert (found["policy"], found["tests"]) == ("reader", 1)
+        named = {"policy", "source", "sha256", "granted", "withheld", "modules", "tests"}
+        assert found.keys() == named
+        assert (found["policy"], found["tests"], found["modules"]) == ("reader", 1, [])
         assert "files.read" in found["granted"]
         assert found["withheld"]["files.write"] == "not_allowed"
 

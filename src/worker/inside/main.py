@@ -15,8 +15,8 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
-from types import CoroutineType
+from collections.abc import Callable, Mapping
+from types import CoroutineType, MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
@@ -47,6 +47,9 @@ CHANNEL = 0
 _EXIT_CODE: Any = SystemExit.code
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
+
+RealModules = Mapping[str, ModuleType]
+_NO_MODULES: RealModules = MappingProxyType({})
 
 
 def prime() -> None:
@@ -80,16 +83,20 @@ def shut_in(keep: int) -> None:
     gc.freeze()
 
 
-def serve_execution(*, restricted: bool) -> NoReturn:
+def serve_execution(*, restricted: bool, real: RealModules) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly)
+        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly, real)
     except ProtocolError:
         leave(2)
     leave()
 
 
-def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None:
+def serve(
+    channel: Channel,
+    compile_code: Callable[[str, str], Program],
+    real: RealModules = _NO_MODULES,
+) -> None:
     """One execution, or the cells of one session, from ready to the last result."""
     channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
     channel.flush()
@@ -110,7 +117,7 @@ def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None
             channel.send(StartedMessage)
             channel.flush()
             space = space or UserSpace(
-                manifest, channel, start.limits.concurrency, restricted=program.restricted
+                manifest, channel, start.limits.concurrency, real, restricted=program.restricted
             )
             channel.send(ResultMessage, **run(program, space, channel))
         channel.flush()
