@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test lint types tests format schema language clean
+.PHONY: help run setup dev test lint types tests format schema language attacks clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ schema: $(VENV)/.core ## write policies/policy.schema.json anew
 
 language: $(VENV)/.core ## write docs/language.md anew
 	$(BIN)/python scripts/language_page.py
+
+attacks: $(VENV)/.dev ## count the attacks in SECURITY.md anew
+	PYTHONPATH=tests $(BIN)/python -m escape.attack_table
 
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

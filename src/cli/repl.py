@@ -196,7 +196,6 @@ def _piped_line(first: bool) -> str | None:  # noqa: ARG001 - no prompt
     from caps.protocol.messages import MAX_SOURCE_BYTES
 
     # One byte more than a cell may have is enough to be refused.
-    from caps.protocol.messages import MAX_SOURCE_BYTES
 
     line = sys.stdin.buffer.readline(MAX_SOURCE_BYTES + 2)
     try:

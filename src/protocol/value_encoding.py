@@ -132,8 +132,9 @@ class _Plainer:
             return self._integer(int.__int__(value))
         if isinstance(value, float):
             return float.__float__(value)
-        self._count(0, len(value))
-        return str.__str__(value) if isinstance(value, str) else b"".join((value,))
+        plain = str.__str__(value) if isinstance(value, str) else b"".join((value,))
+        self._count(0, len(plain))
+        return plain
 
     def _sequence(self, kind: Kind, items: Iterable[Any], room: int) -> list[Any]:
         if not room:

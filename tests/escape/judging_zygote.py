@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
-from caps.worker.inside import main as worker
+from caps.worker.inside import cells
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.zygote import main
 from escape.loot import judged_names
@@ -25,5 +25,5 @@ def make_judged_builtins(write: Callable[[str], None], *others: Any) -> dict[str
 
 
 if __name__ == "__main__":
-    vars(worker)["make_builtins"] = make_judged_builtins
+    vars(cells)["make_builtins"] = make_judged_builtins
     main()

@@ -150,7 +150,9 @@ def test_an_attack_that_works_fails_its_test(program: str) -> None:
             assert_stopped(attack, *here(attack))
 
 
-def _open_globals(_loop: Any, _printed: Any, names: dict[str, Any]) -> dict[str, Any]:
+def _open_globals(
+    _loop: Any, _printed: Any, names: dict[str, Any], _program: Any
+) -> dict[str, Any]:
     return {**names, "loot": builtins, "__builtins__": vars(builtins)}
 
 

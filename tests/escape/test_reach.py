@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from inspect import ismodule
-from types import CoroutineType, TracebackType
+from types import CoroutineType
 from typing import Any
 
 import pytest
@@ -116,8 +116,6 @@ def _loot(value: Any, dictionaries: Mapping[int, str]) -> str | None:
     """What must not be reached, named."""
     if id(value) in dictionaries:
         return f"the globals of {dictionaries[id(value)]}"
-    if isinstance(value, TracebackType):
-        return "a traceback"
     if isinstance(value, OURS):
         return f"our own {type(value).__name__}"
     return power_of(value)

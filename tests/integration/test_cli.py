@@ -482,7 +482,6 @@ class TestJson:
             "end_column",
             "source_line",
             "hint",
-            "filename",
             "traceback",
             "details",
             "frames",

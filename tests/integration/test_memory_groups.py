@@ -20,9 +20,10 @@ import pytest
 from caps import CapabilityRegistry, ConfigurationError, MemoryAuditLog, Runtime
 from caps.protocol.enforcement import Layer
 from caps.security.audit import LimitReached
+from caps.worker.host import worker_memory
 from caps.worker.host.memory_groups import Home, write
 from caps.worker.host.memory_places import Interface, Place, find_places
-from caps.worker.host.worker_memory import Membership
+from caps.worker.host.worker_memory import Membership, WorkerMemory
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 from watched_host import descendants, has_ended, opened, pid_of, watched
 
@@ -285,6 +286,34 @@ async def test_a_named_place_of_no_use_refuses_to_open(
     with pytest.raises(ConfigurationError, match="CAPS_CGROUP"):
         async with Runtime({}, audit=MemoryAuditLog()):
             raise AssertionError("opened")
+
+
+# What no kernel moves anywhere.
+NO_PROCESS = -5
+
+
+async def test_a_place_that_no_process_may_be_moved_to_is_not_used(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It shows with the zygote: the rlimit is alone then, the layer says why, nothing is left."""
+    monkeypatch.setattr(worker_memory, "find_places", lambda: [place])
+    monkeypatch.delenv("CAPS_CGROUP")
+    memory = WorkerMemory()
+    async with memory.open():
+        assert memory.layer.detail == f"{place}, and rlimit"
+        await memory.take_in_zygote(NO_PROCESS)
+        assert memory.layer.detail.startswith("rlimit only")
+        assert f"{place}: Invalid argument" in memory.layer.detail
+        assert homes(place) == []
+
+
+async def test_a_named_place_that_no_process_may_be_moved_to_is_an_error(place: Place) -> None:
+    """The operator's word cannot be kept."""
+    memory = WorkerMemory()
+    async with memory.open():
+        with pytest.raises(ConfigurationError, match="no worker can be given a memory limit"):
+            await memory.take_in_zygote(NO_PROCESS)
+    assert homes(place) == []
 
 
 def test_the_doctor_names_the_group(place: Place) -> None:

@@ -130,6 +130,26 @@ zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
     assert result.as_json()["value_spelling"] == "converted"
 
 
+def test_a_value_that_changes_while_it_is_read_comes_as_its_repr() -> None:
+    """A zone of the code's own may do anything when it is asked for its offset."""
+    source = """
+import datetime
+
+held = {"a": 1}
+
+class Zone(datetime.tzinfo):
+    def utcoffset(self, when):
+        held["more"] = 2
+        return datetime.timedelta(0)
+
+held["when"] = datetime.time(tzinfo=Zone())
+held
+"""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = runtime.run_sync(source)
+    assert (result.ok, result.value_is_repr) == (True, True)
+
+
 def test_checked_code_with_calls_that_must_fail_does_not_run() -> None:
     """All problems come at once, nothing was printed, and the log says that nothing ran."""
     source = "print('hi')\nawait caps.math.ad(1, 2)\nawait caps.math.add(1, c=2)"

@@ -140,7 +140,7 @@ async def test_user_space_has_one_name_more(sandbox: Path) -> None:
 async def test_what_is_not_allowed_has_no_wrapper(sandbox: Path) -> None:
     """`hasattr` and `dir` agree that it is not there."""
     source = "hasattr(caps.files, 'write'), dir(caps.files)"
-    assert (await run(reader(sandbox), source)).value == [False, ["read"]]
+    assert (await run(reader(sandbox), source)).value == (False, ["read"])
 
 
 @pytest.mark.spec("Error: disallowed capability -> PolicyDeniedError; missing wrapper is clear")

@@ -146,7 +146,7 @@ print("changed something:", changed > 100)
 @pytest.mark.parametrize(
     ("ending", "expected"),
     [
-        ("[1, 'a', {'b': (2, None)}, 10**30]", [1, "a", {"b": [2, None]}, 10**30]),
+        ("[1, 'a', {'b': (2, None)}, 10**30]", [1, "a", {"b": (2, None)}, 10**30]),
         ("await caps.time.now()\n7", 7),
         (
             "import asyncio\n(await asyncio.gather(asyncio.sleep(0, 1), asyncio.sleep(0, 2)))",

@@ -7,6 +7,7 @@ TYPE_SAMPLES: dict[str, list[str]] = {
     "abc": [
         "import abc\nclass A(abc.ABC):\n    @abc.abstractmethod\n    def f(self): pass\n"
         "try:\n    A()\nexcept TypeError as e:\n    found = 'abstract' in str(e)\nfound",
+        "import abc\nclass A(metaclass=abc.ABCMeta):\n    pass\nisinstance(A, abc.ABCMeta)",
     ],
     "collections": [
         "import collections as c\nd = c.defaultdict(list); d['a'].append(1)\n"

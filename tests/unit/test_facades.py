@@ -94,7 +94,11 @@ made = [
     contextlib.suppress(), contextlib.ExitStack(), contextlib.contextmanager(generator)(),
     collections.ChainMap(), collections.Counter(), collections.defaultdict(), collections.deque(),
     json.JSONEncoder(), enum.auto(), "a".format, str.format, print, getattr, type, object, super,
-    asyncio.sleep, property(print), classmethod(print), staticmethod(print),
+    asyncio.sleep, asyncio.Future(), asyncio.Lock(), asyncio.Event(), asyncio.Semaphore(),
+    asyncio.Condition(), asyncio.Barrier(2), asyncio.Queue(), asyncio.PriorityQueue(),
+    asyncio.TaskGroup(), asyncio.timeout(1), asyncio.gather(), asyncio.as_completed([]),
+    asyncio.get_event_loop(), asyncio.get_event_loop().call_later(1, print), asyncio.Queue[int],
+    property(print), classmethod(print), staticmethod(print),
 ]
 started.close()
 made

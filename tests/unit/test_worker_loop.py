@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from caps.worker.inside import loop as loop_module
+from caps.worker.inside.aio.leftovers import wind_up
 from caps.worker.inside.loop import CancelledError, Future, InvalidStateError, Loop, ensure_future
 
 
@@ -130,8 +131,8 @@ class TestTask:
 
         assert loop.run(loop.task(main())) == "caught 'k'"
 
-    @pytest.mark.parametrize("foreign", [None, 1, "x"])
-    def test_awaiting_what_the_loop_does_not_know_is_a_type_error_in_the_task(
+    @pytest.mark.parametrize("foreign", [False, 1, "x"])
+    def test_awaiting_what_the_loop_does_not_know_is_an_error_in_the_task(
         self, loop: Loop, foreign: object
     ) -> None:
         """The task can catch it; the loop goes on."""
@@ -143,14 +144,30 @@ class TestTask:
         async def main() -> str:
             try:
                 await Foreign()
-            except TypeError as error:
+            except RuntimeError as error:
                 return str(error)
             return "nothing"
 
         expected = f"a `{type(foreign).__name__}` cannot be awaited here"
         assert loop.run(loop.task(main())) == expected
 
-    def test_awaiting_itself_is_a_type_error(self, loop: Loop) -> None:
+    def test_a_bare_yield_gives_up_one_turn(self, loop: Loop) -> None:
+        """As in asyncio: others go on, and then it does."""
+        log: list[str] = []
+
+        class Pause:
+            def __await__(self) -> Generator[Any, None, None]:
+                yield
+
+        async def main() -> None:
+            await Pause()
+            log.append("main")
+
+        loop.task(main())
+        loop.run(loop.task(noted(log, "other")))
+        assert log == ["other", "main"]
+
+    def test_awaiting_itself_is_an_error(self, loop: Loop) -> None:
         """It would wait for ever."""
         tasks: list[Future] = []
 
@@ -158,7 +175,7 @@ class TestTask:
             await tasks[0]
 
         tasks.append(loop.task(main()))
-        with pytest.raises(TypeError):
+        with pytest.raises(RuntimeError, match="itself cannot be awaited here"):
             loop.run(tasks[0])
 
     def test_waiting_for_what_never_comes_idles(self, loop: Loop) -> None:
@@ -378,7 +395,7 @@ class TestEnsureFuture:
     def test_leaves_futures_and_tasks_alone(self, loop: Loop) -> None:
         """What the loop knows is not wrapped again."""
         future = loop.future()
-        assert ensure_future(loop, future) is future
+        assert ensure_future(future) is future
 
     def test_drives_anything_that_can_be_awaited(self, loop: Loop) -> None:
         """A coroutine, or an object with `__await__`."""
@@ -388,14 +405,14 @@ class TestEnsureFuture:
                 yield from loop.timer(1).__await__()
                 return 5
 
-        assert loop.run(ensure_future(loop, Custom())) == 5
-        assert loop.run(ensure_future(loop, noted([], "x", 6))) == 6
+        assert loop.run(ensure_future(Custom())) == 5
+        assert loop.run(ensure_future(noted([], "x", 6))) == 6
 
     @pytest.mark.parametrize("wrong", [None, 1, "x", print])
     def test_refuses_what_cannot_be_awaited(self, loop: Loop, wrong: Any) -> None:
         """With the type that was given."""
         with pytest.raises(TypeError, match="cannot be awaited"):
-            ensure_future(loop, wrong)
+            ensure_future(wrong)
 
 
 class TestWindingUp:
@@ -412,14 +429,14 @@ class TestWindingUp:
 
         task = loop.task(stay())
         loop.run(loop.timer(0))
-        loop.wind_up(1.0)
+        wind_up(loop, 1.0)
         assert (log, task.cancelled()) == (["clean"], True)
 
     def test_a_task_that_never_began_does_not_begin(self, loop: Loop) -> None:
         """It is cancelled at its first step."""
         log: list[str] = []
         task = loop.task(noted(log, "ran"))
-        loop.wind_up(1.0)
+        wind_up(loop, 1.0)
         assert (log, task.cancelled()) == ([], True)
 
     def test_one_that_will_not_end_is_given_up(self, loop: Loop, clock: Clock) -> None:
@@ -436,14 +453,14 @@ class TestWindingUp:
 
         task = loop.task(stay())
         loop.run(loop.timer(0))
-        loop.wind_up(1.0)
+        wind_up(loop, 1.0)
         seen = list(steps)
         loop.run(loop.timer(5))
         assert (task.cancelled(), steps) == (True, seen)
         assert seen[0] == -1
 
     def test_a_callback_that_raises_stops_nothing(self, loop: Loop) -> None:
-        """Nobody is there any more to hear of it."""
+        """Whoever winds up hears of it; what is left is given up all the same."""
         first, second = (loop.task(_forever(loop)) for _ in range(2))
 
         def fail(_future: Future) -> None:
@@ -451,7 +468,8 @@ class TestWindingUp:
 
         first.add_done_callback(fail)
         loop.run(loop.timer(0))
-        loop.wind_up(1.0)
+        with pytest.raises(SystemExit):
+            wind_up(loop, 1.0)
         assert (first.cancelled(), second.cancelled()) == (True, True)
 
     def test_nothing_is_left_for_later(self, loop: Loop) -> None:
@@ -459,7 +477,7 @@ class TestWindingUp:
         timer = loop.timer(0.5)
         woken: list[Future] = []
         timer.add_done_callback(woken.append)
-        loop.wind_up(1.0)
+        wind_up(loop, 1.0)
         loop.run(loop.timer(2))
         assert woken == []
 

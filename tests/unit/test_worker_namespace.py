@@ -454,7 +454,7 @@ class TestConcurrency:
 
         async def main() -> None:
             with pytest.raises(TimeoutError):
-                await host.aio.wait_for(host.caps.files.read(path="slow"), 0)
+                await host.aio.wait_for(host.caps.files.read(path="slow"), 1e-9)
             following = host.aio.create_task(host.caps.files.read(path="next"))
             await settled(host)
             assert host.asked() == ["r1"]
@@ -513,6 +513,26 @@ class TestChannel:
         printed = [each.text for each in host.received if isinstance(each, OutputMessage)]
         assert "".join(printed) == "".join(lines)
         assert len(printed) < len(lines) / 10
+
+    def test_what_is_printed_in_the_middle_of_a_message_waits_for_its_end(
+        self, host: Host, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The collector may end a generator at any time, and its end may print."""
+        host.answer_all = {"result": None}
+        stamp = host.channel.connection.stamp
+
+        def collecting() -> dict[str, Any]:
+            taken = stamp()
+            host.channel.write("x" * 100_000)  # long enough to leave by itself
+            return taken
+
+        monkeypatch.setattr(host.channel.connection, "stamp", collecting)
+        host.run(host.caps.files.read(path="a"))
+        monkeypatch.undo()
+        host.asked()
+        texts = [each.text for each in host.received if isinstance(each, OutputMessage)]
+        assert set("".join(texts)) == {"x"}
+        assert len(host.requests) == 1
 
     def test_text_that_is_no_unicode_is_escaped(self, host: Host) -> None:
         """A lone surrogate must not break the channel."""

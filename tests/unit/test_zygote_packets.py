@@ -226,6 +226,26 @@ class TestAFork:
             assert stage.host.is_alive is False
             assert is_closed(stage.channel)
 
+    async def test_waits_for_a_zygote_that_answers_others(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Busy is not dead: what it says to anybody shows that it lives."""
+        monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.05)
+        stage = Stage()
+        with stage.zygote.control:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stage.fork)
+                order, channel = await stage.zygote.order()
+                with channel:
+                    until = anyio.current_time() + 0.3
+                    while anyio.current_time() < until:
+                        stage.host._heard = anyio.current_time()
+                        await anyio.lowlevel.checkpoint()
+                    assert stage.host.is_alive
+                    stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
+            assert "enough" in stage.refusal
+            stage.host.end()
+
     async def test_of_a_dead_zygote_fails_at_once(self) -> None:
         """Found out by sending: the next one who asks must not find it alive."""
         stage = Stage()

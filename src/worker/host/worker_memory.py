@@ -58,6 +58,9 @@ class WorkerMemory:
         self._asked_last: int | None = None
         self._left: list[MemoryGroup] = []
         self._untidy = anyio.Event()
+        # One at a time: while the kernel moves a process nobody can fork, and a crowd of movers
+        # would starve the zygote. And a limit of our own, so that no provider waits for us.
+        self._turn = anyio.CapacityLimiter(1)
 
     @property
     def layer(self) -> Layer:
@@ -73,19 +76,19 @@ class WorkerMemory:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Find a place, and leave nothing there. ConfigurationError if the one named is no good."""
-        self._home = await anyio.to_thread.run_sync(self._find_home)
+        self._home = await anyio.to_thread.run_sync(self._find_home, limiter=self._turn)
         try:
             yield
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._close)
+                await anyio.to_thread.run_sync(self._close, limiter=self._turn)
 
     async def take_in_zygote(self, pid: int) -> None:
         """Before the zygote forks anything. The first one proves that processes may be moved."""
         if self._home is None:
             return
         try:
-            await anyio.to_thread.run_sync(self._home.zygotes.admit, pid)
+            await anyio.to_thread.run_sync(self._home.zygotes.admit, pid, limiter=self._turn)
         except ProcessLookupError:
             return  # it has died, which its channel tells
         except OSError as error:
@@ -93,7 +96,7 @@ class WorkerMemory:
                 logger.warning("a new zygote stays in the host's own group: %s", error.strerror)
                 return
             place = self._home.place
-            await anyio.to_thread.run_sync(self._close)
+            await anyio.to_thread.run_sync(self._close, limiter=self._turn)
             self._refuse([f"{place}: {error.strerror}"])
         self._zygote_taken = True
 
@@ -111,7 +114,7 @@ class WorkerMemory:
             return
         try:
             group = await anyio.to_thread.run_sync(
-                _admitted, self._home, descriptor, self._asked_last
+                _admitted, self._home, descriptor, self._asked_last, limiter=self._turn
             )
         except ProcessLookupError:
             return  # it has died, which its channel tells
@@ -126,7 +129,7 @@ class WorkerMemory:
             await self._untidy.wait()
             await anyio.sleep(_TIDY_SECONDS)
             self._untidy = anyio.Event()
-            await anyio.to_thread.run_sync(self._tidy)
+            await anyio.to_thread.run_sync(self._tidy, limiter=self._turn)
 
     def asked(self, megabytes: int) -> None:
         """What the next worker will be limited to, most likely."""
@@ -228,9 +231,10 @@ class Membership:
 def _admitted(home: Home, descriptor: int, megabytes: int | None) -> MemoryGroup:
     """A new group with the process in it. Runs in a thread, and closes `descriptor`. OSError."""
     try:
+        pid = _pid_of(descriptor)
         group = home.new_group()
         try:
-            group.admit(_pid_of(descriptor))
+            group.admit(pid)
             # If it has died by now the number may have been another's: its group gets no limit.
             _pid_of(descriptor)
         except OSError:

@@ -148,6 +148,7 @@ class ZygoteProcess:
         self._orders: dict[int, _Order] = {}
         self._workers: dict[int, ForkedWorker] = {}
         self._packets = msgspec.msgpack.Decoder(FromZygote)
+        self._heard = 0.0
 
     @classmethod
     def start(cls, arguments: tuple[str, ...]) -> ZygoteProcess:
@@ -182,14 +183,8 @@ class ZygoteProcess:
         number = next(self._numbers)
         order = self._orders[number] = _Order(transport)
         try:
-            with theirs, anyio.move_on_after(_ANSWER_SECONDS) as patience:
-                await self._send(ForkOrder(number=number), theirs.fileno())
-                theirs.close()
-                if self.is_alive:
-                    await order.answered.wait()
-            if patience.cancelled_caught:
-                order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
-                self.end()
+            with theirs:
+                await self._ask(order, ForkOrder(number=number), theirs)
             if order.worker is None:
                 raise no_worker(order.reason)
         except BaseException:
@@ -199,6 +194,23 @@ class ZygoteProcess:
         finally:
             self._orders.pop(number, None)
         return order.worker
+
+    async def _ask(self, order: _Order, packet: ForkOrder, theirs: socket.socket) -> None:
+        """Hand it over and wait for its answer, as long as the zygote says anything at all.
+
+        One that answers others is busy; silence is as good as death.
+        """
+        begun = anyio.current_time()
+        while self.is_alive and not order.answered.is_set():
+            with anyio.move_on_at(max(begun, self._heard) + _ANSWER_SECONDS) as patience:
+                if theirs.fileno() >= 0:  # not sent yet
+                    await self._send(packet, theirs.fileno())
+                    theirs.close()
+                await order.answered.wait()
+            silent_since = max(begun, self._heard)
+            if patience.cancelled_caught and anyio.current_time() >= silent_since + _ANSWER_SECONDS:
+                order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
+                self.end()
 
     async def _send(self, order: ForkOrder, descriptor: int) -> None:
         """Hand the order over, unless the zygote is gone."""
@@ -229,6 +241,7 @@ class ZygoteProcess:
                     os.set_inheritable(descriptor, False)
                 if not data:
                     return
+                self._heard = anyio.current_time()
                 self._take(self._packets.decode(data), descriptors)
         except anyio.ClosedResourceError:
             return

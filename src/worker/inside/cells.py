@@ -14,9 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.messages import ManifestMessage
+from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved, wind_up
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel
 from caps.worker.inside.compiler import Program
+from caps.worker.inside.complaints import Complaints
 from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
@@ -24,8 +26,8 @@ from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.output import Output
 
-# How long cancelled tasks may clean up before they are given up.
-_GRACE_SECONDS = 1.0
+# How long cancelled tasks may clean up; then the result goes out all the same.
+_GRACE_SECONDS = 2.0
 
 
 class UserSpace:
@@ -60,6 +62,9 @@ class UserSpace:
             add_evaluation(self.globals, own)
         self._channel = channel
         self._session = manifest.session
+        self._complaints = Complaints(channel.note, self.programs)
+        self._complaints.listen()
+        channel.loop.listen(self._complaints.lost)
 
     def begin(self, program: Program) -> None:
         """A cell starts: its source is kept for tracebacks, the last result is not."""
@@ -68,9 +73,23 @@ class UserSpace:
         self.globals.pop(program.result_name, None)
 
     def settle(self, program: Program) -> None:
-        """A cell is over, its result not yet sent: end what it left running."""
-        if not self._session:
-            return  # the worker dies with its only cell
-        self.globals.pop(program.result_name, None)
-        self._channel.loop.wind_up(_GRACE_SECONDS)
-        self._channel.forget_answers()
+        """A cell is over, its result not yet sent: end what it left running, and tell what would
+        be lost without a word."""
+        try:
+            self._end_tasks()
+            self._complaints.close()
+        except BaseException as error:  # noqa: BLE001 - it is told, and the result stays what it is
+            self._channel.note(f"the clean-up at the end failed: {type(error).__name__[:100]}\n")
+        if self._session:
+            self.globals.pop(program.result_name, None)
+            self._channel.forget_answers()
+
+    def _end_tasks(self) -> None:
+        loop = self._channel.loop
+        if self._session:
+            wind_up(loop, _GRACE_SECONDS)
+            tell_unretrieved(loop)
+            return  # a coroutine that is held may be awaited in a later cell
+        end_all(loop, loop._tasks, seconds=_GRACE_SECONDS)
+        tell_unretrieved(loop)
+        self._complaints.held(self.globals.values())

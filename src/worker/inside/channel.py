@@ -61,12 +61,17 @@ class Channel:
         self._printed: list[str] = []
         self._printed_characters = 0
         self._output_paid_until = 0.0
+        self._busy = False
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
-        self._flush_printed()
-        message = kind(**fields, **self.connection.stamp())
-        self._outgoing.append(self.connection.send(message))
+        before, self._busy = self._busy, True
+        try:
+            self._flush_printed()
+            message = kind(**fields, **self.connection.stamp())
+            self._outgoing.append(self.connection.send(message))
+        finally:
+            self._busy = before
         return message
 
     def request(self, request_id: str, on_answer: Callable[[], None], **fields: Any) -> Future:
@@ -82,10 +87,14 @@ class Channel:
 
     def write(self, text: str) -> None:
         """Take printed text."""
-        self._printed.append(text)
-        self._printed_characters += len(text)
+        self.note(text)
         if self._printed_characters > _OUTPUT_CHARACTERS or self._may_send_output():
             self.flush()
+
+    def note(self, text: str) -> None:
+        """Take text that leaves with what is sent next. Safe in the middle of anything."""
+        self._printed.append(text)
+        self._printed_characters += len(text)
 
     def _may_send_output(self) -> bool:
         """Whether a send is left; it is spent then."""
@@ -97,10 +106,23 @@ class Channel:
         return True
 
     def flush(self) -> None:
-        """Write everything that is queued."""
-        self._flush_printed()
-        self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
-        self._outgoing.clear()
+        """Write everything that is queued.
+
+        The end of a generator may print, and the collector may run it in the middle of a message;
+        what it printed waits until that message is whole.
+        """
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            self._flush_printed()
+            self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
+            self._outgoing.clear()
+            self._write()
+        finally:
+            self._busy = False
+
+    def _write(self) -> None:
         while self._unwritten:
             try:
                 self._unwritten = self._unwritten[os.write(self._descriptor, self._unwritten) :]
@@ -146,9 +168,9 @@ class Channel:
     def _flush_printed(self) -> None:
         if not self._printed:
             return
-        text = "".join(self._printed)
-        self._printed.clear()
+        printed, self._printed = self._printed, []
         self._printed_characters = 0
+        text = "".join(printed)
         # Long text is cut so that no print can make a frame that the host refuses.
         for start in range(0, len(text), 1 << 20):
             piece = text[start : start + (1 << 20)].encode("utf-8", "backslashreplace").decode()

@@ -1,132 +1,167 @@
-"""(4) The `asyncio` that user space imports: chosen functions over our own loop."""
+"""(4) The `asyncio` that user space imports: chosen names over our own loop."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Coroutine
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from types import CoroutineType
 from typing import Any
 
-from caps.worker.inside.loop import (
-    CancelledError,
+from caps.worker.inside.aio import errors
+from caps.worker.inside.aio.event_loop import EventLoop
+from caps.worker.inside.aio.futures import Future, Task, current_loop, current_task, enter
+from caps.worker.inside.aio.gathering import as_completed, gather
+from caps.worker.inside.aio.leftovers import end_all
+from caps.worker.inside.aio.locks import BoundedSemaphore, Event, Lock, Semaphore
+from caps.worker.inside.aio.meeting import Barrier, Condition
+from caps.worker.inside.aio.queues import LifoQueue, PriorityQueue, Queue
+from caps.worker.inside.aio.task_group import TaskGroup
+from caps.worker.inside.aio.timeouts import Timeout, timeout, timeout_at
+from caps.worker.inside.aio.waiting import (
+    ALL_COMPLETED,
+    FIRST_COMPLETED,
+    FIRST_EXCEPTION,
+    shield,
+    sleep,
+    wait,
+    wait_for,
+)
+from caps.worker.inside.loop import Handle, Loop, ensure_future
+
+_CLASSES = (
+    Barrier,
+    BoundedSemaphore,
+    Condition,
+    Event,
     Future,
-    InvalidStateError,
-    Loop,
+    Handle,
+    LifoQueue,
+    Lock,
+    PriorityQueue,
+    Queue,
+    Semaphore,
     Task,
+    TaskGroup,
+    Timeout,
+    errors.BrokenBarrierError,
+    errors.CancelledError,
+    errors.InvalidStateError,
+    errors.QueueEmpty,
+    errors.QueueFull,
+    errors.QueueShutDown,
+    TimeoutError,
+)
+
+
+def all_tasks(loop: object = None) -> set[Task]:
+    """The tasks that are not done."""
+    del loop
+    return set(current_loop()._tasks)
+
+
+def create_task(coro: Coroutine[Any, Any, Any], *, name: object = None) -> Task:
+    """Start a coroutine; it runs while others wait."""
+    return Task(coro, name=name)
+
+
+def iscoroutine(obj: object) -> bool:
+    return type(obj) is CoroutineType
+
+
+def iscoroutinefunction(func: object) -> bool:
+    return inspect.iscoroutinefunction(func)
+
+
+def isfuture(obj: object) -> bool:
+    return isinstance(obj, Future)
+
+
+async def to_thread(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Calls `func` at once: there are no threads here, so others wait for it."""
+    return func(*args, **kwargs)
+
+
+def get_event_loop() -> EventLoop:
+    return _EVENT_LOOP
+
+
+def get_running_loop() -> EventLoop:
+    if not current_loop().is_running():
+        raise RuntimeError("no running event loop")
+    return _EVENT_LOOP
+
+
+def new_event_loop() -> EventLoop:
+    """The one that there is."""
+    return _EVENT_LOOP
+
+
+def set_event_loop(loop: object) -> None:
+    """Nothing: there is only one."""
+
+
+_EVENT_LOOP = EventLoop()
+_FUNCTIONS = (
+    all_tasks,
+    as_completed,
+    create_task,
+    current_task,
     ensure_future,
+    gather,
+    get_event_loop,
+    get_running_loop,
+    iscoroutine,
+    iscoroutinefunction,
+    isfuture,
+    new_event_loop,
+    set_event_loop,
+    shield,
+    sleep,
+    timeout,
+    timeout_at,
+    to_thread,
+    wait,
+    wait_for,
 )
 
 
 class Concurrency:
-    """The functions of `asyncio` that need a loop."""
+    """`asyncio` over one loop."""
 
     __slots__ = ("_loop",)
 
+    create_task = staticmethod(create_task)
+    gather = staticmethod(gather)
+    sleep = staticmethod(sleep)
+    wait_for = staticmethod(wait_for)
+
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
+        enter(loop, None)
 
     def names(self) -> dict[str, object]:
         """What `import asyncio` offers."""
         return {
-            "CancelledError": CancelledError,
-            "Future": Future,
-            "InvalidStateError": InvalidStateError,
-            "Task": Task,
-            "TimeoutError": TimeoutError,
-            "create_task": self.create_task,
-            "gather": self.gather,
+            **{each.__name__: each for each in (*_CLASSES, *_FUNCTIONS)},
+            "ALL_COMPLETED": ALL_COMPLETED,
+            "AbstractEventLoop": EventLoop,
+            "FIRST_COMPLETED": FIRST_COMPLETED,
+            "FIRST_EXCEPTION": FIRST_EXCEPTION,
             "run": self.run,
-            "sleep": self.sleep,
-            "wait_for": self.wait_for,
         }
 
-    def create_task(self, coroutine: Coroutine[Any, Any, Any], *, name: str | None = None) -> Task:
-        """Start a coroutine; it runs while others wait."""
-        del name  # accepted for asyncio's sake
-        task = ensure_future(self._loop, coroutine)
-        if not isinstance(task, Task):
-            raise TypeError("create_task takes a coroutine")
-        return task
+    def run(self, main: Awaitable[Any], *, debug: bool | None = None) -> Any:
+        """Run `main` to its end; what it started and left running is cancelled.
 
-    async def sleep(self, delay: float, result: Any = None) -> Any:
-        """Let others run for `delay` seconds."""
-        await self._loop.timer(max(0.0, float(delay)))
-        return result
-
-    def gather(self, *awaitables: Awaitable[Any], return_exceptions: bool = False) -> Task:
-        """The results of all, in order; the first error is raised unless they are asked for."""
-        futures = [ensure_future(self._loop, awaitable) for awaitable in awaitables]
-        return self._loop.task(self._gathered(futures, return_exceptions))
-
-    async def _gathered(self, futures: list[Future], return_exceptions: bool) -> list[Any]:
+        In a program that awaits at the top level, or in a task, the loop is not its own: there it
+        does what `await` does, and what was started goes on.
+        """
+        del debug
+        loop = self._loop
+        if loop.is_running():
+            return loop.run(ensure_future(main))
+        before = set(loop._tasks)
         try:
-            failed = await _settled(self._loop, futures, stop_at_error=not return_exceptions)
-        except CancelledError:
-            await _cancel_all(self._loop, futures)
-            raise
-        if failed is not None:
-            failed.result()
-        return [
-            future.result() if future.exception() is None else future.exception()
-            for future in futures
-        ]
-
-    async def wait_for(
-        self,
-        fut: Awaitable[Any],
-        timeout: float | None,  # noqa: ASYNC109 - asyncio's own signature
-    ) -> Any:
-        """The result, or TimeoutError after `timeout` seconds, the rest cancelled."""
-        future = ensure_future(self._loop, fut)
-        if timeout is None:
-            return await future
-        timer = self._loop.timer(max(0.0, float(timeout)))
-        try:
-            await _first(self._loop, [future, timer])
-        except CancelledError:
-            await _cancel_all(self._loop, [future])
-            raise
+            return loop.run(ensure_future(main))
         finally:
-            timer.cancel()
-        if future.done():
-            return future.result()
-        await _cancel_all(self._loop, [future])
-        raise TimeoutError(f"not done after {timeout} seconds")
-
-    def run(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run `main` to its end. Top-level `await` does the same."""
-        return self._loop.run(ensure_future(self._loop, main))
-
-
-async def _settled(loop: Loop, futures: list[Future], *, stop_at_error: bool) -> Future | None:
-    """Wait until all are done, or until the first error if that ends it: the one that failed."""
-    left = len(futures)
-    if not left:
-        return None
-    settled = loop.future()
-
-    def count(future: Future) -> None:
-        nonlocal left
-        left -= 1
-        if stop_at_error and future.exception() is not None:
-            settled._finish(future, None)
-        elif left == 0:
-            settled._finish(None, None)
-
-    for future in futures:
-        future.add_done_callback(count)
-    failed: Future | None = await settled
-    return failed
-
-
-async def _cancel_all(loop: Loop, futures: list[Future]) -> None:
-    """Cancel what is not done, and wait while it cleans up."""
-    for future in futures:
-        future.cancel()
-    await _settled(loop, futures, stop_at_error=False)
-
-
-async def _first(loop: Loop, futures: list[Future]) -> None:
-    """Wait until one of them is done."""
-    either = loop.future()
-    for future in futures:
-        future.add_done_callback(lambda _done: either._finish(None, None))
-    await either
+            end_all(loop, loop._tasks - before, seconds=None)

@@ -175,7 +175,7 @@ FACADES: dict[str, str] = {
 }
 
 # Loaded at start-up because the interpreter imports them on first use: for `strptime`, for huge
-# integers.
+# integers, for coroutines that were never awaited.
 ON_DEMAND = "_pylong _strptime"
 
 # Encodings that `str.encode` and `bytes.decode` know; they, too, are modules imported on first use.

@@ -29,6 +29,7 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.values import encode_value
+from caps.worker.inside.aio.leftovers import turn_once
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.cells import UserSpace
@@ -168,6 +169,8 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
         channel.loop.run(channel.main)
+    else:
+        turn_once(channel.loop)
     value = user_globals.get(program.result_name)
     if isinstance(value, CoroutineType):
         value.close()
@@ -179,7 +182,7 @@ def result_fields(value: Any) -> dict[str, Any]:
     """The value as it crosses, or its `repr`, marked as such."""
     try:
         return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
-    except (TypeError, ValueError, RecursionError, UnicodeEncodeError):
+    except Exception:  # noqa: BLE001 - values may have methods of the user's own
         return {"value": _repr_bytes(value), "value_is_repr": True}
 
 

@@ -1,7 +1,7 @@
 """Let a task wait for itself."""
 
-# stopped: raises TypeError
-# because: a `Task` cannot be awaited here
+# stopped: raises RuntimeError
+# because: itself cannot be awaited here
 # where: worker
 
 import asyncio

@@ -1,6 +1,6 @@
 """Yield to the loop what it did not make."""
 
-# stopped: raises TypeError
+# stopped: raises RuntimeError
 # because: a `int` cannot be awaited here
 
 class A:

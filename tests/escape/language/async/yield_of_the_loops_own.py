@@ -1,6 +1,6 @@
 """Yield to the loop a future that looks like its own."""
 
-# stopped: raises TypeError
+# stopped: raises RuntimeError
 # because: a `Future` cannot be awaited here
 
 class Future:

@@ -1,0 +1,330 @@
+"""(4) What can be waited for: a Future, and a Task that drives a coroutine.
+
+They schedule on the loop of the process. Every await of a program goes through `Task._step`, so
+that is kept lean. Callbacks run a turn later, in the order asyncio would run them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import reprlib
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import copy_context
+from types import CoroutineType, GenericAlias, MethodType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from caps.worker.inside.aio.errors import CancelledError, InvalidStateError
+from caps.worker.inside.aio.sealed import Sealed
+from caps.worker.inside.aio.unretrieved import Unretrieved
+
+if TYPE_CHECKING:
+    from caps.worker.inside.loop import Loop
+
+Callback = Callable[[Any], object]
+
+# Not `error.with_traceback`: a class of the user's may have one of its own.
+_with_traceback = BaseException.with_traceback
+
+PENDING, FINISHED, CANCELLED = 0, 1, 2
+_STATES = ("pending", "finished", "cancelled")
+
+# The loop of this process, and the task whose step runs now.
+_loop: Loop
+_running: Task | None = None
+_names = itertools.count(1)
+
+
+def enter(loop: Loop, running: Task | None) -> Task | None:
+    """From now on `loop` is the loop, and `running` the task; the task that it was before."""
+    global _loop, _running  # noqa: PLW0603 - one loop, one process
+    _loop = loop
+    before, _running = _running, running
+    return before
+
+
+def current_loop() -> Loop:
+    """The loop of this process."""
+    return _loop
+
+
+def current_task(loop: object = None) -> Task | None:
+    """The task that asks; None outside of any."""
+    del loop  # there is only one; accepted for asyncio's sake, here and below
+    return _running
+
+
+class Future(metaclass=Sealed):
+    """A result that comes later."""
+
+    # `_value` is the result, or the traceback of the error, or the message of the cancellation.
+    __slots__ = ("_callbacks", "_error", "_state", "_unretrieved", "_value")
+
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
+
+    def __init__(self, *, loop: object = None) -> None:
+        del loop
+        self._state = PENDING
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callback] | None = None
+        self._unretrieved: Unretrieved | None = None
+
+    def done(self) -> bool:
+        return self._state != PENDING
+
+    def cancelled(self) -> bool:
+        return self._state == CANCELLED
+
+    def result(self) -> Any:
+        error = self.exception()
+        if error is None:
+            return self._value
+        raise _with_traceback(error, self._value)
+
+    def exception(self) -> BaseException | None:
+        if self._state == PENDING:
+            raise InvalidStateError("the result is not there yet")
+        if self._state == CANCELLED:
+            raise self._cancellation()
+        if self._unretrieved is not None:
+            self._retrieved()
+        return self._error
+
+    def cancel(self, msg: Any = None) -> bool:
+        if self._state:
+            self._retrieved()
+            return False
+        self._state = CANCELLED
+        self._value = msg
+        self._schedule()
+        return True
+
+    def set_result(self, result: Any) -> None:
+        if self._state:
+            raise InvalidStateError(f"the future is {_STATES[self._state]} already")
+        self._finish(result, None)
+
+    def set_exception(self, exception: Any) -> None:
+        if self._state:
+            raise InvalidStateError(f"the future is {_STATES[self._state]} already")
+        error = exception() if isinstance(exception, type) else exception
+        if not isinstance(error, BaseException) or isinstance(error, StopIteration):
+            raise TypeError(f"a `{type(error).__name__}` cannot be raised into a future")
+        self._finish(None, error)
+
+    def add_done_callback(self, fn: Callback, *, context: object = None) -> None:
+        del context
+        if self._state:
+            _loop._ready.append((fn, self))
+        elif self._callbacks is None:
+            self._callbacks = [fn]
+        else:
+            self._callbacks.append(fn)
+
+    def remove_done_callback(self, fn: Callback) -> int:
+        before = self._callbacks or []
+        # Methods are made anew whenever they are named; nothing else is compared by its own rules.
+        same = type(fn) is MethodType
+        kept = [one for one in before if one is not fn and not (same and one == fn)]
+        self._callbacks = kept
+        return len(before) - len(kept)
+
+    def _finish(self, value: Any, error: BaseException | None) -> None:
+        """Set the result or the error, unless there is one."""
+        if self._state:
+            return
+        self._state = FINISHED
+        self._value = value
+        if error is not None:
+            self._error, self._value = error, error.__traceback__
+            if not isinstance(error, CancelledError):
+                self._unretrieved = Unretrieved(self._who(), error, _loop._lost)
+                _loop._unretrieved.add(self._unretrieved)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        callbacks = self._callbacks
+        if callbacks:
+            self._callbacks = None
+            ready = _loop._ready
+            for callback in callbacks:
+                ready.append((callback, self))
+
+    def _ring(self, _nothing: object) -> None:
+        """The time has come: for futures that the loop holds as timers."""
+        if not self._state:
+            self._state = FINISHED
+            self._schedule()
+
+    def _cancellation(self) -> BaseException:
+        """What a wait for this ends with: the error of the task itself, the first time."""
+        error, self._error = self._error, None
+        if error is not None:
+            return error
+        return CancelledError() if self._value is None else CancelledError(self._value)
+
+    def _retrieved(self) -> None:
+        if self._unretrieved is not None:
+            self._unretrieved.error = None
+            self._unretrieved = None
+
+    def _who(self) -> str:
+        return "Future"
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self._state:
+            yield self
+            if not self._state:
+                raise RuntimeError("the future was not waited for")
+        if self._state == FINISHED and self._error is None:
+            return self._value
+        return self.result()
+
+    __iter__ = __await__
+
+    def __repr__(self) -> str:
+        told = _STATES[self._state]
+        if self._state == FINISHED and self._error is None:
+            told = f"{told} result={reprlib.repr(self._value)}"
+        elif self._state == FINISHED:
+            told = f"{told} exception={reprlib.repr(self._error)}"
+        return f"<{self._who()} {told}>"
+
+
+class Task(Future):
+    """A coroutine that the loop drives, from the next turn on."""
+
+    __slots__ = ("_cancels", "_context", "_coroutine", "_must_throw", "_name", "_waiting_for")
+
+    def __init__(
+        self, coro: Coroutine[Any, Any, Any], *, loop: object = None, name: object = None
+    ) -> None:
+        # Who calls this with an object of its own would have it driven, and would see the context.
+        if type(self) is not Task:
+            raise TypeError("a task is made by calling Task")
+        if type(coro) is not CoroutineType:
+            raise TypeError(f"create_task takes a coroutine, not a `{type(coro).__name__}`")
+        del loop
+        # What a future has, without the call: tasks are made often.
+        self._state = PENDING
+        self._value = self._error = self._callbacks = self._unretrieved = None
+        self._coroutine = coro
+        self._context = copy_context()
+        # Whether the next step begins with a cancellation, or the error that it begins with.
+        self._must_throw: bool | BaseException = False
+        self._waiting_for: Future | None = None
+        self._cancels = 0
+        # A number is spelt out when it is asked for.
+        self._name: int | str = next(_names) if name is None else _plain(name)
+        _loop._tasks.add(self)
+        _loop._ready.append((self._step, None))
+
+    def get_name(self) -> str:
+        return self._name if isinstance(self._name, str) else f"Task-{self._name}"
+
+    def set_name(self, value: object) -> None:
+        self._name = _plain(value)
+
+    def set_result(self, result: Any) -> None:  # noqa: ARG002 - that of a future
+        raise RuntimeError("a task sets its result itself")
+
+    def set_exception(self, exception: Any) -> None:  # noqa: ARG002
+        raise RuntimeError("a task sets its error itself")
+
+    def cancel(self, msg: Any = None) -> bool:
+        if self._state:
+            self._retrieved()
+            return False
+        self._cancels += 1
+        # What it waits for is cancelled, and its end wakes this task. If that is done already, the
+        # task is about to wake: it must not be stepped twice, so it learns of it then.
+        if self._waiting_for is None or not self._waiting_for.cancel(msg):
+            self._must_throw, self._value = True, msg
+        return True
+
+    def cancelling(self) -> int:
+        return self._cancels
+
+    def uncancel(self) -> int:
+        if self._cancels > 0:
+            self._cancels -= 1
+            if self._cancels == 0 and self._must_throw is True:
+                self._must_throw = False
+        return self._cancels
+
+    def _step(self, woken: Future | None) -> None:
+        global _running  # noqa: PLW0603 - the only way that costs nothing
+        if self._state:
+            return  # abandoned, and woken all the same
+        self._waiting_for = None
+        before, _running = _running, self
+        try:
+            if self._must_throw:
+                awaited = self._context.run(self._coroutine.throw, self._error_due(woken))
+            else:
+                awaited = self._context.run(self._coroutine.send, None)
+        except StopIteration as stop:
+            _loop._tasks.discard(self)
+            if self._must_throw:  # cancelled just before its end
+                super().cancel(self._value)
+            else:
+                self._state, self._value = FINISHED, stop.value
+                self._schedule()
+        except CancelledError as error:
+            _loop._tasks.discard(self)
+            self._error = _without_ours(error)
+            super().cancel()
+        except (SystemExit, KeyboardInterrupt) as error:
+            self._failed(error)
+            self._retrieved()
+            raise
+        except BaseException as error:  # noqa: BLE001 - it is the task's result, whatever it is
+            self._failed(error)
+        else:
+            if awaited is None:
+                _loop._ready.append((self._step, None))
+            else:
+                self._wait_for(awaited)
+        finally:
+            _running = before
+
+    def _error_due(self, woken: Future | None) -> BaseException:
+        """What the step begins with."""
+        due, self._must_throw = self._must_throw, False
+        if isinstance(due, BaseException):
+            return due
+        if woken is not None and woken._state == CANCELLED:
+            return woken._cancellation()
+        if woken is not None:
+            woken._retrieved()
+        return CancelledError() if self._value is None else CancelledError(self._value)
+
+    def _wait_for(self, awaited: object) -> None:
+        if isinstance(awaited, Future) and awaited is not self:
+            self._waiting_for = awaited
+            awaited.add_done_callback(self._step)
+            if self._must_throw and awaited.cancel(self._value):
+                self._must_throw = False
+            return
+        if not self._must_throw:
+            told = "itself" if awaited is self else f"a `{type(awaited).__name__}`"
+            self._must_throw = RuntimeError(f"{told} cannot be awaited here")
+        _loop._ready.append((self._step, None))
+
+    def _failed(self, error: BaseException) -> None:
+        _loop._tasks.discard(self)
+        self._finish(None, _without_ours(error))
+
+    def _who(self) -> str:
+        return f"Task {self.get_name()!r}"
+
+
+def _plain(name: object) -> str:
+    """The text of it; a `__str__` may give a subclass with methods of its own."""
+    return str.__str__(str(name))
+
+
+def _without_ours(error: BaseException) -> BaseException:
+    """`error` without the frame of `_step`, which would tie it to its task for ever."""
+    traceback = error.__traceback__
+    return _with_traceback(error, traceback.tb_next if traceback is not None else None)

@@ -1,0 +1,98 @@
+"""(4) `asyncio.timeout`: a block that is cancelled when its time is up.
+
+It cancels the task, and turns into TimeoutError only the cancellation that it asked for itself: if
+somebody else asked for one too, that one goes on.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from caps.worker.inside.aio.errors import CancelledError
+from caps.worker.inside.aio.futures import Task, current_loop, current_task
+from caps.worker.inside.aio.sealed import Sealed
+from caps.worker.inside.loop import Handle
+
+
+class _State(Enum):
+    CREATED = "created"
+    ENTERED = "active"
+    EXPIRING = "expiring"
+    EXPIRED = "expired"
+    EXITED = "finished"
+
+
+class Timeout(metaclass=Sealed):
+    """One such block."""
+
+    __slots__ = ("_cancels", "_handle", "_state", "_task", "_when")
+
+    def __init__(self, when: float | None) -> None:
+        self._when = None if when is None else float(when)
+        self._state = _State.CREATED
+        self._handle: Handle | None = None
+        self._task: Task | None = None
+        self._cancels = 0
+
+    def when(self) -> float | None:
+        return self._when
+
+    def expired(self) -> bool:
+        return self._state in (_State.EXPIRING, _State.EXPIRED)
+
+    def reschedule(self, when: float | None) -> None:
+        if self._state is not _State.ENTERED:
+            raise RuntimeError(f"a timeout that is {self._state.value} cannot be rescheduled")
+        self._when = None if when is None else float(when)
+        self._disarm()
+        if self._when is not None:
+            self._handle = current_loop().call_at(self._when, self._expire, None)
+
+    def _disarm(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _expire(self, _nothing: object) -> None:
+        assert self._task is not None
+        self._handle = None
+        self._state = _State.EXPIRING
+        self._task.cancel()
+
+    async def __aenter__(self) -> Timeout:
+        if self._state is not _State.CREATED:
+            raise RuntimeError("a timeout can be entered once")
+        task = current_task()
+        if task is None:
+            raise RuntimeError("a timeout needs a task to cancel")
+        self._task = task
+        self._state = _State.ENTERED
+        self._cancels = task.cancelling()
+        self.reschedule(self._when)
+        return self
+
+    async def __aexit__(self, kind: type | None, error: BaseException | None, _tb: Any) -> None:
+        self._disarm()
+        task, self._task = self._task, None
+        if self._state is not _State.EXPIRING or task is None:
+            self._state = _State.EXITED
+            return
+        self._state = _State.EXPIRED
+        ours_alone = task.uncancel() <= self._cancels
+        if ours_alone and kind is not None and issubclass(kind, CancelledError):
+            raise TimeoutError from error
+
+    def __repr__(self) -> str:
+        at = f" when={self._when}" if self._state is _State.ENTERED else ""
+        return f"<Timeout [{self._state.value}]{at}>"
+
+
+def timeout(delay: float | None) -> Timeout:
+    """A block that may take `delay` seconds; None is no limit."""
+    return Timeout(None if delay is None else current_loop().time() + float(delay))
+
+
+def timeout_at(when: float | None) -> Timeout:
+    """A block that may take until `when`, by the clock of the loop."""
+    return Timeout(when)

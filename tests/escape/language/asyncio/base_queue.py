@@ -1,0 +1,9 @@
+"""Derive from a queue, to read what it keeps to itself."""
+
+# stopped: raises TypeError
+# because: cannot be a base class here
+
+from asyncio import Queue
+class Q(Queue): pass
+Q()._items
+escaped()
