@@ -45,6 +45,8 @@ class WorkerPools:
         self._on_alive = on_alive
         # The one that was used last stands last.
         self._kept: dict[Modules, _Kept] = {}
+        # These, and what is being started or closed.
+        self._living: set[_Kept] = set()
         self._starting = anyio.Lock()
         self._changed = anyio.Event()
         self._tasks: TaskGroup | None = None
@@ -58,7 +60,10 @@ class WorkerPools:
                 yield
             finally:
                 self._tasks = None
-                tasks.cancel_scope.cancel()
+                # Not cancelled, which would end a zygote before its pool knows why.
+                for kept in self._living:
+                    kept.unwanted.set()
+                self._changed.set()
 
     @asynccontextmanager
     async def using(self, modules: Modules) -> AsyncIterator[WorkerPool]:
@@ -71,6 +76,7 @@ class WorkerPools:
             yield kept.pool
         finally:
             kept.users -= 1
+            self._moved_last(modules)
             self._changed.set()
 
     async def _claim(self, modules: Modules) -> _Kept:
@@ -80,34 +86,37 @@ class WorkerPools:
                 if modules not in self._kept:
                     await self._make_room()
                     self._kept[modules] = await self._started(modules)
-                return self._claimed(modules)
-        return self._claimed(modules)
-
-    def _claimed(self, modules: Modules) -> _Kept:
-        kept = self._kept[modules] = self._kept.pop(modules)
+        kept = self._moved_last(modules)
         kept.users += 1
         return kept
 
-    async def _started(self, modules: Modules) -> _Kept:
-        if self._tasks is None:
-            raise WorkerLostError("the runtime was closed before its code ran", started=False)
-        kept = await self._tasks.start(self._keep, modules)
-        assert isinstance(kept, _Kept)
+    def _moved_last(self, modules: Modules) -> _Kept:
+        kept = self._kept[modules] = self._kept.pop(modules)
         return kept
+
+    async def _started(self, modules: Modules) -> _Kept:
+        if self._tasks is not None:
+            kept = await self._tasks.start(self._keep, modules)
+            assert isinstance(kept, _Kept)
+            if self._tasks is not None:
+                return kept
+        raise WorkerLostError("the runtime was closed before its code ran", started=False)
 
     async def _keep(self, modules: Modules, *, task_status: TaskStatus[_Kept]) -> None:
         """A pool's whole life, in a task of its own."""
         source = self._source.with_modules(modules) if modules else self._source
         kept = _Kept(WorkerPool(source, self._slots, self._on_alive))
+        self._living.add(kept)
         try:
             async with kept.pool.open():
                 task_status.started(kept)
                 await kept.unwanted.wait()
         finally:
+            self._living.discard(kept)
             kept.gone.set()
 
     async def _make_room(self) -> None:
-        while len(self._kept) >= MOST_SETS:
+        while len(self._kept) >= MOST_SETS and self._tasks is not None:
             idle = next((modules for modules, kept in self._kept.items() if not kept.users), None)
             if idle is None:
                 self._changed = anyio.Event()

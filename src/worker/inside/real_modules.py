@@ -56,9 +56,10 @@ def load_real_modules(names: tuple[str, ...]) -> Mapping[str, ModuleType]:
             _load(name)
             _check_process(name, ours)
     _seed_in_every_fork()
+    loaded: dict[str, object] = dict(sys.modules)  # None where an import was blocked
     return {
         found: module
-        for found, module in sys.modules.items()
+        for found, module in loaded.items()
         if isinstance(module, ModuleType)
         and found.partition(".")[0] in names
         and not any(part.startswith("_") for part in found.split("."))
