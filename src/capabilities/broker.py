@@ -27,10 +27,11 @@ from opentelemetry import trace
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.identity import Identity
+from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, KeyedAnswers
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.telemetry import UNREGISTERED, Metrics
-from caps.protocol.errors import AuditError, ProviderError
+from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
@@ -50,11 +51,6 @@ from caps.worker.host.supervisor import Answer
 _UNRECORDED = AuditError(
     # Said of both records: without the first the call was not made, without the second it was.
     "the evidence of this call could not be written, so there is no result"
-)
-
-_CUT_SHORT = ProviderError(
-    "the first call with this idempotency key was cut short with its run; whether it had its "
-    "effect is not known"
 )
 
 logger = logging.getLogger(__name__)
@@ -81,19 +77,6 @@ class DecisionSummary:
     reason: str
     rule: str | None
     message: str
-
-
-@dataclass(slots=True)
-class _Recorded:
-    """The answer to an idempotency key: there now, or once `ready` is set."""
-
-    args_hmac: str
-    ready: anyio.Event = field(default_factory=anyio.Event)
-    answer: Answer | None = None
-
-
-# What was answered under each capability and idempotency key.
-KeyedAnswers = dict[tuple[str, str], _Recorded]
 
 
 class ExecutionBroker:
@@ -126,7 +109,7 @@ class ExecutionBroker:
         self._span_context = trace.set_span_in_context(span)
         self._deadline = 0.0
         self._in_flight = 0
-        self._by_key: KeyedAnswers = {} if keys is None else keys
+        self._by_key = KeyedAnswers() if keys is None else keys
         self._on_decision = on_decision
 
     def begin(self) -> None:
@@ -207,9 +190,11 @@ class ExecutionBroker:
     ) -> Answer:
         # The key is taken before the first await, so that a repeat at the same time finds it.
         args_hmac = self._broker.audit.redactor.digest(request.payload)
-        recorded = self._by_key[key] = _Recorded(args_hmac)
+        recorded = self._by_key[key] = KeyedAnswer(args_hmac)
         try:
-            answer = recorded.answer = await self._act(request, decision, terms)
+            answer = await self._act(request, decision, terms)
+            kept = self._by_key.has_room_for(answer)
+            recorded.answer = answer if kept else failure_answer(NOT_KEPT)
         except AuditError:
             # Whether the effect happened is known only if the decision was recorded; either way
             # a repeat must not act, so the failure is what the key stands for.
@@ -218,7 +203,7 @@ class ExecutionBroker:
         finally:
             # In a session the key outlives a call that was cancelled; it must not act again.
             if recorded.answer is None:
-                recorded.answer = failure_answer(_CUT_SHORT)
+                recorded.answer = failure_answer(CUT_SHORT)
             recorded.ready.set()
         return answer
 
@@ -227,7 +212,7 @@ class ExecutionBroker:
         request: CapabilityRequestMessage,
         decision: Decision,
         terms: Terms,
-        recorded: _Recorded,
+        recorded: KeyedAnswer,
     ) -> Answer:
         await self._record_decision(request, decision, terms)
         await recorded.ready.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from caps.capabilities.broker import KeyedAnswers
+from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.protocol.enforcement import Layer
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.supervisor import CallHandler, Job, OutputHandler

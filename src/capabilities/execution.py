@@ -51,6 +51,8 @@ from caps.worker.host.supervisor import Job
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
 _PATIENCE = 64
 
+# Even one that is chosen to take long takes a few milliseconds.
+_DECODED_AT_ONCE = 16 * 1024
 _MAX_FILENAME_CHARACTERS = 256
 
 
@@ -157,7 +159,7 @@ class _Run:
                 self._request.on_start(self._grant.execution_id)
             _check_source(self._request.source)
             message = await self._runner.run(self._job(), self._calls, self._take_output)
-            self._take_result(message)
+            await self._take_result(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
         except CapsError as error:
@@ -194,15 +196,21 @@ class _Run:
         if self._request.on_output is not None:
             self._request.on_output(text)
 
-    def _take_result(self, message: ResultMessage) -> None:
+    async def _take_result(self, message: ResultMessage) -> None:
         progress = self._progress
         progress.started = not message.never_ran
         progress.from_code = True
         if message.error is not None:
             progress.failure = failure_of_code(message.error)
         elif message.value:
-            progress.value = decode_value(message.value)
+            progress.value = await self._decoded(message.value)
         progress.message = message
+
+    async def _decoded(self, data: bytes) -> Any:
+        """The value. What takes long is decoded beside the event loop, which others need."""
+        if len(data) <= _DECODED_AT_ONCE:
+            return decode_value(data)
+        return await anyio.to_thread.run_sync(decode_value, data)
 
     def _status(self) -> ExecutionStatus:
         return status_of(self._progress.failure, from_code=self._progress.from_code)

@@ -19,15 +19,16 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self, TypedDict
 
-from caps.capabilities.broker import KeyedAnswers
 from caps.capabilities.cell import Cell
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
+from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
+from caps.security.audit.records import ExecutionStatus
 from caps.security.policy_source import PolicySource
 from caps.worker.host.lease import Lease, SessionEnd
 
@@ -92,7 +93,7 @@ class Session:
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
         self._held = AsyncExitStack()
         self._grant: Grant | None = None
-        self._keys: KeyedAnswers = {}
+        self._keys = KeyedAnswers()
         self._runs = 0
         self._busy = False
 
@@ -200,7 +201,13 @@ class Session:
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
         assert self._grant is not None
-        return await self._opened.execute(self._lease, self._granted, request, self._grant.modules)
+        modules = self._grant.modules
+        result = await self._opened.execute(self._lease, self._granted, request, modules)
+        if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
+            # A result that is no value: found out after the worker had given it.
+            reason = result.error.message if result.error else "it broke the protocol"
+            await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)
+        return result
 
     def _granted(self, execution_id: str) -> Grant:
         """The session's grant, under the name of one of its runs."""

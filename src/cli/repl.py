@@ -17,6 +17,7 @@ import click
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import load_registry, policy_option, registry_option
 from caps.cli.run import EXIT_BY_STATUS, current_user, print_output, print_result
+from caps.cli.stopping import leaving_on_terminate
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def repl(
     interactive = sys.stdin is not None and sys.stdin.isatty()
     with (
         told_in_one_line(),
+        leaving_on_terminate(),
         Runtime(policy_path, registry=load_registry(registry_name), audit=audit_path) as runtime,
     ):
         if runtime.degraded:

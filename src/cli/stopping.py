@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, Self
+
+from caps.cli.exits import ExitCode
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -53,3 +56,18 @@ class StopSignals:
         self.received = signal.Signals(number)
         if self._cancel is not None:
             self._cancel()
+
+
+@contextmanager
+def leaving_on_terminate() -> Iterator[None]:
+    """Within this context SIGTERM leaves by way of SystemExit, so that what is open is closed."""
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends it at once
+        raise SystemExit(ExitCode.TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -213,8 +213,11 @@ class HostConnection(_Connection[FromWorker]):
 
     def _begin_run(self) -> None:
         super()._begin_run()
-        # Every run has its own evidence, in which a request id is used once.
+        # Every run has its own evidence, in which a request id is used once; what the run before
+        # asked for and did not wait for is not answered any more.
         self._seen.clear()
+        self._request_bytes.clear()
+        self._bytes_in_flight = 0
         self._code_ran = False
 
     def stamp(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os.path
 import sys
-from collections.abc import Callable
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
@@ -16,12 +15,16 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
 from caps.worker.inside import cells
 from caps.worker.inside.builtins_ import make_builtins
+from caps.worker.inside.output import Stream
 from caps.worker.inside.zygote import main
 from escape.loot import judged_names
 
 
-def make_judged_builtins(write: Callable[[str], None], *others: Any) -> dict[str, Any]:
-    return {**make_builtins(write, *others), **judged_names(write)}
+def make_judged_builtins(stdout: Stream, *others: Any) -> dict[str, Any]:
+    def write(text: str) -> None:
+        stdout.write(text)
+
+    return {**make_builtins(stdout, *others), **judged_names(write)}
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import anyio.lowlevel
 import pytest
 
 from caps.capabilities.result import ExecutionResult
-from caps.worker.host import zygote_process
+from caps.worker.host import pool, zygote_process
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 from watched_host import WatchedHost, children, has_ended, kill, limited, loss, opened, watched
 
@@ -228,6 +228,24 @@ class TestCancelling:
                 tasks.cancel_scope.cancel()
             assert has_ended(worker)
             os.close(worker)
+            assert host.endings() == ["cancelled"]
+            assert await host.works()
+
+    async def test_of_a_zygote_that_is_stopped_waits_for_no_reaping(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The kill works without the zygote, and the end of the execution does not wait for it."""
+        monkeypatch.setattr(pool, "_REAP_SECONDS", 0.1)
+        async with opened() as host:
+            zygote = host.zygote
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(host.runtime.run, ENDLESS)
+                    await host.until_met()
+                    os.kill(zygote, signal.SIGSTOP)
+                    tasks.cancel_scope.cancel()
+            finally:
+                os.kill(zygote, signal.SIGCONT)
             assert host.endings() == ["cancelled"]
             assert await host.works()
 

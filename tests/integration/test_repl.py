@@ -99,6 +99,26 @@ class TestFromAPipe:
         done = place.pipe(data)
         assert (done.returncode, done.stderr) == (2, message)
 
+    def test_a_terminate_ends_the_cell_on_record(self, place: Place) -> None:
+        """The code is killed, the end is written, and the exit code names the signal."""
+        with subprocess.Popen(
+            place.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=place.environment,
+            text=True,
+        ) as caps:
+            assert caps.stdin is not None
+            assert caps.stdout is not None
+            caps.stdin.write("print('on')\nwhile True: pass\n\n")
+            caps.stdin.flush()
+            assert caps.stdout.readline() == "on\n"
+            caps.send_signal(signal.SIGTERM)
+            caps.communicate(timeout=60)
+        assert caps.returncode == 143
+        assert [event.status.value for event in place.events(ExecutionEnded)] == ["cancelled"]
+
     def test_no_input_is_no_cell(self, place: Place) -> None:
         """Nothing runs, and that is fine."""
         assert place.pipe("\n\n").returncode == 0

@@ -209,3 +209,21 @@ def test_the_log_of_a_run_can_be_read_back(tmp_path: Path) -> None:
     records = list(read_records(tmp_path, execution_id=result.execution_id))
     kinds = [type(record.event).__name__ for record in records]
     assert kinds == ["ExecutionStarted", "DecisionMade", "OutcomeRecorded", "ExecutionEnded"]
+
+
+@pytest.mark.anyio
+async def test_a_value_that_unfolds_without_end_comes_as_a_bounded_repr() -> None:
+    """Forty lists that hold each other twice are a million million parts."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run("x = []\nfor _ in range(40): x = [x, x]\nx")
+    assert result.value_is_repr
+    assert result.value.startswith("[[[[")
+
+
+@pytest.mark.anyio
+async def test_a_print_that_asks_for_it_is_flushed_in_a_flood() -> None:
+    """What was flushed is seen, though the code is killed right after it."""
+    flood = "for n in range(500): print(n)\nprint('last', flush=True)\nwhile True: pass"
+    async with Runtime({"limits": {"wall_ms": 1500}}, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run(flood)
+    assert result.stdout.endswith("499\nlast\n")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
@@ -672,3 +672,71 @@ async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:
         worker.kill()
         await worker.ended()
         worker.transport.close()
+
+
+class TestWhatACellLeavesBehind:
+    """Requests that nobody waits for take nothing from the cells after them."""
+
+    POLICY: ClassVar[dict[str, Any]] = {
+        "allow": ["slow.*"],
+        "limits": {"wall_ms": 8000, "concurrency": 4},
+    }
+
+    @staticmethod
+    def _registry() -> CapabilityRegistry:
+        registry = CapabilityRegistry()
+
+        @registry.capability("slow.wait")
+        async def wait(data: str) -> None:
+            await anyio.sleep_forever()
+
+        @registry.capability("slow.echo")
+        async def echo(size: int) -> str:
+            return "x" * size
+
+        return registry
+
+    async def test_their_bytes_are_given_back(self) -> None:
+        """Each leaves six megabytes unanswered; the budget is some thirty."""
+        left = "import asyncio\nt = asyncio.create_task(caps.slow.wait(data='x' * 6_000_000))\n"
+        async with (
+            Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,
+            runtime.session() as session,
+        ):
+            for _ in range(8):
+                assert (await session.run(left + "await asyncio.sleep(0.01)\n1")).value == 1
+
+    async def test_their_slots_are_given_back(self) -> None:
+        """Tasks that will not be cancelled hold every slot, and more wait in line."""
+        left = """
+import asyncio
+async def stubborn():
+    while True:
+        try:
+            await caps.slow.wait(data="")
+        except BaseException:
+            pass
+tasks = [asyncio.create_task(stubborn()) for _ in range(12)]
+await asyncio.sleep(0)
+1
+"""
+        async with (
+            Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,
+            runtime.session() as session,
+        ):
+            assert (await session.run(left)).value == 1
+            assert (await session.run("len(await caps.slow.echo(size=3))")).value == 3
+
+    async def test_kept_answers_take_a_bounded_part_of_memory(self) -> None:
+        """Beyond it the first call has its answer, and a repeat is told that it was not kept."""
+        call = "len(await caps.slow.echo.options(idempotency_key='k{}')(size=6_000_000))"
+        async with (
+            Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,
+            runtime.session() as session,
+        ):
+            for number in range(3):
+                assert (await session.run(call.format(number))).value == 6_000_000
+            assert (await session.run(call.format(1))).value == 6_000_000
+            again = await session.run(call.format(2))
+            assert again.error is not None
+            assert "too large to keep" in again.error.message

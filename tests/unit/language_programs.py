@@ -60,7 +60,7 @@ def make_globals(
     importer = Importer(own, extra, output, programs)
     user_globals = {
         **names,
-        "__builtins__": make_builtins(output.stdout.write, importer, own),
+        "__builtins__": make_builtins(output.stdout, importer, own),
         "__name__": "__main__",
     }
     add_evaluation(user_globals, own)

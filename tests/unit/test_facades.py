@@ -20,6 +20,7 @@ from caps.worker.inside.loop import Loop
 from caps.worker.inside.names import READABLE
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.opaque import type_of
+from caps.worker.inside.output import Output
 from caps.worker.inside.stand_ins import STAND_INS
 from unit.language_programs import make_globals, power_of, run
 
@@ -238,7 +239,7 @@ def test_the_importer_gives_facades_only() -> None:
 def test_the_builtins_hold_no_power() -> None:
     """No value of the builtins dictionary that code can name is one."""
     own = OwnClasses()
-    held = make_builtins(print, Importer(own, {}), own)
+    held = make_builtins(Output().stdout, Importer(own, {}), own)
     named = {name: value for name, value in held.items() if name.isidentifier()}
     assert {name: power_of(value) for name, value in named.items() if power_of(value)} == {}
 

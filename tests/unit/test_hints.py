@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from caps.worker.inside.compiler import SourceError, compile_source
-from caps.worker.inside.report import describe
+from caps.worker.inside.report import describe, describe_source
 from unit.language_programs import run_program
 
 # source, part of the hint
@@ -27,7 +27,7 @@ def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
     program = compile_source(source)
     with pytest.raises((AttributeError, NameError, TypeError)) as caught:
         run_program(program)
-    report = describe(caught.value, program)
+    report = describe(caught.value, {program.filename: program})
     assert report.hint is not None
     assert advice in report.hint
     assert report.traceback.endswith(f"hint: {report.hint}\n")
@@ -37,7 +37,7 @@ def test_await_in_a_plain_function_is_explained() -> None:
     """Python says where it went wrong; the hint says what to write."""
     with pytest.raises(SourceError) as caught:
         compile_source("def f():\n    return await g()")
-    report = describe(caught.value, None)
+    report = describe_source(caught.value, "<agent>")
     assert report.hint == "`await` belongs into an `async def`, or outside of every function"
 
 
@@ -47,4 +47,4 @@ def test_other_errors_have_none(source: str) -> None:
     program = compile_source(source)
     with pytest.raises(Exception) as caught:
         run_program(program)
-    assert describe(caught.value, program).hint is None
+    assert describe(caught.value, {program.filename: program}).hint is None

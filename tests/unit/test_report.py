@@ -11,7 +11,7 @@ from caps.protocol.framing import check_json_like
 from caps.protocol.messages import ErrorReport
 from caps.worker.inside.compiler import SourceError, compile_source
 from caps.worker.inside.loop import CancelledError
-from caps.worker.inside.report import describe
+from caps.worker.inside.report import describe, describe_source
 from unit.language_programs import run_program
 
 
@@ -20,11 +20,11 @@ def report_of(source: str) -> ErrorReport:
     try:
         program = compile_source(dedent(source))
     except SourceError as error:
-        return crossed(describe(error, None))
+        return crossed(describe_source(error, "<agent>"))
     try:
         run_program(program)
     except BaseException as error:
-        return crossed(describe(error, program))
+        return crossed(describe(error, {program.filename: program}))
     raise AssertionError("the program did not fail")
 
 
@@ -211,7 +211,7 @@ def test_running_out_of_memory_is_a_limit() -> None:
 
 def test_a_cancelled_program_says_so() -> None:
     """Cancellation has a code of its own."""
-    report = crossed(describe(CancelledError(), compile_source("1")))
+    report = crossed(describe(CancelledError(), {}))
     assert (report.code, report.line) == ("cancelled", None)
 
 
@@ -305,7 +305,7 @@ def test_frames_of_earlier_cells_show_their_own_lines() -> None:
     exec(first.code, names)
     with pytest.raises(AttributeError) as raised:
         exec(second.code, names)
-    report = crossed(describe(raised.value, second, earlier={"<cell 1>": first}))
+    report = crossed(describe(raised.value, {"<cell 1>": first, second.filename: second}))
     assert [(frame.filename, frame.line, frame.source) for frame in report.frames] == [
         ("<cell 2>", 3, "f(1)"),
         ("<cell 1>", 2, "return g(n)"),

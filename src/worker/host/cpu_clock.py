@@ -8,11 +8,11 @@ is never given to another, still finds its process *after* the reading.
 
 from __future__ import annotations
 
-import errno
-import os
 import signal
 import time
 from dataclasses import dataclass
+
+from caps.worker.host.pidfd import process_id
 
 _SCHEDULED_TIME_OF_A_PROCESS = 2  # CPUCLOCK_SCHED; the bit for a single thread is not set
 
@@ -27,7 +27,7 @@ class CpuClock:
     @classmethod
     def of(cls, pidfd: int) -> CpuClock:
         """Raises OSError if the descriptor's process cannot be found out."""
-        return cls(pidfd, (~_process_id(pidfd) << 3) | _SCHEDULED_TIME_OF_A_PROCESS)
+        return cls(pidfd, (~process_id(pidfd) << 3) | _SCHEDULED_TIME_OF_A_PROCESS)
 
     def used_us(self) -> int | None:
         """Microseconds of CPU time so far; None once the process is reaped."""
@@ -37,15 +37,3 @@ class CpuClock:
         except OSError:
             return None
         return used // 1000
-
-
-def _process_id(pidfd: int) -> int:
-    info = os.open(f"/proc/self/fdinfo/{pidfd}", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        lines = os.read(info, 4096).splitlines()
-    finally:
-        os.close(info)
-    for line in lines:
-        if line.startswith(b"Pid:"):
-            return int(line[4:])  # -1 once it is reaped: a clock that nobody can read
-    raise OSError(errno.ESRCH, "the descriptor is not of a process")

@@ -30,6 +30,7 @@ from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandl
 logger = logging.getLogger(__name__)
 
 _READY_SECONDS = 30
+_REAP_SECONDS = 5
 _LAST_WORDS_SECONDS = 2
 _RETRY_SECONDS = 1
 _IDLE_SECONDS = 10
@@ -206,7 +207,7 @@ class WorkerPool:
     async def _dispose(self, worker: Worker) -> Ending:
         with anyio.CancelScope(shield=True):
             worker.kill()
-            ending = await worker.ended()
+            ending = await _reaped(worker)
             worker.transport.close()
             self._on_alive(-1)
         return ending
@@ -229,6 +230,14 @@ class WorkerPool:
         except (WorkerLostError, ProtocolError) as error:
             logger.warning("no spare worker: %s", error)
             await anyio.sleep(_RETRY_SECONDS)
+
+
+async def _reaped(worker: Worker) -> Ending:
+    """How the worker ended, which was killed: nobody waits for ever for a zygote to tell it."""
+    with anyio.move_on_after(_REAP_SECONDS):
+        return await worker.ended()
+    logger.warning("the zygote did not reap a worker in %s seconds", _REAP_SECONDS)
+    return Ending(exit_code=None, signal=signal.SIGKILL)
 
 
 async def _explained(

@@ -6,13 +6,11 @@ and that is spared, too, when the limit is the one that was asked for last.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Protocol
 
 import anyio
@@ -22,6 +20,7 @@ from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import ConfigurationError
 from caps.worker.host.memory_groups import Home, MemoryGroup
 from caps.worker.host.memory_places import CGROUP_VARIABLE, find_places
+from caps.worker.host.pidfd import process_id
 from caps.worker.host.process import OutOfMemory
 
 logger = logging.getLogger(__name__)
@@ -231,12 +230,12 @@ class Membership:
 def _admitted(home: Home, descriptor: int, megabytes: int | None) -> MemoryGroup:
     """A new group with the process in it. Runs in a thread, and closes `descriptor`. OSError."""
     try:
-        pid = _pid_of(descriptor)
+        pid = process_id(descriptor)
         group = home.new_group()
         try:
             group.admit(pid)
             # If it has died by now the number may have been another's: its group gets no limit.
-            _pid_of(descriptor)
+            process_id(descriptor)
         except OSError:
             group.remove()
             raise
@@ -246,16 +245,3 @@ def _admitted(home: Home, descriptor: int, megabytes: int | None) -> MemoryGroup
         return group
     finally:
         os.close(descriptor)
-
-
-def _pid_of(descriptor: int) -> int:
-    """The process behind a descriptor; ProcessLookupError if it has been reaped, or OSError."""
-    for line in Path(f"/proc/self/fdinfo/{descriptor}").read_text().splitlines():
-        if line.startswith("Pid:"):
-            pid = int(line.split()[1])
-            if pid > 0:
-                return pid
-            if pid < 0:
-                raise ProcessLookupError
-    # 0 is a process that this pid namespace cannot see; in a group's file it would be ourselves.
-    raise OSError(errno.ESRCH, "its process number cannot be told")

@@ -15,14 +15,15 @@ from caps.protocol.errors import USER_ERRORS
 from caps.worker.inside.guards import (
     AttributeGuards,
     OwnClasses,
-    make_print,
     plain_group,
 )
 from caps.worker.inside.hooks import Hooks
 from caps.worker.inside.opaque import SHOWN_TYPES as SHOWN
 from caps.worker.inside.opaque import safe_type, type_of
+from caps.worker.inside.output import Stream, make_print
 from caps.worker.inside.privacy import CLEAN_CLASSES, KIND_OF, OWN_GUARD, OWNED_GUARD
 from caps.worker.inside.transformer import (
+    CHANGE_GUARD,
     HOOK_GUARD,
     INHERITED_GUARD,
     READ_GUARD,
@@ -50,10 +51,8 @@ def _exceptions() -> dict[str, Any]:
     }
 
 
-def make_builtins(
-    write: Callable[[str], object], importer: Callable[..., Any], own: OwnClasses
-) -> dict[str, Any]:
-    """The builtins of one execution; `write` takes what is printed."""
+def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses) -> dict[str, Any]:
+    """The builtins of one execution; `stdout` takes what is printed."""
     guards = AttributeGuards(own)
     hooks = Hooks(own, guards)
     return {
@@ -68,10 +67,11 @@ def make_builtins(
         "dir": guards.dir,
         "getattr": guards.getattr,
         "hasattr": guards.hasattr,
-        "print": make_print(write),
+        "print": make_print(stdout),
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,
+        CHANGE_GUARD: guards.changeable,
         CLEAN_CLASSES: own.clean,
         HOOK_GUARD: hooks.define,
         INHERITED_GUARD: hooks.inherited,

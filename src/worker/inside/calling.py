@@ -66,20 +66,22 @@ def _follow(guards: AttributeGuards, value: Any, parts: list[str]) -> Any:
 class cached_property:  # noqa: N801 - the name that user space sees
     # `functools.cached_property` that only a class statement can name. Its docstring is that of the
     # function, so the class has none.
-    __slots__ = ("__doc__", "_function", "_name")
+    __slots__ = ("__doc__", "_function", "_name", "_owner")
 
     def __init__(self, func: Callable[[Any], Any]) -> None:
         self._function = func
         self._name: str | None = None
+        self._owner: type | None = None
         self.__doc__ = getattr(func, "__doc__", None)
 
-    def __set_name__(self, _owner: type, name: str) -> None:
-        self._name = name
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
 
     def __get__(self, instance: Any, _owner: type | None = None) -> Any:
         if instance is None:
             return self
-        if self._name is None:
+        # It may have been set on another class, where the name is not the user's.
+        if self._name is None or self._owner not in type(instance).__mro__:
             raise TypeError("a cached_property belongs into a class statement")
         value = instance.__dict__[self._name] = self._function(instance)
         return value

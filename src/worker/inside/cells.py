@@ -52,7 +52,7 @@ class UserSpace:
         output = Output(channel.write, channel.flush)
         sys.stdout = output.stdout  # what a library prints is captured, too
         importer = Importer(own, extra, output, self.programs, real)
-        guarded = make_builtins(output.stdout.write, importer, own)
+        guarded = make_builtins(output.stdout, importer, own)
         self.globals: dict[str, Any] = {
             "__builtins__": guarded if restricted else vars(builtins),
             "__name__": "__main__",

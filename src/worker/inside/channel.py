@@ -58,6 +58,7 @@ class Channel:
         self._unparsed: list[bytes] = []
         self._inbox: deque[FromHost] = deque()
         self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
+        self.at_cell_end: list[Callable[[], None]] = []
         self._printed: list[str] = []
         self._printed_characters = 0
         self._output_paid_until = 0.0
@@ -160,9 +161,10 @@ class Channel:
     def forget_answers(self) -> None:
         """The cell is over: nobody waits for its answers, and their places are free again."""
         answers, self._answers = self._answers, {}
-        for answer, on_answer in answers.values():
+        for answer, _ in answers.values():
             answer.cancel()
-            on_answer()
+        for forget in self.at_cell_end:
+            forget()
         self.main = None
 
     def _flush_printed(self) -> None:

@@ -110,7 +110,7 @@ def _map_identity(uid: int, gid: int) -> None:
 
 
 def _empty_root() -> str:
-    kernel.empty_root(b"/tmp")
+    kernel.empty_root(_MOUNT_POINT)
     return "empty, read-only"
 
 

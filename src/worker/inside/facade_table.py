@@ -1,7 +1,7 @@
 """(4) Which names of which modules user space may import. Nothing here leads to a module, a file,
 the network, or to code made from strings.
 
-Left out on purpose, among others: `abc.ABCMeta`, `types.new_class` and `enum.EnumType` (they make
+Left out on purpose, among others: `types.new_class` and `enum.EnumType` (they make
 any class), `dataclasses.make_dataclass`, `enum.global_enum` (it writes into modules),
 `string.Formatter` and `collections.UserString` (their `format` walks attributes), `enum.property`
 (it reads an attribute whose name can be set), `types.coroutine` (it changes functions),
@@ -192,9 +192,6 @@ INSTEAD: dict[str, str] = {
     "glob": "files.list",
     "http": "web.fetch",
     "httpx": "web.fetch",
-    "io": "files.read",
-    "os": "files.list",
-    "pathlib": "files.read",
     "requests": "web.fetch",
     "shutil": "files.write",
     "socket": "web.fetch",

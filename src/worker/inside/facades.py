@@ -119,7 +119,9 @@ def _silent_imports() -> dict[str, Facade]:
 
     The interpreter goes on to take the real module from where it is loaded; user code gets a husk.
     """
-    husks = {module: make_facade(module, {}) for module in ON_DEMAND.split()}
+    husks = {
+        module: make_facade(module, {}) for module in ON_DEMAND.split() if module not in STAND_INS
+    }
     return {**husks, "__future__": make_facade("__future__", {"annotations": None})}
 
 

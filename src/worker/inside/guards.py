@@ -13,7 +13,9 @@ import sys
 import types
 import typing
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from decimal import Context, Decimal
 from enum import Enum, EnumType
 from typing import Any
 
@@ -22,6 +24,7 @@ from caps.worker.inside.names import (
     NAMEDTUPLE_NAMES,
     OFFERED,
     READABLE,
+    SIGNALS,
     is_private,
     needs_guard,
     refusal,
@@ -33,6 +36,11 @@ _ABSENT = object()
 _NONE: frozenset[str] = frozenset()
 _MAX_REMEMBERED = 1000
 
+# Values that have no attributes to write to.
+_PLAIN_VALUES = frozenset(
+    {bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple, type(None)}
+    | {date, datetime, time, timedelta, Decimal}
+)
 # A class statement may name these; any other metaclass is a power over classes.
 _METACLASSES: dict[Any, type] = {safe_abc_meta: ABCMeta, safe_type: type}
 # What is no class and may stand among the bases nevertheless: it says itself what it stands for.
@@ -77,14 +85,28 @@ class OwnClasses:
         """Count a class as the user's own (also one that a decorator or factory made anew)."""
         if isinstance(made, type):
             foreign = self._foreign_names(made)
+            for base in made.__bases__:
+                # Asked for its bases a second time, an alias may have answered with another one.
+                self._check_base_class(base)
             _check_slots(made)
             _check_fields(made, getattr(made, "__dataclass_fields__", ()), foreign)
-            if any(needs_guard(name) for name in getattr(made, "__match_args__", ())):
-                type.__setattr__(made, "__match_args__", ())  # patterns have no guard
+            pattern = inspect.getattr_static(made, "__match_args__", ())
+            if harmless_pattern(pattern, virtual=isinstance(made, ABCMeta)) is not pattern:
+                type.__setattr__(made, "__match_args__", ())
             self._made[made] = foreign
             if self._is_clean(foreign):
                 self.clean.add(made)
         return made
+
+    def adopt_unfinished(self, owner: Any) -> Any:
+        """The same for the class that a class statement is about to give.
+
+        Who is told of it can be called with any class: only one that stands in the user's own
+        program is taken, and user code cannot change what module a class says it is from.
+        """
+        if isinstance(owner, type) and vars(owner).get("__module__") != "__main__":
+            raise TypeError(f"`{owner.__name__}` is not a class of your own making")
+        return self.adopt(owner)
 
     def made(self, value: Any) -> bool:
         """Whether `value` is one of these classes."""
@@ -94,6 +116,16 @@ class OwnClasses:
             # An enum makes its members, and calls their `__new__`, before its class is finished.
             self._made.get(value) or self.adopt(value)
         return value in self._made
+
+    def may_stand_for(self, kind: type, asked: type) -> bool:
+        """Whether `__new__` of `asked` may give a `kind`.
+
+        A copy of an `asked` has its state written into that, so no name that is the user's in
+        the one may be a library's in the other.
+        """
+        if self.made(kind):
+            return self._made[kind] <= self._made.get(asked, _NONE)
+        return kind in _PLAIN_VALUES
 
     def check_fields(self, made: type, names: Iterable[str]) -> None:
         """A TypeError if `made` cannot have fields of these names: reading them has no guard."""
@@ -110,6 +142,9 @@ class OwnClasses:
 
     def owned(self, value: Any, *names: str) -> None:
         """An AttributeError unless every one of these private attributes is the user's."""
+        if type(value) is super:
+            # The answer has to last, and a `super()` can be made anew for another object.
+            raise AttributeError("a `super` has no private attributes here")
         for name in names:
             self.own(value, name)
 
@@ -172,6 +207,18 @@ def _metaclass(asked: Any) -> type:
         return _METACLASSES[asked]
     except (KeyError, TypeError):
         raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
+
+
+def harmless_pattern(names: Any, *, virtual: bool = False) -> tuple[str, ...]:
+    """`names` as `__match_args__`, or none at all: a pattern that reads by position has no guard.
+
+    Anything but a tuple of plain strings could name other attributes the next time. What is
+    `virtual` can have any object for an instance.
+    """
+    if type(names) is not tuple or any(type(name) is not str for name in names):
+        return ()
+    guarded = any(refusal(name) is not None or needs_guard(name) for name in names)
+    return () if guarded or (virtual and not SIGNALS.isdisjoint(names)) else names
 
 
 def _check_slots(made: type) -> None:
@@ -242,13 +289,19 @@ class AttributeGuards:
             return type_of(value)
         if name not in READABLE and name not in CHECKED:
             _refuse(name)
-        if name in CHECKED:
+        if name in CHECKED or name in SIGNALS:
             return self.reflection.read(value, name)
         if is_private(name):
             self._own.own(value, name)
         elif len(self._harmless) < _MAX_REMEMBERED:
             self._harmless.add(name)
         return getattr(value, name)
+
+    def changeable(self, value: Any, name: str) -> Any:
+        """`value` itself, if `value.name += …` may read the attribute as it is."""
+        if not self._own.made(type(value)) or isinstance(value, (str, AttributeError, Context)):
+            raise AttributeError(f"`{name}` of a `{type(value).__name__}` can only be assigned")
+        return value
 
     def check_writable(self, value: Any, name: str) -> None:
         """An AttributeError unless code may set and delete `value.name`."""
@@ -283,30 +336,3 @@ def plain_group(caught: Any) -> Any:
     ):
         raise TypeError("`except*` handles plain exception groups only") from None
     return caught
-
-
-def make_print(write: Callable[[str], object]) -> Callable[..., None]:
-    """`print` into the captured output, or into what the code hands over as `file`."""
-
-    def print(  # noqa: A001 - the name that user space sees
-        *values: Any,
-        sep: Any = " ",
-        end: Any = "\n",
-        file: Any = None,
-        flush: bool = False,
-    ) -> None:
-        between = " " if sep is None else sep
-        after = "\n" if end is None else end
-        if not isinstance(between, str) or not isinstance(after, str):
-            raise TypeError("`sep` and `end` must be strings")
-        # Any of these may be a subclass with methods of its own; what is written is plain text.
-        text = "".join((str.join(between, [str(value) for value in values]), after))
-        if file is None:
-            write(text)  # flushed as it ages
-            return
-        # As the code itself could: what it handed over is called by a public name, with text.
-        file.write(text)
-        if flush:
-            file.flush()
-
-    return print

@@ -8,6 +8,8 @@ inherited one, is checked here:
     def __setattr__     nor told of one
     def __init_subclass__, __set_name__
                         see a class only after it has been checked
+    def __new__         gives an object of the user's, or a plain value: what makes copies writes
+                        the state of one object, private names and all, into what it is given
     super().__setattr__(n, v), object.__setattr__(self, n, v)
                         follow the rules of `setattr`, on the user's own objects
     super().__new__(cls), str.__new__(cls, …)
@@ -54,18 +56,29 @@ class Hooks:
             return _checked_change(name, function)
         if name in _OF_CLASSES:
             return self._checked_class(name, function)
+        if name == "__new__":
+            return self._checked_new(function)
         return function
+
+    def _checked_new(self, function: Any) -> Any:
+        def new(cls: type, /, *args: Any, **keywords: Any) -> Any:
+            made = function(cls, *args, **keywords)
+            if not self._own.may_stand_for(type(made), cls):
+                raise TypeError(f"`__new__` of `{cls.__name__}` cannot give a `{_name(made)}`")
+            return made
+
+        return new
 
     def _checked_class(self, name: str, function: Any) -> Any:
         if name == "__init_subclass__":
 
             def init_subclass(cls: type, **keywords: Any) -> Any:
-                return function(self._own.adopt(cls), **keywords)
+                return function(self._own.adopt_unfinished(cls), **keywords)
 
             return init_subclass
 
         def set_name(one: Any, owner: type, attribute: str) -> Any:
-            return function(one, self._own.adopt(owner), attribute)
+            return function(one, self._own.adopt_unfinished(owner), attribute)
 
         return set_name
 
@@ -98,13 +111,14 @@ class Hooks:
 
     def _change(self, owner: Any, name: str) -> Callable[..., Any]:
         change = getattr(owner, name)
+        # Whom it changes is settled now: a `super()` can be made anew for another object.
+        target = super.__self__.__get__(owner) if type(owner) is super else owner  # type: ignore[attr-defined]
 
         def by_class(target: Any, attribute: Any, *value: Any) -> Any:
             self._check(target, attribute)
             return change(target, attribute, *value)
 
         def bound(attribute: Any, *value: Any) -> Any:
-            target = super.__self__.__get__(owner) if type(owner) is super else owner  # type: ignore[attr-defined]
             self._check(target, attribute)
             return change(attribute, *value)
 
@@ -120,6 +134,10 @@ class Hooks:
     def writer(self, target: Any) -> Writer:
         """`target`, as something that `__name__` and its like can be set on."""
         return Writer(target, self._own)
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__
 
 
 def _checked_getattr(function: Any) -> Any:

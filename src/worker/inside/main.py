@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import builtins
 import gc
+import itertools
 import math
 import os
+import reprlib
 import resource
 import sys
 import time
@@ -42,12 +44,15 @@ from caps.worker.inside.compiler import (
 )
 from caps.worker.inside.facades import Importer
 from caps.worker.inside.guards import OwnClasses
-from caps.worker.inside.report import describe
+from caps.worker.inside.output import Output
+from caps.worker.inside.report import describe, describe_source
 
 CHANNEL = 0
 _EXIT_CODE: Any = SystemExit.code
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
 _MAX_REPR_CHARACTERS = 64 * 1024
+_MAX_REPR_DEPTH = 100
+_MAX_PARTS = 50_000
 
 RealModules = Mapping[str, ModuleType]
 _NO_MODULES: RealModules = MappingProxyType({})
@@ -60,7 +65,7 @@ def prime() -> None:
     """
     program = compile_source("async def f(n):\n    return [n, 'x'.upper()]\nawait f(1)", "<prime>")
     own = OwnClasses()
-    user_globals = {"__builtins__": make_builtins(lambda _text: None, Importer(own, {}), own)}
+    user_globals = {"__builtins__": make_builtins(Output().stdout, Importer(own, {}), own)}
     step = builtins.eval(program.code, user_globals)  # noqa: S307 - our own source
     try:
         step.send(None)
@@ -113,7 +118,9 @@ def serve(
             if start.check:
                 check_calls(start.source, program, manifest)
         except SourceError as error:
-            channel.send(ResultMessage, error=describe(error, None, start.filename), never_ran=True)
+            channel.send(
+                ResultMessage, error=describe_source(error, start.filename), never_ran=True
+            )
         else:
             channel.send(StartedMessage)
             channel.flush()
@@ -145,14 +152,13 @@ def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
     try:
         fields = result_fields(execute(program, space.globals, channel))
     except SystemExit as left:
-        earlier = space.programs
         fields = (
             result_fields(None)
             if left_in_order(left)
-            else {"error": describe(left, program, earlier=earlier)}
+            else {"error": describe(left, space.programs)}
         )
     except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
-        fields = {"error": describe(error, program, earlier=space.programs)}
+        fields = {"error": describe(error, space.programs)}
     space.settle(program)
     return fields
 
@@ -188,10 +194,40 @@ def result_fields(value: Any) -> dict[str, Any]:
 
 def _repr_bytes(value: Any) -> bytes:
     try:
-        text = repr(value)
+        text = repr(value) if _holds_few(value) else BoundedRepr().repr(value)
     except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     if len(text) > _MAX_REPR_CHARACTERS:
         text = f"{text[:_MAX_REPR_CHARACTERS]}… ({len(text)} characters, cut)"
     safe = text.encode("utf-8", "backslashreplace").decode()
     return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
+
+
+class BoundedRepr(reprlib.Repr):
+    """A `repr` that gives up after so many parts: a few objects that hold each other many times
+    would unfold into more than the memory holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = _MAX_REPR_DEPTH
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = _MAX_PARTS
+        self.maxdeque = self.maxarray = _MAX_PARTS
+        self.maxstring = self.maxlong = self.maxother = _MAX_REPR_CHARACTERS
+        self._left = _MAX_PARTS
+
+    def repr1(self, x: Any, level: int) -> str:
+        self._left -= 1
+        return super().repr1(x, level) if self._left > 0 else "..."
+
+
+def _holds_few(value: Any) -> bool:
+    """Whether the plain `repr` of a container ends soon, counting every way to each part."""
+    waiting, seen = [value], 0
+    while waiting and seen <= _MAX_PARTS:
+        part = waiting.pop()
+        seen += 1
+        if type(part) in (list, tuple, set, frozenset):
+            waiting.extend(itertools.islice(part, _MAX_PARTS))
+        elif type(part) is dict:
+            waiting.extend(itertools.islice(part.values(), _MAX_PARTS))
+    return seen <= _MAX_PARTS

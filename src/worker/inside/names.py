@@ -71,6 +71,10 @@ FORMATTERS = frozenset({"format", "format_map"})
 REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
 CHECKED = FORMATTERS | REFLECTED | {"mro", "obj"}
 
+# What a decimal context has of these leads into its memory and does not keep it there. They are
+# names that anything may have, so that only reading them is checked.
+SIGNALS = frozenset({"flags", "traps"})
+
 # Private by spelling, and yet what namedtuples and enums offer to everybody.
 NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
 OFFERED = NAMEDTUPLE_NAMES | {

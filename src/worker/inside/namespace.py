@@ -46,9 +46,10 @@ class Caller:
 
     def __init__(self, channel: Channel, concurrency: int) -> None:
         self._channel = channel
-        self._free = concurrency
+        self._concurrency = self._free = concurrency
         self._queue: deque[Future] = deque()
         self._numbers = itertools.count(1)
+        channel.at_cell_end.append(self._begin_anew)
 
     async def call(self, fields: dict[str, Any]) -> Any:
         """One request and its answer: a record, or the error that the broker names."""
@@ -78,6 +79,11 @@ class Caller:
             if turn.done() and not turn.cancelled():
                 self._give_slot()
             raise
+
+    def _begin_anew(self) -> None:
+        """A new cell: the host counts from nothing, and whoever held a slot is abandoned."""
+        self._queue.clear()
+        self._free = self._concurrency
 
     def _give_slot(self) -> None:
         while self._queue:

@@ -13,6 +13,7 @@ So a look at the class is enough, and one look lasts as long as a variable keeps
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping
 
 from RestrictedPython.transformer import copy_locations
@@ -23,6 +24,10 @@ CLEAN_CLASSES = "<clean>"
 KIND_OF = "<kind>"
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+# Whether garbage may be collected after the call of `<kind>`: the end of a generator is code of the
+# user's, which could give the variable another object between two looks at it.
+_COLLECTS_BETWEEN = sys.version_info >= (3, 12)
 
 # What a method calls its object. A function with another name for it may be static.
 _SELVES = ("self", "cls")
@@ -39,7 +44,7 @@ def guarded(guard: str, value: ast.expr, node: ast.expr, *names: str) -> ast.Cal
 def own_value(value: ast.expr, node: ast.expr, name: str) -> ast.expr:
     """`value`, or an AttributeError if its private attribute `name` is not the user's."""
     check = guarded(OWN_GUARD, value, node, name)
-    if not isinstance(value, ast.Name):
+    if not isinstance(value, ast.Name) or _COLLECTS_BETWEEN:
         return check
     variable = ast.Name(value.id, ast.Load())
     choice = ast.IfExp(test=_is_clean(value.id, ast.In()), body=variable, orelse=check)

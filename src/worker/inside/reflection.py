@@ -2,6 +2,7 @@
 
     "…".format          checked by `formats`
     error.obj           the object, unless it is a frame, a module or the like
+    context.flags       as it is; the context is kept
     x.__dict__          a dictionary that writes through, without what is not the user's
     C.__mro__, C.mro()  without the library's classes in between
     C.__subclasses__()  the user's own
@@ -12,6 +13,7 @@ Runs in the worker, after confinement. The invariant of `guards` holds here, too
 from __future__ import annotations
 
 import builtins
+import decimal
 import inspect
 import types
 from collections.abc import Callable
@@ -24,6 +26,7 @@ from caps.worker.inside.privacy import OWN_GUARD
 if TYPE_CHECKING:
     from caps.worker.inside.guards import OwnClasses
 
+_Signals: Any = type(decimal.Context().flags)
 _UNSEEN = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 
 # Classes that code can name anyway.
@@ -118,6 +121,7 @@ class Reflection:
     def __init__(self, own: OwnClasses, check_writable: Callable[[Any, str], None]) -> None:
         self._own = own
         self._check_writable = check_writable
+        self._contexts: dict[int, Any] = {}
         self._readers: dict[str, Callable[[Any], Any]] = {
             "__annotations__": self._annotations,
             "__bases__": lambda value: self._classes(value, "__bases__"),
@@ -138,9 +142,15 @@ class Reflection:
             return getattr(BoundText(str.__str__(found.__self__)), name)
         if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
             return getattr(UnboundText, name)
-        lists_classes = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
+        # `type.mro`, of a class or, by way of `typing.Type`, of all classes.
+        bound = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
+        unbound = type(found) is types.MethodDescriptorType and found.__objclass__ is type
+        lists_classes = bound or unbound
         if lists_classes or isinstance(found, _UNSEEN):
             raise AttributeError(f"`{name}` is not shown")
+        if type(found) is _Signals:
+            # The context must live as long as we do: what was read of it writes to where it stands.
+            self._contexts[id(value)] = value
         return shown_type(found) if isinstance(found, type) else found
 
     def dictionary(self, value: Any) -> dict[str, Any]:

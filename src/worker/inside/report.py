@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
@@ -32,7 +32,6 @@ Position = tuple[int, int | None, int | None]
 
 # The user's programs by the file name that their frames carry.
 Programs = Mapping[str, Program]
-_NO_PROGRAMS: Programs = MappingProxyType({})
 
 
 class Step(NamedTuple):
@@ -52,17 +51,8 @@ def _codes_below(kind: type[CapsError]) -> dict[type, str]:
 _CODES = _codes_below(CapsError)
 
 
-def describe(
-    error: BaseException,
-    program: Program | None,
-    filename: str = "<agent>",
-    *,
-    earlier: Programs = _NO_PROGRAMS,
-) -> ErrorReport:
-    """`error` as it crosses to the host; `earlier` are the cells that ran before `program`."""
-    if isinstance(error, SourceError):
-        return _describe_source(error, filename)
-    programs = earlier if program is None else {**earlier, program.filename: program}
+def describe(error: BaseException, programs: Programs) -> ErrorReport:
+    """`error` of running code as it crosses to the host; `programs` are what has run so far."""
     steps = list(_user_steps(error.__traceback__, programs))
     last = steps[-1] if steps else None
     line, column, end = last.position if last else (None, None, None)
@@ -174,7 +164,8 @@ def _plain_scalar(value: Any) -> Any:
     return f"<{_bounded(type(value).__name__)[:_MAX_NAME]}>"
 
 
-def _describe_source(error: SourceError, filename: str) -> ErrorReport:
+def describe_source(error: SourceError, filename: str) -> ErrorReport:
+    """An error of source that cannot run."""
     details = error.details
     line = details.get("line")
     column, end = details.get("column"), details.get("end_column")

@@ -20,6 +20,7 @@ import difflib
 import enum
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -33,7 +34,7 @@ from caps.worker.inside import (
     type_views,
     zones,
 )
-from caps.worker.inside.guards import OwnClasses
+from caps.worker.inside.guards import OwnClasses, harmless_pattern
 from caps.worker.inside.names import needs_guard, refusal
 from caps.worker.inside.opaque import safe_abc_meta
 from caps.worker.inside.surroundings import Surroundings
@@ -41,6 +42,15 @@ from caps.worker.inside.surroundings import Surroundings
 
 class _CheckedEnumType(enum.EnumType):
     """Enums come from class statements, whose names the transformer has seen."""
+
+    def __new__(
+        metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
+    ) -> _CheckedEnumType:
+        # Its members are made, by code of the user's, before `OwnClasses` sees the class.
+        if "__match_args__" in classdict:
+            harmless = harmless_pattern(classdict["__match_args__"])
+            dict.__setitem__(classdict, "__match_args__", harmless)
+        return super().__new__(metacls, cls, bases, classdict, **options)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
         raise TypeError("write a class statement to make an enum")
@@ -164,19 +174,59 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
         chosen["match_args"] = False  # a pattern reads fields with no guard
     given = {name: getattr(cls, name, None) for name in names}
     real = {name: _real_field(view) for name, view in given.items() if type(view) is FieldView}
+    before = dict(vars(cls))
     # From here until the class is made no code of the user's may run: it could reach a `Field`.
     own.check_fields(cls, names)
     for name in names:
-        if isinstance(inspect.getattr_static(cls, name, None), classmethod):
-            raise TypeError(f"the field `{name}` cannot have a class method as its default")
+        if not _is_quiet(inspect.getattr_static(cls, name, None)):
+            raise TypeError(f"the field `{name}` cannot have a descriptor as its default")
     for name, one in real.items():
         setattr(cls, name, one)
     try:
-        return dataclasses.dataclass(cls, **chosen)
+        made = dataclasses.dataclass(cls, **chosen)
     except BaseException:
         for name in {"__dataclass_fields__", *real} & vars(cls).keys():
             delattr(cls, name)
         raise
+    if any(needs_guard(name) for name in made.__dataclass_fields__):
+        _bind_methods(made, before)
+    return made
+
+
+# What runs no code of the user's when it is read of a class.
+_QUIET_DESCRIPTORS = (
+    property,
+    staticmethod,
+    types.FunctionType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+
+
+def _is_quiet(default: Any) -> bool:
+    return type(default) in _QUIET_DESCRIPTORS or not hasattr(type(default), "__get__")
+
+
+def _bind_methods(made: type, before: Mapping[str, Any]) -> None:
+    """Let the methods that the library made serve instances of `made` alone.
+
+    They read and write the fields of whatever they are called with, with no guard.
+    """
+    for name, function in list(vars(made).items()):
+        if type(function) is types.FunctionType and before.get(name) is not function:
+            setattr(made, name, _bound_to(made, function))
+
+
+def _bound_to(made: type, function: Any) -> Any:
+    def method(self: Any, /, *args: Any, **options: Any) -> Any:
+        if made not in type(self).__mro__:
+            raise TypeError(f"a `{made.__name__}` was due, not a `{type(self).__name__}`")
+        return function(self, *args, **options)
+
+    functools.update_wrapper(method, function)
+    # pprint looks here for what tells it that the library made it.
+    method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    return method
 
 
 def _checked_name(name: Any) -> str:

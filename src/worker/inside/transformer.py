@@ -9,6 +9,7 @@ alone does not settle it, and then under a name that no source can spell:
                                                       attributes; `privacy` says where one check
                                                       is enough for many
     x.format, x.obj     ->  <read>(x, "format")       see `reflection`
+    x.obj += y          ->  <change>(x, "obj").obj += y
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
     type(x)             ->  <shown>[<kind>(x)]        if `type` is still ours
     x.__name__ = y      ->  <write>(x).__name__ = y   see `hooks`, as for the next two
@@ -35,6 +36,7 @@ from caps.worker.inside.names import (
     OPERATIONS,
     READABLE,
     READABLE_VARIABLES,
+    SIGNALS,
     VARIABLES,
     WRITABLE,
     is_private,
@@ -51,6 +53,7 @@ from caps.worker.inside.privacy import (
     settled_variable,
 )
 
+CHANGE_GUARD = "<change>"
 HOOK_GUARD = "<hook>"
 INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
@@ -171,7 +174,7 @@ class Transformer(RestrictingNodeTransformer):
     def _read(self, node: ast.Attribute, value: ast.expr, name: str) -> Any:
         if name == "__class__":
             return guarded(TYPE_GUARD, value, node)
-        if name in CHECKED:
+        if name in CHECKED or name in SIGNALS:
             return guarded(READ_GUARD, value, node, name)
         if name in HOOKS:
             return guarded(INHERITED_GUARD, value, node, name)
@@ -206,9 +209,14 @@ class Transformer(RestrictingNodeTransformer):
         return _looked_up_type(node) if _asks_type(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if isinstance(node.target, ast.Attribute) and node.target.attr in WRITABLE:
-            self.refuse(node, f"`{node.target.attr}` can only be assigned")
-        return self._plain(node)
+        target = node.target
+        if isinstance(target, ast.Attribute) and target.attr in WRITABLE:
+            self.refuse(node, f"`{target.attr}` can only be assigned")
+        node = self._plain(node)
+        if isinstance(target, ast.Attribute) and target.attr in CHECKED | SIGNALS:
+            # It is read, too, and what stands on the right is handed what was read.
+            target.value = guarded(CHANGE_GUARD, target.value, target, target.attr)
+        return node
 
     def visit_TryStar(self, node: ast.AST) -> Any:
         node = self._plain(node)
@@ -294,7 +302,7 @@ class Transformer(RestrictingNodeTransformer):
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         for name in node.kwd_attrs:  # read without an attribute node
             self.check(node, name)
-            if needs_guard(name):
+            if needs_guard(name) or name in SIGNALS:
                 self.refuse(node, f"a pattern cannot read the attribute `{name}`")
         # By position it reads what `__match_args__` names; OwnClasses keeps that harmless.
         return self._plain(node)

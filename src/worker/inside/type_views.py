@@ -36,7 +36,10 @@ def _simple_namespace(own: OwnClasses) -> type:
     class SimpleNamespace:
         """`types.SimpleNamespace`."""
 
+        # Each can be called with any object, whose dictionary is none of the user's business.
+
         def __init__(self, /, **names: Any) -> None:
+            _check_is(self, SimpleNamespace)
             for name in names:
                 message = refusal(name)
                 if message is not None:
@@ -44,10 +47,12 @@ def _simple_namespace(own: OwnClasses) -> type:
             self.__dict__.update(names)
 
         def __repr__(self) -> str:
+            _check_is(self, SimpleNamespace)
             held = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
             return f"namespace({held})"
 
         def __eq__(self, other: object) -> bool:
+            _check_is(self, SimpleNamespace)
             if not isinstance(other, SimpleNamespace):
                 return NotImplemented
             return self.__dict__ == other.__dict__
@@ -59,6 +64,11 @@ def _simple_namespace(own: OwnClasses) -> type:
     SimpleNamespace.__qualname__ = "SimpleNamespace"
     adopted: type = own.adopt(SimpleNamespace)
     return adopted
+
+
+def _check_is(value: object, kind: type) -> None:
+    if kind not in type(value).__mro__:
+        raise TypeError(f"a `{kind.__name__}` was due, not a `{type(value).__name__}`")
 
 
 def typing_names(surroundings: Surroundings) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""(6) Answers that are kept for idempotency keys, so that a repeat has no second effect.
+
+They live as long as the execution, or the session, and together take a bounded part of the host's
+memory: an answer that there is no room for is given once, and a repeat is told so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import anyio
+import msgspec
+
+from caps.protocol.errors import ProviderError
+from caps.worker.host.supervisor import Answer
+
+_MOST_BYTES = 16 * 1024 * 1024
+
+CUT_SHORT = ProviderError(
+    "the first call with this idempotency key was cut short with its run; whether it had its "
+    "effect is not known"
+)
+NOT_KEPT = ProviderError(
+    "the first call with this idempotency key had its effect, but its answer was too large to keep"
+)
+
+
+@dataclass(slots=True)
+class KeyedAnswer:
+    """The answer to an idempotency key: there now, or once `ready` is set."""
+
+    args_hmac: str
+    ready: anyio.Event = field(default_factory=anyio.Event)
+    answer: Answer | None = None
+
+
+class KeyedAnswers(dict[tuple[str, str], KeyedAnswer]):
+    """What was answered under each capability and idempotency key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bytes = 0
+
+    def has_room_for(self, answer: Answer) -> bool:
+        """Whether `answer` may be kept; it counts then."""
+        size = len(msgspec.msgpack.encode(answer.result))
+        if self._bytes + size > _MOST_BYTES:
+            return False
+        self._bytes += size
+        return True
