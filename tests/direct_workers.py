@@ -75,6 +75,10 @@ class DirectWorkers:
             Layer(name=name, enforcement=Enforcement.FULLY, detail="claimed") for name in LAYERS
         )
 
+    def with_modules(self, modules: tuple[str, ...]) -> DirectWorkers:
+        """The same: these workers run what they are told, whatever they hold."""
+        return self
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         yield

@@ -232,6 +232,7 @@ class _Run:
                     for terms in bound.withheld
                 ],
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
+                modules=list(grant.modules),
             )
         )
         for name in bound.granted:

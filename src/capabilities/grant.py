@@ -78,6 +78,10 @@ class Grant:
         return self.bound.policy.limits
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        return self.bound.policy.modules
+
+    @property
     def terms(self) -> Mapping[str, Terms]:
         return self.bound.terms
 

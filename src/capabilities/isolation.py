@@ -1,13 +1,14 @@
 """Whether the layers that hold the code are enough; less than all needs the operator's word.
 
 `CAPS_ISOLATION=best-effort` is that word. Every audit record of an execution then names the layers
-that were not fully in force.
+that were not fully in force. Real modules that the policy grants need no other word: the language
+layer then holds in part, and the record of the start says so.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from caps.protocol.enforcement import Layer, gaps
 from caps.protocol.errors import ConfigurationError, IsolationError
@@ -26,9 +27,14 @@ def isolation_wanted(given: str | None) -> str:
     return wanted
 
 
-def judge_isolation(layers: Iterable[Layer], wanted: str) -> str | IsolationError | None:
-    """None if every layer holds fully; else what is missing, or the error if that is too little."""
-    missing = gaps(layers)
+def judge_isolation(
+    layers: Iterable[Layer], wanted: str, modules: Sequence[str] = ()
+) -> str | IsolationError | None:
+    """None if every layer holds fully; else what is missing, or the error if that is too little.
+
+    `modules` are the real ones that the policy grants.
+    """
+    missing = gaps(layers, real_modules=bool(modules))
     if not missing:
         return None
     summary = ", ".join(f"{layer.name} {layer.enforcement.value}" for layer in missing)

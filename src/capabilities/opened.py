@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,12 @@ from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
-from caps.protocol.errors import IsolationError, PolicyInvalidError
+from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostError
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
+from caps.worker.host.pools import WorkerPools
 
 _CLOSING_SECONDS = 10
 
@@ -53,9 +54,13 @@ class Underway:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open runtime. `tasks` are what runs beside the caller's own: its streams."""
+    """An open runtime. `tasks` are what runs beside the caller's own: its streams.
+
+    `pool` is the one of its own policy, `bound`; `pools` has it, and those of other policies.
+    """
 
     broker: Broker
+    pools: WorkerPools
     pool: WorkerPool
     bound: BoundPolicy
     isolation: str
@@ -63,16 +68,60 @@ class Opened:
     tasks: TaskGroup
     closing: AsyncExitStack
 
+    async def run(
+        self, bound: BoundPolicy, inject: Callable[[str], Grant], request: ExecutionRequest
+    ) -> ExecutionResult:
+        """Run one execution in a worker that holds what `bound` grants, to its end.
+
+        Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
+        """
+        modules = bound.policy.modules
+        if modules == self.bound.policy.modules:
+            return await self.execute(self.pool, inject, request, modules)
+        async with AsyncExitStack() as stack:
+            pool = await take_workers(self.pools, stack, bound)
+            return await self.execute(pool, inject, request, modules)
+
     async def execute(
-        self, runner: Runner, inject: Callable[[str], Grant], request: ExecutionRequest
+        self,
+        runner: Runner,
+        inject: Callable[[str], Grant],
+        request: ExecutionRequest,
+        modules: tuple[str, ...],
     ) -> ExecutionResult:
         """Run one execution to its end. Raises IsolationError before anything runs."""
         # Judged every time: a zygote that was started again may hold less than the first.
-        degraded = judge_isolation(self.pool.layers, self.isolation)
+        degraded = judge_isolation(runner.layers, self.isolation, modules)
         if isinstance(degraded, IsolationError):
             raise degraded
         with self.underway.one():
             return await run_execution(self.broker, runner, inject, request, degraded=degraded)
+
+
+async def take_workers(pools: WorkerPools, stack: AsyncExitStack, bound: BoundPolicy) -> WorkerPool:
+    """The pool whose workers hold the modules that `bound` grants, until `stack` is closed.
+
+    Raises PolicyInvalidError if one of these cannot be had, and WorkerLostError.
+    """
+    try:
+        return await stack.enter_async_context(pools.using(bound.policy.modules))
+    except WorkerLostError as lost:
+        raise refused_module(bound, lost) from None
+
+
+def refused_module(
+    bound: BoundPolicy, lost: WorkerLostError
+) -> PolicyInvalidError | WorkerLostError:
+    """What `lost` comes to: the policy's fault if it is a module that it grants."""
+    if "module" not in lost.details:
+        return lost
+    place = f"modules[{bound.policy.modules.index(lost.module)}]"
+    return PolicyInvalidError(
+        f"policy `{bound.source}`: {lost.message} at {place}; install it beside caps, or take it "
+        "out of the policy",
+        source=bound.source,
+        place=place,
+    )
 
 
 def open_audit(
@@ -92,11 +141,18 @@ async def _close_whatever_happens(audit: AuditLog) -> None:
 
 
 async def bind_policy(
-    registry: CapabilityRegistry, audit: AuditSink, policy: PolicySource | None
-) -> BoundPolicy:
-    """Set a policy against the registry and record that; PolicyInvalidError if it is bad."""
+    registry: CapabilityRegistry,
+    audit: AuditSink,
+    policy: PolicySource | None,
+    take: Callable[[BoundPolicy], Awaitable[WorkerPool]],
+) -> tuple[BoundPolicy, WorkerPool]:
+    """Set a policy against the registry, `take` workers for it, and record both.
+
+    Raises PolicyInvalidError if it is bad, and what `take` raises.
+    """
     try:
         bound = registry.bind(load_policy(policy))
+        pool = await take(bound)
     except PolicyInvalidError as error:
         await audit.append(
             PolicyLoaded(
@@ -116,4 +172,4 @@ async def bind_policy(
             status="accepted",
         )
     )
-    return bound
+    return bound, pool

@@ -147,6 +147,10 @@ class CapabilityRegistry:
         if not namespace.isidentifier() or namespace.startswith("_"):
             raise RegistrationError(f"`{namespace}` cannot be the name of a namespace")
         bound = policy if isinstance(policy, BoundPolicy) else self.bind(policy)
+        if namespace in bound.policy.modules:
+            raise RegistrationError(
+                f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
+            )
         return Grant(execution_id=execution_id, namespace=namespace, bound=bound)
 
     def describe(self) -> list[dict[str, Any]]:

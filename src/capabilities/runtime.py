@@ -30,7 +30,7 @@ from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
-from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit
+from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit, take_workers
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.session import (
@@ -50,6 +50,7 @@ from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
+from caps.worker.host.pools import WorkerPools
 from caps.worker.host.process import WorkerSource
 from caps.worker.host.zygote import ZygoteSource
 
@@ -104,37 +105,38 @@ class Runtime:
         if self._opened is not None:
             raise ConfigurationError("the runtime is open already")
         async with AsyncExitStack() as stack:
-            audit = open_audit(self._audit_source, stack)
-            bound = await bind_policy(self.registry, audit, self._policy_source)
-            underway = Underway()
-            tasks = await stack.enter_async_context(anyio.create_task_group())
-            stack.callback(tasks.cancel_scope.cancel)
-            # The pool ends them, then they record how they ended, then the log is closed.
-            stack.push_async_callback(underway.none_left)
-            pool = WorkerPool(self._workers, self._max_workers, self._metrics.workers_alive.inc)
-            refused = await self._open_pool(pool, stack)
-            if refused is None:
-                broker = Broker(
-                    audit=audit,
-                    metrics=self._metrics,
-                    tracer=self._tracer,
-                    default_timeout_ms=self._timeout_ms,
-                )
-                self._opened = Opened(
-                    broker, pool, bound, self._isolation, underway, tasks, stack.pop_all()
-                )
+            try:
+                self._opened = await self._open_all(stack)
+            except CapsError as error:
+                failure = error  # raised below, outside the task groups, which would wrap it
+            else:
                 return self
-        # Here, and not inside the task group, which would wrap it.
-        raise refused
+        raise failure
 
-    async def _open_pool(self, pool: WorkerPool, stack: AsyncExitStack) -> CapsError | None:
-        """Start the workers; why they may not be used, if so."""
-        try:
-            await stack.enter_async_context(pool.open())
-        except CapsError as error:
-            return error
-        degraded = judge_isolation(pool.layers, self._isolation)
-        return degraded if isinstance(degraded, IsolationError) else None
+    async def _open_all(self, stack: AsyncExitStack) -> Opened:
+        audit = open_audit(self._audit_source, stack)
+        underway = Underway()
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        # The pools end them, then they record how they ended, then the log is closed.
+        stack.push_async_callback(underway.none_left)
+        pools = WorkerPools(self._workers, self._max_workers, self._metrics.workers_alive.inc)
+
+        async def start_workers(bound: BoundPolicy) -> WorkerPool:
+            await stack.enter_async_context(pools.open())
+            return await take_workers(pools, stack, bound)
+
+        bound, pool = await bind_policy(self.registry, audit, self._policy_source, start_workers)
+        degraded = judge_isolation(pool.layers, self._isolation, bound.policy.modules)
+        if isinstance(degraded, IsolationError):
+            raise degraded
+        broker = Broker(
+            audit=audit,
+            metrics=self._metrics,
+            tracer=self._tracer,
+            default_timeout_ms=self._timeout_ms,
+        )
+        return Opened(broker, pools, pool, bound, self._isolation, underway, tasks, stack.pop_all())
 
     async def __aexit__(
         self,
@@ -153,7 +155,9 @@ class Runtime:
     @property
     def degraded(self) -> str | None:
         """What is missing of the isolation, if it was allowed to be; None if nothing is."""
-        found = judge_isolation(self._open().pool.layers, self._isolation)
+        opened = self._open()
+        modules = opened.bound.policy.modules
+        found = judge_isolation(opened.pool.layers, self._isolation, modules)
         return None if found is None else str(found)
 
     @property
@@ -167,10 +171,17 @@ class Runtime:
         return self._open().bound
 
     async def bind(self, policy: PolicySource | BoundPolicy) -> BoundPolicy:
-        """Set another policy against the registry, for `run`; PolicyInvalidError if it is bad."""
+        """Set another policy against the registry, for `run`; PolicyInvalidError if it is bad.
+
+        If it grants real modules, workers that hold them are started.
+        """
         if isinstance(policy, BoundPolicy):
             return policy
-        return await bind_policy(self.registry, self._open().broker.audit, policy)
+        opened = self._open()
+        async with AsyncExitStack() as stack:
+            take = functools.partial(take_workers, opened.pools, stack)
+            bound, _ = await bind_policy(self.registry, opened.broker.audit, policy, take)
+        return bound
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.
@@ -275,8 +286,8 @@ class Runtime:
     ) -> ExecutionResult:
         opened = self._open()
         bound = await self._bound(policy)
-        return await opened.execute(
-            opened.pool, lambda execution_id: self._inject(execution_id, bound), request
+        return await opened.run(
+            bound, lambda execution_id: self._inject(execution_id, bound), request
         )
 
     async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:

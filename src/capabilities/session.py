@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self, TypedDict
@@ -24,7 +24,7 @@ from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
-from caps.capabilities.opened import Opened
+from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
@@ -91,6 +91,7 @@ class Session:
         self._identity = replace(identity, session=identity.session or self._channel_id)
         self._limits = limits
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
+        self._held = AsyncExitStack()
         self._grant: Grant | None = None
         self._keys = KeyedAnswers()
         self._runs = 0
@@ -114,8 +115,12 @@ class Session:
         """
         if self._grant is not None:
             raise ConfigurationError("a session is opened once; ask the runtime for another")
-        self._grant = self._inject(self._channel_id, await self._bind())
-        await self._lease.open()
+        bound = await self._bind()
+        self._grant = self._inject(self._channel_id, bound)
+        async with AsyncExitStack() as stack:
+            self._lease.draw_from(await take_workers(self._opened.pools, stack, bound))
+            await self._lease.open()
+            self._held = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -129,6 +134,7 @@ class Session:
     async def close(self) -> None:
         """Kill the worker. What still runs in it is lost; leaving the context does the same."""
         await self._lease.end(SessionEnd.CLOSED, "it was closed")
+        await self._held.aclose()
 
     async def run(
         self, source: str, *, on_output: Callable[[str], None] | None = None
@@ -194,7 +200,9 @@ class Session:
             )
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
-        result = await self._opened.execute(self._lease, self._granted, request)
+        assert self._grant is not None
+        modules = self._grant.modules
+        result = await self._opened.execute(self._lease, self._granted, request, modules)
         if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
             # A result that is no value: found out after the worker had given it.
             reason = result.error.message if result.error else "it broke the protocol"

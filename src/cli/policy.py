@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
+
+if TYPE_CHECKING:
+    from caps.capabilities.grant import BoundPolicy
 
 
 @click.group()
@@ -23,7 +27,10 @@ def policy() -> None:
 @registry_option
 @json_option
 def validate(file: str | None, registry_name: str | None, as_json: bool) -> None:
-    """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests."""
+    """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests.
+
+    If it grants real modules, a zygote loads them for real.
+    """
     from caps.security.decision import ReasonCode
     from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
 
@@ -31,12 +38,14 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
         fail(f"name a policy file, or set {POLICY_PATH_VARIABLE}", ExitCode.BAD_USAGE)
     with told_in_one_line():
         bound = load_registry(registry_name).bind(load_policy(file))
+        _load_modules(bound)
     found = {
         "policy": bound.policy.id,
         "source": bound.source,
         "sha256": bound.policy.sha256,
         "granted": list(bound.granted),
         "withheld": {terms.name: str(terms.withheld) for terms in bound.withheld},
+        "modules": list(bound.policy.modules),
         "tests": len(bound.policy.tests),
     }
     if as_json:
@@ -47,6 +56,7 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
         f"{len(bound.terms)} capabilities, {len(bound.policy.tests)} tests pass"
     )
     click.echo(f"granted: {', '.join(bound.granted) or 'nothing'}")
+    _print_modules(bound.policy.modules)
     for terms in bound.withheld:
         if terms.withheld in (ReasonCode.SCOPE_MISSING, ReasonCode.APPROVAL_REQUIRED):
             click.echo(f"allowed and still withheld: {terms.name} ({terms.withheld})")
@@ -91,6 +101,7 @@ def explain(
         ],
         "policy": decision.policy_id,
         "policy_sha256": decision.policy_sha256,
+        "modules": list(grant.modules),
     }
     if as_json:
         click.echo(json.dumps(found))
@@ -119,3 +130,32 @@ def _print_explanation(found: dict[str, Any]) -> None:
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {visible(text)}")
+    _print_modules(found["modules"])
+
+
+def _print_modules(names: Sequence[str]) -> None:
+    if names:
+        click.echo(
+            f"real modules: {', '.join(names)} (the language layer does not vouch for code that "
+            "has them, the kernel layers hold it)"
+        )
+
+
+def _load_modules(bound: BoundPolicy) -> None:
+    """A PolicyInvalidError if a real module that the policy grants is not to be had here."""
+    if not bound.policy.modules:
+        return
+    import anyio
+
+    from caps.capabilities.opened import refused_module
+    from caps.protocol.errors import WorkerLostError
+    from caps.worker.host.zygote import ZygoteSource
+
+    async def load() -> None:
+        async with ZygoteSource().with_modules(bound.policy.modules).open():
+            return
+
+    try:
+        anyio.run(load)
+    except WorkerLostError as lost:
+        raise refused_module(bound, lost) from None

@@ -116,7 +116,9 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
         granted = f"granted {', '.join(event.granted) or 'nothing'}"
         degraded = f"isolation degraded: {event.degraded}" if event.degraded else None
         style = _BAD if degraded else _PLAIN
-        return _Row("execution", "started", style, _joined(degraded, why, granted))
+        names = ", ".join(event.modules)
+        real = f"real modules, for which no language layer vouches: {names}" if names else None
+        return _Row("execution", "started", style, _joined(degraded, why, granted, real))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
     why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
     return _Row("execution ended", event.status.value, style, why)

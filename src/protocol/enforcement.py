@@ -40,14 +40,20 @@ LAYERS = (
 )
 
 
-def gaps(layers: Iterable[Layer]) -> list[Layer]:
-    """The layers that are less than fully in force; a layer that nobody reported is one."""
+def gaps(layers: Iterable[Layer], *, real_modules: bool = False) -> list[Layer]:
+    """The layers that are less than fully in force; a layer that nobody reported is one.
+
+    Where `real_modules` were granted, a language layer that holds in part is what was asked for.
+    """
     found = {layer.name: layer for layer in layers}
     missing = [
         Layer(name=name, enforcement=Enforcement.NOT, detail="not reported")
         for name in LAYERS
         if name not in found
     ]
+    wanted = {"language": Enforcement.PARTIALLY} if real_modules else {}
     return [
-        layer for layer in found.values() if layer.enforcement is not Enforcement.FULLY
+        layer
+        for layer in found.values()
+        if layer.enforcement not in (Enforcement.FULLY, wanted.get(layer.name))
     ] + missing

@@ -29,6 +29,13 @@ class ZygoteReady(_Packet, frozen=True, kw_only=True):
     layers: list[Layer]
 
 
+class ModuleRefused(_Packet, frozen=True, kw_only=True):
+    """A real module that was asked for is not to be had; the zygote ends. `reason` is one line."""
+
+    module: str
+    reason: str
+
+
 class Forked(_Packet, frozen=True, kw_only=True):
     """A worker was forked; its process descriptor comes with this packet."""
 
@@ -51,4 +58,4 @@ class WorkerExited(_Packet, frozen=True, kw_only=True):
     max_rss_kb: int
 
 
-FromZygote = ZygoteReady | Forked | ForkRefused | WorkerExited
+FromZygote = ZygoteReady | ModuleRefused | Forked | ForkRefused | WorkerExited

@@ -36,6 +36,7 @@ from pydantic import (
     model_validator,
 )
 
+from caps.security.module_names import MODULE_PATTERN, MOST_MODULES, checked_module
 from caps.security.patterns import (
     CAPABILITY_PATTERN,
     NAME_PATTERN,
@@ -169,6 +170,13 @@ Rules = Annotated[
     BeforeValidator(_as_tuple),
     AfterValidator(_normalised),
 ]
+Module = Annotated[str, AfterValidator(checked_module), _string(MODULE_PATTERN)]
+Modules = Annotated[
+    tuple[Module, ...],
+    Field(max_length=MOST_MODULES),
+    BeforeValidator(_as_tuple),
+    AfterValidator(_normalised),
+]
 
 
 class _Part(BaseModel):
@@ -243,6 +251,11 @@ class SecurityPolicy(_Part):
         description="For each domain what its functions may reach; none reaches nothing.",
         json_schema_extra={"additionalProperties": False},
     )
+    modules: Modules = Field(
+        default=(),
+        description="Real modules, by their top-level name. The language layer does not vouch for "
+        "what code does with them; the kernel layers hold it.",
+    )
     limits: Limits = Limits()
     tests: Annotated[tuple[PolicyTest, ...], BeforeValidator(_as_tuple)] = ()
 
@@ -258,7 +271,9 @@ class SecurityPolicy(_Part):
 
     @model_validator(mode="after")
     def _digest(self) -> Self:
-        canonical = rfc8785.dumps(self.model_dump(mode="json"))
+        # Younger than digests that logs hold: a policy that grants none is named as it always was.
+        unset = set() if self.modules else {"modules"}
+        canonical = rfc8785.dumps(self.model_dump(mode="json", exclude=unset))
         self._sha256 = hashlib.sha256(_DIGEST_DOMAIN + canonical).hexdigest()
         return self
 

@@ -195,6 +195,7 @@ class FirstHostile:
         self._hostile, self._real, self._left = hostile, real, lies
         self.layers = hostile.layers
         self.open = real.open
+        self.with_modules = real.with_modules
 
     async def start(self) -> Any:
         self._left -= 1

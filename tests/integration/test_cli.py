@@ -546,8 +546,9 @@ class TestPolicy:
     def test_validate_for_programs(self, place: Place) -> None:
         """With what is withheld, and why."""
         found = json.loads(place.caps("policy", "validate", str(place.policy), "--json").stdout)
-        assert found.keys() == {"policy", "source", "sha256", "granted", "withheld", "tests"}
-        assert (found["policy"], found["tests"]) == ("reader", 1)
+        named = {"policy", "source", "sha256", "granted", "withheld", "modules", "tests"}
+        assert found.keys() == named
+        assert (found["policy"], found["tests"], found["modules"]) == ("reader", 1, [])
         assert "files.read" in found["granted"]
         assert found["withheld"]["files.write"] == "not_allowed"
 
@@ -594,6 +595,7 @@ class TestPolicy:
             "problems",
             "policy",
             "policy_sha256",
+            "modules",
         }
         assert (found["decision"], found["reason"]) == ("deny", "scope_violation")
         assert found["rule"] == "scopes.files.allowlist"
@@ -604,6 +606,32 @@ class TestPolicy:
         assert result.exit_code == 3
         assert "  reason: unknown_capability\n" in result.stdout
         assert "  nearest: files.read\n" in result.stdout
+
+    def test_real_modules_are_told_with_what_they_mean(self, place: Place) -> None:
+        """By `validate`, which loads them, by `explain`, and by the log of a run."""
+        policy = json.loads(place.policy.read_text())
+        place.policy.write_text(json.dumps({**policy, "modules": ["packaging", "idna"]}))
+        told = "real modules: idna, packaging (the language layer does not vouch for"
+        validated = place.caps("policy", "validate", str(place.policy))
+        assert (validated.exit_code, told in validated.stdout) == (0, True)
+        assert told in self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
+        result = place.run("import idna\nidna.encode('a.example').decode()", "--trail")
+        assert "=> 'a.example'\n" in result.stdout
+        shown = place.caps("audit", "show", "--json").stdout
+        assert '"modules":["idna","packaging"]' in shown
+        assert "real modules" in place.caps("audit", "show").stdout
+
+    @pytest.mark.parametrize("command", ["validate", "run"])
+    def test_a_module_that_is_missing_is_one_line(self, place: Place, command: str) -> None:
+        """Which policy, which module, and what to do; nothing runs."""
+        place.policy.write_text(json.dumps({"modules": ["not_installed_anywhere"]}))
+        if command == "run":
+            result = place.run("print('ran')")
+        else:
+            result = place.caps("policy", "validate", str(place.policy))
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert is_one_line_of_ours(result.stderr)
+        assert "module `not_installed_anywhere` cannot be imported" in result.stderr
 
 
 class TestCapabilities:

@@ -88,3 +88,29 @@ def test_no_report_at_all_is_all_gaps() -> None:
     error = judge_isolation([], "full")
     assert isinstance(error, IsolationError)
     assert error.missing == list(LAYERS)
+
+
+PART_OF_THE_LANGUAGE = layers(language=Enforcement.PARTIALLY)
+
+
+def test_real_modules_that_were_granted_are_no_gap() -> None:
+    """The policy said so; nobody has to say it again."""
+    assert judge_isolation(PART_OF_THE_LANGUAGE, "full", ("numpy",)) is None
+
+
+def test_without_a_grant_the_same_report_is_a_gap() -> None:
+    """A zygote cannot excuse itself: only the policy can."""
+    error = judge_isolation(PART_OF_THE_LANGUAGE, "full")
+    assert isinstance(error, IsolationError)
+    assert error.missing == ["language"]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_grant_excuses_no_other_gap(name: str) -> None:
+    """Neither a layer that is not there at all, nor part of another one."""
+    error = judge_isolation(layers(**{name: Enforcement.NOT}), "full", ("numpy",))
+    assert isinstance(error, IsolationError)
+    if name != "language":
+        error = judge_isolation(layers(**{name: Enforcement.PARTIALLY}), "full", ("numpy",))
+        assert isinstance(error, IsolationError)
+    assert error.missing == [name]

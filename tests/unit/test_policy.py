@@ -187,6 +187,7 @@ class TestDigest:
             {"scopes": {"files": {**FULL["scopes"]["files"], "read_only": False}}},
             {"limits": {}},
             {"tests": []},
+            {"modules": ["numpy"]},
         ],
     )
     def test_every_change_of_meaning_changes_it(self, change: dict[str, Any]) -> None:
@@ -436,6 +437,10 @@ class TestExamplesAndSchema:
             {"limits": {"rates": {"a": "5/s"}}},
             {"scopes": {"A": {}}},
             {"version": 2},
+            {"modules": "numpy"},
+            {"modules": ["numpy.linalg"]},
+            {"modules": ["_ctypes"]},
+            {"modules": ["a"] * 33},
         ],
     )
     def test_the_schema_refuses_what_the_model_refuses(self, value: dict[str, Any]) -> None:

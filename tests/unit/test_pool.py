@@ -146,6 +146,10 @@ class PlayedSource:
     def layers(self) -> tuple[Layer, ...]:
         return ()
 
+    def with_modules(self, modules: tuple[str, ...]) -> PlayedSource:
+        """The same: these workers run what they are told, whatever they hold."""
+        return self
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:

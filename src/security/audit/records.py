@@ -81,6 +81,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     granted: list[str]
     withheld: list[Withheld]
     isolation: dict[str, str]
+    modules: list[str] = []
+    """Real modules that the policy granted: the language layer does not vouch for this code."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):

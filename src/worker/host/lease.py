@@ -63,6 +63,10 @@ class Lease:
         """Which layers hold the worker."""
         return self._pool.layers
 
+    def draw_from(self, pool: WorkerPool) -> None:
+        """Take the worker from another pool, once it is known which; before `open`."""
+        self._pool = pool
+
     async def open(self) -> None:
         """Take a worker. Raises ProtocolError or WorkerLostError."""
         try:

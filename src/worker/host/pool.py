@@ -50,11 +50,17 @@ class WorkerPool:
     """Runs jobs, each in a worker of its own."""
 
     def __init__(
-        self, source: WorkerSource, max_workers: int, on_alive: Callable[[int], None]
+        self,
+        source: WorkerSource,
+        max_workers: int | anyio.Semaphore,
+        on_alive: Callable[[int], None],
     ) -> None:
-        """`on_alive` is told +1 or -1 when a worker, spares included, begins or ends."""
+        """`max_workers` at once; pools that are given the same semaphore share that number.
+
+        `on_alive` is told +1 or -1 when a worker, spares included, begins or ends.
+        """
         self._source = source
-        self._slots = anyio.Semaphore(max_workers)
+        self._slots = anyio.Semaphore(max_workers) if isinstance(max_workers, int) else max_workers
         self._on_alive = on_alive
         self._stock: deque[Spare] = deque()
         self._target = _FEWEST_SPARES

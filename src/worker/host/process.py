@@ -84,8 +84,15 @@ class WorkerSource(Protocol):
     def layers(self) -> tuple[Layer, ...]:
         """Which layers hold the workers of this source."""
 
+    def with_modules(self, modules: tuple[str, ...]) -> WorkerSource:
+        """A source like this one whose workers hold these real modules as well."""
+
     def open(self) -> AbstractAsyncContextManager[None]:
-        """Be ready to start workers; on the way out all of them are gone. WorkerLostError."""
+        """Be ready to start workers; on the way out all of them are gone.
+
+        Raises WorkerLostError, with `module` in its details if it is a real module that cannot be
+        had.
+        """
 
     async def start(self) -> Worker:
         """A fresh worker that nobody has used. Raises WorkerLostError if there can be none."""

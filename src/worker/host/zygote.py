@@ -1,5 +1,7 @@
 """The source of workers: a zygote that is started again when it is gone.
 
+One that holds real modules is another source, with a zygote of its own.
+
 A zygote that takes the place of another must be held by the same layers: what was judged when the
 source was opened stays true until it is closed.
 """
@@ -32,6 +34,10 @@ class ZygoteSource:
         self._memory = WorkerMemory()
         self._starting = anyio.Lock()
         self._tasks: TaskGroup | None = None
+
+    def with_modules(self, modules: tuple[str, ...]) -> ZygoteSource:
+        loading = (f"--module={module}" for module in modules)
+        return ZygoteSource(arguments=(*self._arguments, *loading))
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -85,7 +91,7 @@ class ZygoteSource:
                 await zygote.ready.wait()
             if not zygote.layers:
                 zygote.end()
-                raise WorkerLostError("the zygote did not start; the log says why", started=False)
+                raise _not_started(zygote)
             self._compare(zygote)
             return zygote
 
@@ -108,6 +114,14 @@ class ZygoteSource:
                 "the zygote was started again and other layers hold it than before; open anew",
                 started=False,
             )
+
+
+def _not_started(zygote: ZygoteProcess) -> WorkerLostError:
+    refused = zygote.refused
+    if refused is None:
+        return WorkerLostError("the zygote did not start; the log says why", started=False)
+    message = f"module `{refused.module}` {refused.reason}"
+    return WorkerLostError(message, started=False, module=refused.module)
 
 
 def _enforced(layers: tuple[Layer, ...]) -> dict[str, Enforcement]:

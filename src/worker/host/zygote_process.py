@@ -29,6 +29,7 @@ from caps.protocol.zygote import (
     ForkOrder,
     ForkRefused,
     FromZygote,
+    ModuleRefused,
     WorkerExited,
     ZygoteReady,
 )
@@ -138,6 +139,7 @@ class ZygoteProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.layers: tuple[Layer, ...] = ()
+        self.refused: ModuleRefused | None = None
         self.ready = anyio.Event()
         self.is_alive = True
         self._process = process
@@ -253,6 +255,9 @@ class ZygoteProcess:
         match packet:
             case ZygoteReady():
                 self.layers = tuple(packet.layers)
+                self.ready.set()
+            case ModuleRefused():
+                self.refused = packet
                 self.ready.set()
             case Forked():
                 self._take_worker(packet.number, descriptors)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from caps.protocol.messages import ManifestMessage
@@ -32,7 +34,13 @@ class UserSpace:
     """What the user's code finds and leaves behind; `programs` are its cells by file name."""
 
     def __init__(
-        self, manifest: ManifestMessage, channel: Channel, concurrency: int, *, restricted: bool
+        self,
+        manifest: ManifestMessage,
+        channel: Channel,
+        concurrency: int,
+        real: Mapping[str, ModuleType],
+        *,
+        restricted: bool,
     ) -> None:
         caps = build_namespace(manifest, channel, concurrency)
         extra = {
@@ -43,7 +51,7 @@ class UserSpace:
         self.programs: dict[str, Program] = {}
         output = Output(channel.write, channel.flush)
         sys.stdout = output.stdout  # what a library prints is captured, too
-        importer = Importer(own, extra, output, self.programs)
+        importer = Importer(own, extra, output, self.programs, real)
         guarded = make_builtins(output.stdout, importer, own)
         self.globals: dict[str, Any] = {
             "__builtins__": guarded if restricted else vars(builtins),

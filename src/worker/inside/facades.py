@@ -11,7 +11,9 @@ import difflib
 import functools
 import importlib
 import importlib.util
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, NoReturn
 
 from caps.worker.inside.compiler import Program
@@ -139,14 +141,17 @@ class Importer:
         extra: Mapping[str, Any],
         output: Output | None = None,
         programs: Mapping[str, Program] | None = None,
+        real: Mapping[str, ModuleType] | None = None,
     ) -> None:
         """`extra` are modules of this execution; `output` and `programs` are what it prints to and
-        what it runs, for the modules that print or show errors."""
+        what it runs, for the modules that print or show errors. `real` are no facades: a policy
+        grants them, and nothing here vouches for what they lead to."""
         known = {} if programs is None else programs
         self._surroundings = Surroundings(own, output or Output(), known)
         self._extra = extra
+        self._real = {} if real is None else real
         # Those with stand-ins are made when they are first asked for.
-        self._modules = {**_shared(), **extra}
+        self._modules = {**self._real, **_shared(), **extra}
 
     def __call__(
         self,
@@ -156,6 +161,10 @@ class Importer:
         fromlist: Any = (),
         level: int = 0,  # noqa: ARG002
     ) -> Any:
+        # A library written in C imports through the builtins of the code that called it, and takes
+        # what is loaded, not what it gets here. No import statement has a list for its names.
+        if self._real and type(fromlist) is list and name in sys.modules:
+            return None
         found = self._find(name)
         if not fromlist:
             return self._find(name.partition(".")[0])  # `import os.path` binds `os`
@@ -178,7 +187,10 @@ class Importer:
         return found
 
     def _refusal(self, name: str) -> str:
-        offered = sorted({*load_facades(), *STAND_INS, *self._extra})
+        tops = {real.partition(".")[0] for real in self._real}
+        if name.partition(".")[0] in tops:
+            return f"`{name}` cannot be imported here; it is no public module loaded at the start"
+        offered = sorted({*load_facades(), *STAND_INS, *self._extra, *tops})
         hint = self._hint(name, offered)
         return f"`{name}` cannot be imported here{hint}; available: {', '.join(offered)}"
 

@@ -17,8 +17,8 @@ import reprlib
 import resource
 import sys
 import time
-from collections.abc import Callable
-from types import CoroutineType
+from collections.abc import Callable, Mapping
+from types import CoroutineType, MappingProxyType, ModuleType
 from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
@@ -54,6 +54,9 @@ _MAX_REPR_CHARACTERS = 64 * 1024
 _MAX_REPR_DEPTH = 100
 _MAX_PARTS = 50_000
 
+RealModules = Mapping[str, ModuleType]
+_NO_MODULES: RealModules = MappingProxyType({})
+
 
 def prime() -> None:
     """Take harmless code once through compiling, running and encoding.
@@ -86,16 +89,20 @@ def shut_in(keep: int) -> None:
     gc.freeze()
 
 
-def serve_execution(*, restricted: bool) -> NoReturn:
+def serve_execution(*, restricted: bool, real: RealModules) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly)
+        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly, real)
     except ProtocolError:
         leave(2)
     leave()
 
 
-def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None:
+def serve(
+    channel: Channel,
+    compile_code: Callable[[str, str], Program],
+    real: RealModules = _NO_MODULES,
+) -> None:
     """One execution, or the cells of one session, from ready to the last result."""
     channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
     channel.flush()
@@ -118,7 +125,7 @@ def serve(channel: Channel, compile_code: Callable[[str, str], Program]) -> None
             channel.send(StartedMessage)
             channel.flush()
             space = space or UserSpace(
-                manifest, channel, start.limits.concurrency, restricted=program.restricted
+                manifest, channel, start.limits.concurrency, real, restricted=program.restricted
             )
             channel.send(ResultMessage, **run(program, space, channel))
         channel.flush()

@@ -17,6 +17,7 @@ import select
 import signal
 import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import NoReturn
 
 import msgspec
@@ -28,14 +29,16 @@ from caps.protocol.zygote import (
     ForkOrder,
     ForkRefused,
     FromZygote,
+    ModuleRefused,
     WorkerExited,
     ZygoteReady,
 )
 from caps.worker.inside import kernel
-from caps.worker.inside.arguments import Argument, left_out, understand
+from caps.worker.inside.arguments import Argument, asked_modules, left_out, understand
 from caps.worker.inside.confinement import confine_worker, confine_zygote
 from caps.worker.inside.facades import load_facades
 from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
+from caps.worker.inside.real_modules import RealModuleError, load_real_modules
 from caps.worker.inside.syscalls import prepare_filter
 
 _CONTROL = 0
@@ -83,8 +86,9 @@ _RLIMITS = Layer(
 
 def main() -> NoReturn:
     """Prepare, confine, and fork on order until the host is gone."""
-    asked = understand(sys.argv[1:])
+    asked, modules = understand(sys.argv[1:]), asked_modules(sys.argv[1:])
     without = left_out(asked)
+    control = _socket.socket(fileno=_CONTROL)
     # The control socket may outlive the host in a child that it forked; this descriptor does not.
     os.dup2(os.pidfd_open(os.getppid()), _HOST)
     load_facades()
@@ -92,11 +96,12 @@ def main() -> NoReturn:
     if Argument.WITH_TOOLS in asked:
         for tool in _TOOLS:
             importlib.import_module(tool)
+    real = _real_modules(modules, control)
     program, seccomp = prepare_filter()
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
-        without.get("language") or _LANGUAGE,
+        without.get("language") or _language(modules),
         _PROCESS,
         *confine_zygote(without),
         seccomp,
@@ -105,10 +110,32 @@ def main() -> NoReturn:
     if _in_a_pid_namespace(layers):
         _become_its_first_process()
     unwanted = () if Argument.WITH_TOOLS in asked else _ZYGOTE_ONLY
-    forget = tuple(name for name in sys.modules if name.startswith(unwanted or ("\0",)))
+    forget = tuple(
+        name for name in sys.modules if any(f"{name}.".startswith(f"{one}.") for one in unwanted)
+    )
     shut_in(_HOST)
-    control = _socket.socket(fileno=_CONTROL)
-    Zygote(control, program, without=without, forget=forget).serve(layers)
+    Zygote(control, program, without=without, forget=forget, real=real).serve(layers)
+
+
+def _real_modules(names: tuple[str, ...], control: _socket.socket) -> Mapping[str, ModuleType]:
+    """What a policy grants, loaded; one that cannot be had is told to the host, and that is all."""
+    try:
+        return load_real_modules(names)
+    except RealModuleError as error:
+        refused = ModuleRefused(module=error.module, reason=error.reason)
+        control.sendmsg([msgspec.msgpack.encode(refused)])
+        os._exit(1)
+
+
+def _language(modules: tuple[str, ...]) -> Layer:
+    if not modules:
+        return _LANGUAGE
+    return Layer(
+        name="language",
+        enforcement=Enforcement.PARTIALLY,
+        detail=f"restricted python, but not for real modules: {', '.join(modules)}",
+        remedy="take `modules` out of the policy",
+    )
 
 
 def _in_a_pid_namespace(layers: list[Layer]) -> bool:
@@ -137,11 +164,13 @@ class Zygote:
         *,
         without: Mapping[str, Layer],
         forget: tuple[str, ...],
+        real: Mapping[str, ModuleType],
     ) -> None:
         self._control = control
         self._program = program
         self._without = without
         self._forget = forget
+        self._real = real
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -177,7 +206,13 @@ class Zygote:
             self._refuse(order, str(error.strerror))
             return
         if worker == 0:
-            become_worker(channel, self._program, without=self._without, forget=self._forget)
+            become_worker(
+                channel,
+                self._program,
+                without=self._without,
+                forget=self._forget,
+                real=self._real,
+            )
         os.close(channel)
         self._announce(order, worker)
 
@@ -224,7 +259,12 @@ class Zygote:
 
 
 def become_worker(
-    channel: int, program: bytes, *, without: Mapping[str, Layer], forget: tuple[str, ...]
+    channel: int,
+    program: bytes,
+    *,
+    without: Mapping[str, Layer],
+    forget: tuple[str, ...],
+    real: Mapping[str, ModuleType],
 ) -> NoReturn:
     """In the child: keep the channel alone, lock down, serve one execution, end."""
     try:
@@ -235,6 +275,6 @@ def become_worker(
         confine_worker(program, without)
         for name in forget:
             sys.modules.pop(name, None)
-        serve_execution(restricted="language" not in without)
+        serve_execution(restricted="language" not in without, real=real)
     finally:
         os._exit(1)
