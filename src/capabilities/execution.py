@@ -173,7 +173,7 @@ class _Run:
             execution_id=cell.channel_id if cell else grant.execution_id,
             namespace=grant.namespace,
             policy_id=grant.policy_id,
-            manifest=grant.bound.manifest,
+            manifest=grant.manifest,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
@@ -224,6 +224,7 @@ class _Run:
                     for terms in bound.withheld
                 ],
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
+                mode="learn" if grant.learning else None,
             )
         )
         for name in bound.granted:

@@ -81,6 +81,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     granted: list[str]
     withheld: list[Withheld]
     isolation: dict[str, str]
+    mode: Literal["learn"] | None = None
+    """`learn`: user space could ask for what is withheld, and was refused it."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
