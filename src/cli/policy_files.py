@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caps.cli.exits import ExitCode, fail
 
 if TYPE_CHECKING:
+    from caps.security.audit import Record
     from caps.security.policy_source import LoadedPolicy
 
 
@@ -52,3 +55,15 @@ def written_policy(loaded: LoadedPolicy) -> dict[str, Any] | None:
         return None
     written: dict[str, Any] = json.loads(data)
     return written if same else None
+
+
+def records_of(log: Path, execution_id: str | None = None) -> Iterator[Record]:
+    """The records of a log, of which there must be some: a wrong directory is no clean bill."""
+    from caps.security.audit import read_records
+
+    records = read_records(log, execution_id=execution_id)
+    first = next(records, None)
+    if first is None:
+        of = f" of execution `{execution_id}`" if execution_id else ""
+        fail(f"`{log}` holds no audit records{of}", ExitCode.BAD_USAGE)
+    return itertools.chain([first], records)

@@ -13,6 +13,7 @@ import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.policy_files import records_of
 
 if TYPE_CHECKING:
     from caps.capabilities.registry import CapabilityRegistry
@@ -58,15 +59,15 @@ def learn(
     is refused and recorded, and it may take several rounds to see all of it. The proposal goes to
     standard output, the evidence for each part of it to standard error.
     """
-    from caps.security.audit import read_records
     from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
     from caps.security.review.learn import learn as proposed
 
+    _check_id(policy_id)
     with told_in_one_line():
         registry = load_registry(registry_name)
         records: Iterable[Record]
         if Path(source).is_dir():
-            records = read_records(Path(source), execution_id=execution)
+            records = records_of(Path(source), execution)
         else:
             records = _run(source, policy_path, registry, audit_path)
         given = policy_path or os.environ.get(POLICY_PATH_VARIABLE)
@@ -76,7 +77,7 @@ def learn(
             base=load_policy(given) if given else None,
             directory=Path.cwd(),
             include_denied=include_denied,
-            policy_id=_checked_id(policy_id),
+            policy_id=policy_id,
         )
     if as_json:
         click.echo(json.dumps(asdict(proposal)))
@@ -85,13 +86,13 @@ def learn(
         _print_evidence(proposal)
 
 
-def _checked_id(policy_id: str) -> str:
+def _check_id(policy_id: str) -> None:
     from pydantic import ValidationError
 
     from caps.security.policy import SecurityPolicy
 
     try:
-        return SecurityPolicy(id=policy_id).id
+        SecurityPolicy(id=policy_id)
     except ValidationError:
         fail(
             f"`{policy_id}` cannot be the id of a policy: letters, digits, `.`, `_` and `-`",

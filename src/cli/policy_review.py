@@ -13,7 +13,7 @@ import click
 
 from caps.cli.exits import ExitCode, told_in_one_line
 from caps.cli.options import json_option, load_registry, registry_option
-from caps.cli.policy_files import loaded_policy, written_policy
+from caps.cli.policy_files import loaded_policy, records_of, written_policy
 
 if TYPE_CHECKING:
     from caps.security.review.diff import Difference, PolicyDiff
@@ -151,7 +151,6 @@ def replay(
     Where that hangs on an argument that the log hides, the answer is `unknown`. Exit code 7 if
     something turns.
     """
-    from caps.security.audit import read_records
     from caps.security.policy_source import load_policy
     from caps.security.review.replay import Turn
     from caps.security.review.replay import replay as judged
@@ -165,7 +164,7 @@ def replay(
         for one in judged(
             registry,
             loaded,
-            read_records(log),
+            records_of(log),
             recorded_under=older,
             assume_valid=assume_valid,
         ):

@@ -86,7 +86,7 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
             Text(visible(observed.execution_id[:_SHORT_ID])),
             Text(visible(what)),
             Text(one.turn.value, style=_BAD if one.answer.allowed else _PLAIN),
-            Text(visible(_joined(one.answer.why, observed.reason))),
+            Text(visible(f"{one.answer.why} (was {observed.reason})")),
         )
     return table
 

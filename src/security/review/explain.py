@@ -151,10 +151,9 @@ def _sparing(step: _Step, key: str) -> Change:
     others = [other for other in others if other not in step.written.get(key, ())]
     additions = [{"op": "add", "path": pointer(key, "-"), "value": other} for other in others]
     says = f"remove `{rule}` from `{key}`"
-    without = (
-        "without an approval" if key == "approve" else "that `allow` and the scope let through"
-    )
-    opens = f"every call of `{name}` {without}"
+    opens = f"every call of `{name}` that `allow` and the scope let through"
+    if key == "approve":
+        opens = f"every call of `{name}` without anybody's approval"
     if rule != name:
         says += f", and name the others of its domain: {', '.join(others) or 'there are none'}"
         opens += f"; and what is registered in `{domain_of(name)}` later is not covered any more"

@@ -108,9 +108,15 @@ class _Draft:
     def proposal(self) -> Proposal:
         """The policy of everything that was asked, judged and with tests of its own."""
         asked = list(self._lessons.asked.values())
-        document = self._document(asked)
-        loaded = self._loaded(document)
-        self._judge(loaded, asked)
+        while True:
+            self._evidence, self._notes, self._outside = [], [], []
+            document = self._document(asked)
+            loaded = self._loaded(document)
+            judge = Judge(self._catalogue, _without_rates(loaded), assume_valid=True)
+            allowed = [one for one in asked if self._is_allowed(judge, one)]
+            if len(allowed) == len(asked):
+                break
+            asked = allowed  # what cannot be allowed must not leave a rule behind
         document["tests"] = list(self._tests(loaded, asked))
         left_out = tuple(
             LeftOut(capability, because, self._lessons.counts[capability, because], tuple(records))
@@ -197,35 +203,34 @@ class _Draft:
         rates = {r: rate for r, rate in kept.get("rates", {}).items() if _covers(r, names)}
         for limit in proposed_limits(self._lessons.used):
             limits[limit.name] = limit.value
-            because = f"at most {limit.most} was used by an execution that ran to its end"
+            because = f"at most {limit.most} was used by an execution that had all it asked for"
             place = pointer("limits", limit.name)
             count = len(self._lessons.used)
             records = limit.records[:MOST_RECORDS]
             self._evidence.append(Evidence(place, limit.value, because, count, records))
         if not self._lessons.used:
-            self._notes.append("no execution ran to its end, so the limits are not learned")
+            self._notes.append(
+                "no execution ran to its end with all it asked for, so limits are not learned"
+            )
         elif self._lessons.unfinished:
             self._notes.append(
-                f"{self._lessons.unfinished} executions did not run to their end and do not count "
-                "for the limits"
+                f"{self._lessons.unfinished} executions failed or were refused something, and do "
+                "not count for the limits"
             )
         return {**limits, "rates": rates} if rates else limits
 
-    def _judge(self, loaded: LoadedPolicy, asked: Sequence[Asked]) -> None:
-        """Each call again, under the proposal: what it does not allow is told."""
-        judge = Judge(self._catalogue, loaded, assume_valid=True)
-        doubts: set[str] = set()
-        for one in asked:
-            answer = judge.answer(_as_a_first_call(one.example))
-            if answer.allowed is None:
-                doubts.add(answer.why)
-            elif not answer.allowed:
-                because = f"the proposal does not allow it: {answer.why}"
-                name = one.example.capability
-                self._lessons.leave_out(name, because, one.records[0], one.count)
-        self._notes += [
-            f"not certain, for the log hides arguments: {why}" for why in sorted(doubts)
-        ]
+    def _is_allowed(self, judge: Judge, one: Asked) -> bool:
+        """Whether the proposal allows the call, as far as its arguments are shown."""
+        answer = judge.answer(_as_a_first_call(one.example))
+        if answer.allowed is None:
+            note = f"not certain, for the log hides arguments: {answer.why}"
+            if note not in self._notes:
+                self._notes.append(note)
+        if answer.allowed is not False or answer.reason == ReasonCode.APPROVAL_REQUIRED:
+            return True
+        because = f"no scope is known that allows it: {answer.why}"
+        self._lessons.leave_out(one.example.capability, because, one.records, one.count)
+        return False
 
     def _tests(self, loaded: LoadedPolicy, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
         """Calls that were made, if the log shows all of them, and calls that must not pass."""
@@ -252,6 +257,11 @@ class _Draft:
 
 def _covers(rule: str, names: Sequence[str]) -> bool:
     return any(matching_rule((rule,), name) for name in names)
+
+
+def _without_rates(loaded: LoadedPolicy) -> LoadedPolicy:
+    limits = {**loaded.policy.limits.model_dump(), "rates": {}}
+    return replace(loaded, policy=loaded.policy.model_copy(update={"limits": limits}))
 
 
 def _as_a_first_call(observed: Observed) -> Observed:

@@ -1,7 +1,7 @@
 """Limits from what executions were seen to use: twice the most, rounded up to a round number.
 
-Only executions that ran to their end count. One that was refused something stopped early, and what
-it would have used nobody knows.
+Only executions that ran to their end with nothing refused count: what the others would have used
+nobody knows.
 """
 
 from __future__ import annotations

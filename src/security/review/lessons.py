@@ -7,7 +7,7 @@ can allow, or what was revoked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,12 +53,11 @@ class Lessons:
     unfinished: int = 0
     calls: int = 0
 
-    def leave_out(self, capability: str, because: str, seq: int, count: int = 1) -> None:
+    def leave_out(self, capability: str, because: str, seqs: Sequence[int], count: int) -> None:
         key = (capability, because)
         self.counts[key] = self.counts.get(key, 0) + count
         records = self.left_out.setdefault(key, [])
-        if len(records) < MOST_RECORDS:
-            records.append(seq)
+        records += seqs[: MOST_RECORDS - len(records)]
 
 
 def gather(
@@ -72,25 +71,28 @@ def gather(
     lessons, walk = Lessons(), Walk()
     waiting: dict[tuple[str, str], Asked] = {}
     at_once: dict[str, int] = {}
+    refused: set[str] = set()
     for record in records:
         observed, event = walk.take(record), record.event
         if observed is not None:
             lessons.calls += 1
             execution = observed.execution_id
             at_once[execution] = max(at_once.get(execution, 0), observed.under_way + 1)
+            if not observed.allowed:
+                refused.add(execution)
             because = _why_not(catalogue, base, observed, include_denied)
             if because is None:
                 asked = _remember(lessons, observed)
                 waiting[(execution, observed.request_id)] = asked
             else:
-                lessons.leave_out(observed.capability, because, observed.seq)
+                lessons.leave_out(observed.capability, because, [observed.seq], 1)
         elif isinstance(event, OutcomeRecorded):
             found = waiting.pop((event.execution_id, event.request_id), None)
             if found is not None:
                 found.largest = max(found.largest or 0, event.bytes_out)
         elif isinstance(event, ExecutionEnded):
             used = seen_use(record.seq, event, at_once.pop(event.execution_id, 0))
-            if used is None:
+            if used is None or event.execution_id in refused:
                 lessons.unfinished += 1
             else:
                 lessons.used.append(used)
