@@ -17,7 +17,6 @@ from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
-from caps.protocol.messages import ManifestEntry
 from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
 from caps.security.patterns import nearest
 from caps.security.policy_source import LoadedPolicy
@@ -47,8 +46,13 @@ def bind_policy(
     loaded: LoadedPolicy,
     domains: Mapping[str, Domain],
     capabilities: Mapping[str, Registered],
+    *,
+    run_tests: bool = True,
 ) -> BoundPolicy:
-    """The policy's terms for every registered capability, its tests passed."""
+    """The policy's terms for every registered capability, its tests passed.
+
+    Only the tools that judge policies bind one without its tests; it never comes into force.
+    """
     _check_names(loaded, domains, capabilities)
     scopes = _parse_scopes(loaded, domains)
     terms = {
@@ -61,9 +65,10 @@ def bind_policy(
         source=loaded.source,
         terms=MappingProxyType(terms),
         granted=granted,
-        manifest=tuple(_manifest_entry(terms[name]) for name in granted),
+        manifest=tuple(terms[name].manifest_entry for name in granted),
     )
-    _run_tests(bound)
+    if run_tests:
+        _run_tests(bound)
     return bound
 
 
@@ -147,16 +152,6 @@ def _terms(
         withheld=withheld,
         scope=scope,
         rate=loaded.policy.limits.rate_for(name),
-    )
-
-
-def _manifest_entry(terms: Terms) -> ManifestEntry:
-    spec = terms.spec
-    return ManifestEntry(
-        name=spec.name,
-        schema_in=spec.schema_in,
-        title=spec.title,
-        description=spec.description,
     )
 
 

@@ -175,7 +175,7 @@ class _Run:
             execution_id=cell.channel_id if cell else grant.execution_id,
             namespace=grant.namespace,
             policy_id=grant.policy_id,
-            manifest=grant.bound.manifest,
+            manifest=grant.manifest,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
@@ -233,6 +233,7 @@ class _Run:
                 ],
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
                 modules=list(grant.modules),
+                mode="learn" if grant.learning else None,
             )
         )
         for name in bound.granted:

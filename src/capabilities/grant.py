@@ -39,6 +39,17 @@ class Terms:
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         return self.schema_in.problems(payload)
 
+    @property
+    def manifest_entry(self) -> ManifestEntry:
+        """The capability as user space may know it."""
+        spec = self.spec
+        return ManifestEntry(
+            name=spec.name,
+            schema_in=spec.schema_in,
+            title=spec.title,
+            description=spec.description,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPolicy:
@@ -64,6 +75,16 @@ class Grant:
     namespace: str
     bound: BoundPolicy
     revoked: frozenset[str] = field(default=frozenset())
+    learning: bool = False
+    """User space gets a wrapper for what is withheld, too, so that its attempts reach the broker,
+    which refuses and records them as ever: it widens the manifest and no decision."""
+
+    @property
+    def manifest(self) -> tuple[ManifestEntry, ...]:
+        """What the worker builds `caps` from."""
+        if not self.learning:
+            return self.bound.manifest
+        return tuple(terms.manifest_entry for terms in self.bound.terms.values())
 
     @property
     def policy_id(self) -> str:
@@ -88,3 +109,7 @@ class Grant:
     def revoking(self, capability: str) -> Grant:
         """The same grant without `capability`."""
         return replace(self, revoked=self.revoked | {capability})
+
+    def for_learning(self) -> Grant:
+        """The same grant for an execution that is watched for what it asks."""
+        return replace(self, learning=True)

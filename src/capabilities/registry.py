@@ -153,6 +153,14 @@ class CapabilityRegistry:
             )
         return Grant(execution_id=execution_id, namespace=namespace, bound=bound)
 
+    def terms_of(self, loaded: LoadedPolicy) -> Grant:
+        """What a policy says about everything here, for the tools that judge policies.
+
+        Its tests are not run, so it is nothing to run code under. PolicyInvalidError.
+        """
+        bound = bind_policy(loaded, self._domains, self._capabilities, run_tests=False)
+        return Grant(execution_id="review", namespace="caps", bound=bound)
+
     def describe(self) -> list[dict[str, Any]]:
         """Every capability with its schemas, for documentation and prompts."""
         return [

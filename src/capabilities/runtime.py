@@ -256,6 +256,33 @@ class Runtime:
             async for event in events:
                 yield event
 
+    async def learn(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+    ) -> ExecutionResult:
+        """`run`, watched for what the code asks: `caps` lists what is withheld, too.
+
+        Nothing more is granted by that. A call of what is withheld is refused and recorded, and
+        raises PolicyDeniedError; `caps.security.review.learn` makes a policy of the records.
+        """
+        request = ExecutionRequest(
+            source=source,
+            filename=filename,
+            identity=Identity(principal=principal, agent=agent, session=None),
+            on_output=on_output,
+        )
+        opened = self._open()
+        return await opened.execute(
+            opened.pool,
+            lambda execution_id: self._inject(execution_id, opened.bound).for_learning(),
+            request,
+        )
+
     def session(
         self,
         *,
@@ -368,6 +395,26 @@ class Runtime:
             check=check,
         )
         return self._sync_portal("submit").start_task_soon(run)
+
+    def submit_learning(
+        self,
+        source: str,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        filename: str = "<agent>",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Future[ExecutionResult]:
+        """`learn` for programs without an event loop; it does not wait, as `submit`."""
+        run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
+            self.learn,
+            source,
+            principal=principal,
+            agent=agent,
+            filename=filename,
+            on_output=on_output,
+        )
+        return self._sync_portal("submit_learning").start_task_soon(run)
 
     @contextmanager
     def session_sync(self, **terms: Unpack[SessionTerms]) -> Iterator[SyncSession]:

@@ -21,6 +21,7 @@ class ExitCode(enum.IntEnum):
     POLICY_INVALID = 4
     LIMIT = 5
     HOST_FAILED = 6
+    FOUND = 7  # a policy tool found what it looks for
     INTERRUPTED = 130  # 128 + SIGINT, as shells have it
     TERMINATED = 143  # 128 + SIGTERM
 

@@ -51,6 +51,7 @@ def main() -> None:
       4  the policy is missing, malformed, or does not fit what is registered
       5  a limit of the policy was reached
       6  the host failed: worker lost, protocol broken, audit not writable
+      7  a policy tool found something: a failed test, a flaw, a wider policy, a turned decision
       130  interrupted; the code was killed
       143  terminated (SIGTERM); the code was killed
     `caps audit verify` has codes of its own, from 10 on.

@@ -1,25 +1,34 @@
-"""`caps policy`: is this policy sound, and what would it say?"""
+"""`caps policy`: is this policy sound, and what would it say?
+
+The judging is in `caps.security.review`; here it is asked for and printed.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.policy_files import loaded_policy, read_bytes, written_policy
+from caps.cli.policy_learn import learn
+from caps.cli.policy_review import diff, lint, replay
 
 if TYPE_CHECKING:
     from caps.capabilities.grant import BoundPolicy
+    from caps.security.review.explain import Explanation
+    from caps.security.review.policy_tests import TestOutcome
 
 
 @click.group()
 def policy() -> None:
-    """Validate a policy, and explain what it decides."""
+    """Check, test and explain a policy, compare two, and learn one."""
 
 
 @policy.command()
@@ -32,12 +41,9 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
     If it grants real modules, a zygote loads them for real.
     """
     from caps.security.decision import ReasonCode
-    from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
 
-    if file is None and not os.environ.get(POLICY_PATH_VARIABLE):
-        fail(f"name a policy file, or set {POLICY_PATH_VARIABLE}", ExitCode.BAD_USAGE)
     with told_in_one_line():
-        bound = load_registry(registry_name).bind(load_policy(file))
+        bound = load_registry(registry_name).bind(loaded_policy(file))
         _load_modules(bound)
     found = {
         "policy": bound.policy.id,
@@ -62,6 +68,58 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
             click.echo(f"allowed and still withheld: {terms.name} ({terms.withheld})")
 
 
+@policy.command("test")
+@click.argument("file", required=False)
+@click.option(
+    "--tests",
+    "tests_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="More tests: a JSON array of them, or a policy whose tests count.",
+)
+@registry_option
+@json_option
+def run_tests(
+    file: str | None, tests_file: Path | None, registry_name: str | None, as_json: bool
+) -> None:
+    """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show what each one got.
+
+    Exit code 7 if one fails.
+    """
+    from caps.security.review import policy_tests
+
+    with told_in_one_line():
+        loaded = loaded_policy(file)
+        terms = load_registry(registry_name).terms_of(loaded)
+        outcomes = policy_tests.run_tests(terms, loaded.policy.tests, source=loaded.source)
+        if tests_file is not None:
+            data = read_bytes(tests_file)
+            more = policy_tests.tests_from_json(data, source=str(tests_file))
+            outcomes += policy_tests.run_tests(terms, more, source=str(tests_file))
+    failed = sum(not outcome.passed for outcome in outcomes)
+    if as_json:
+        found = [{**asdict(outcome), "passed": outcome.passed} for outcome in outcomes]
+        click.echo(json.dumps({"policy": loaded.policy.id, "failed": failed, "tests": found}))
+    else:
+        for outcome in outcomes:
+            _print_outcome(outcome)
+        click.echo(f"{len(outcomes) - failed} of {len(outcomes)} tests pass")
+    sys.exit(ExitCode.FOUND if failed else ExitCode.OK)
+
+
+def _print_outcome(outcome: TestOutcome) -> None:
+    from caps.cli.tables import visible
+
+    label = click.style("ok", fg="green") if outcome.passed else click.style("FAILED", fg="red")
+    call = f"{outcome.call} {json.dumps(outcome.payload)}"
+    click.echo(
+        f"{label}: {visible(outcome.source)} tests[{outcome.index}] {visible(call)}: "
+        f"expect {outcome.expect}, got {outcome.got} ({outcome.reason})"
+    )
+    if not outcome.passed:
+        click.echo(f"  {visible(outcome.message)}")
+
+
 @policy.command()
 @click.argument("capability")
 @click.argument("payload", default="{}")
@@ -77,37 +135,24 @@ def explain(
 ) -> None:
     """Say what the policy decides about CAPABILITY with PAYLOAD (JSON), and why.
 
-    Exit code 0 if it is allowed, 3 if it is denied.
+    For a denial also the smallest change of the policy that would allow the call, and what else
+    that would open. Exit code 0 if it is allowed, 3 if it is denied.
     """
-    from caps.security.decision import NOTHING_USED, Request, decide
+    from caps.security.decision import Request
     from caps.security.policy_source import load_policy
+    from caps.security.review.explain import explain as explained
 
-    arguments = _parse_payload(payload)
+    request = Request(capability, _parse_payload(payload))
     with told_in_one_line():
-        registry = load_registry(registry_name)
-        grant = registry.inject("caps", "explain", registry.bind(load_policy(policy_path)))
-    decision = decide(grant, Request(capability, arguments), NOTHING_USED)
-    found: dict[str, Any] = {
-        "capability": capability,
-        "decision": "allow" if decision.allowed else "deny",
-        "reason": decision.reason.value,
-        "rule": decision.rule,
-        "message": decision.message,
-        "detail": decision.detail,
-        "nearest": decision.nearest,
-        "problems": [
-            {"path": problem.path, "expected": problem.expected, "got": problem.got}
-            for problem in decision.problems
-        ],
-        "policy": decision.policy_id,
-        "policy_sha256": decision.policy_sha256,
-        "modules": list(grant.modules),
-    }
+        registry, loaded = load_registry(registry_name), load_policy(policy_path)
+        registry.bind(loaded)  # a policy whose tests fail decides nothing
+        explanation = explained(registry, loaded, request, written=written_policy(loaded))
+    found = {**_as_object(capability, explanation), "modules": list(loaded.policy.modules)}
     if as_json:
         click.echo(json.dumps(found))
     else:
         _print_explanation(found)
-    sys.exit(ExitCode.OK if decision.allowed else ExitCode.POLICY_REFUSED)
+    sys.exit(ExitCode.OK if explanation.decision.allowed else ExitCode.POLICY_REFUSED)
 
 
 def _parse_payload(text: str) -> dict[str, Any]:
@@ -120,6 +165,25 @@ def _parse_payload(text: str) -> dict[str, Any]:
     return value
 
 
+def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
+    decision = explanation.decision
+    return {
+        "capability": capability,
+        "decision": "allow" if decision.allowed else "deny",
+        "reason": decision.reason.value,
+        "rule": decision.rule,
+        "message": decision.message,
+        "detail": decision.detail,
+        "nearest": decision.nearest,
+        "problems": [asdict(problem) for problem in decision.problems],
+        "changes": [asdict(change) for change in explanation.changes],
+        "hopeless": explanation.hopeless,
+        "breaks_tests": list(explanation.breaks),
+        "policy": decision.policy_id,
+        "policy_sha256": decision.policy_sha256,
+    }
+
+
 def _print_explanation(found: dict[str, Any]) -> None:
     from caps.cli.tables import visible
 
@@ -130,6 +194,15 @@ def _print_explanation(found: dict[str, Any]) -> None:
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {visible(text)}")
+    if found["hopeless"]:
+        click.echo(f"nothing in the policy can allow it: {visible(found['hopeless'])}")
+    for change in found["changes"]:
+        click.echo(f"to allow it: {visible(change['says'])}")
+        click.echo(f"  opens: {visible(change['opens'])}")
+        for operation in change["patch"]:
+            click.echo(f"  patch: {visible(json.dumps(operation))}")
+    for index in found["breaks_tests"]:
+        click.echo(f"then this test of the policy fails: tests[{index}]")
     _print_modules(found["modules"])
 
 
@@ -159,3 +232,9 @@ def _load_modules(bound: BoundPolicy) -> None:
         anyio.run(load)
     except WorkerLostError as lost:
         raise refused_module(bound, lost) from None
+
+
+policy.add_command(diff)
+policy.add_command(learn)
+policy.add_command(lint)
+policy.add_command(replay)

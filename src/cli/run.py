@@ -66,7 +66,7 @@ def run(
     from caps.capabilities.runtime import Runtime
     from caps.security.audit import default_audit_directory
 
-    source = _read_source(file)
+    source = read_source(file)
     directory = audit_path or default_audit_directory()
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
@@ -77,7 +77,7 @@ def run(
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
-        result = _result_of(
+        result = result_of(
             runtime.submit(
                 source,
                 principal=principal or f"user:{current_user()}",
@@ -89,7 +89,7 @@ def run(
             stop,
         )
     if stop.received is not None or result is None:
-        _leave_stopped(stop.received)
+        leave_stopped(stop.received)
     if as_json:
         click.echo(json.dumps(result.as_json()))
     else:
@@ -99,7 +99,7 @@ def run(
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
-def _result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
+def result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
     """None if it was cancelled. It may be ending still: closing the runtime waits for its end."""
     stop.cancelling(running.cancel)
     try:
@@ -108,13 +108,15 @@ def _result_of(running: Future[ExecutionResult], stop: StopSignals) -> Execution
         return None
 
 
-def _leave_stopped(by: signal.Signals | None) -> NoReturn:
+def leave_stopped(by: signal.Signals | None) -> NoReturn:
+    """End as a command does that was stopped by a signal."""
     if by is signal.SIGTERM:
         fail("terminated", ExitCode.TERMINATED)
     fail("interrupted", ExitCode.INTERRUPTED)
 
 
-def _read_source(file: str) -> str:
+def read_source(file: str) -> str:
+    """The code in FILE, or standard input for `-`; ends the command if it cannot be read."""
     from caps.protocol.messages import MAX_SOURCE_BYTES
 
     if file == "-" and sys.stdin is None:

@@ -7,7 +7,7 @@ overrides among it, is shown as its escape.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from caps.security.audit import (
@@ -28,6 +28,8 @@ from caps.security.audit import (
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from caps.security.review.replay import Replayed
 
 _GOOD: Final = "green"
 _BAD: Final = "red"
@@ -64,6 +66,28 @@ def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) ->
         if of_one_execution:
             del cells[1]
         table.add_row(*cells)
+    return table
+
+
+def replay_table(decisions: Iterable[Replayed]) -> Table:
+    """One row for each decision that turns, or may."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_edge=False, pad_edge=False)
+    for heading in ("record", "time", "execution", "what", "turn", "why"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "turn"))
+    for one in decisions:
+        observed = one.observed
+        what = f"{observed.capability}({_spelled(observed.shown, observed.hidden)})"
+        table.add_row(
+            Text(str(observed.seq)),
+            Text(visible(_short_time(observed.ts))),
+            Text(visible(observed.execution_id[:_SHORT_ID])),
+            Text(visible(what)),
+            Text(one.turn.value, style=_BAD if one.answer.allowed else _PLAIN),
+            Text(visible(f"{one.answer.why} (was {observed.reason})")),
+        )
     return table
 
 
@@ -113,21 +137,25 @@ def _row(event: AuditEvent) -> _Row:
 def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
     if isinstance(event, ExecutionStarted):
         why = f"policy `{event.policy_id}` for `{event.principal}`"
+        learning = "learning what it asks for" if event.mode == "learn" else None
         granted = f"granted {', '.join(event.granted) or 'nothing'}"
         degraded = f"isolation degraded: {event.degraded}" if event.degraded else None
         style = _BAD if degraded else _PLAIN
         names = ", ".join(event.modules)
         real = f"real modules, for which no language layer vouches: {names}" if names else None
-        return _Row("execution", "started", style, _joined(degraded, why, granted, real))
+        return _Row("execution", "started", style, _joined(degraded, why, granted, real, learning))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
     why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
     return _Row("execution ended", event.status.value, style, why)
 
 
 def _arguments(event: DecisionMade) -> str:
-    shown = [f"{name}={value!r}" for name, value in event.shown.items()]
-    hidden = [f"{name}=<hidden>" for name in event.hidden]
-    return ", ".join(shown + hidden)
+    return _spelled(event.shown, event.hidden)
+
+
+def _spelled(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+    readable = [f"{name}={value!r}" for name, value in shown.items()]
+    return ", ".join([*readable, *(f"{name}=<hidden>" for name in hidden)])
 
 
 def _joined(*parts: str | None) -> str:

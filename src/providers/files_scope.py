@@ -18,7 +18,8 @@ Links are not text: the provider leaves them to the kernel (`beneath`).
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,10 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import Field, field_validator
 
 from caps.capabilities.provider import Scope, Violation
+from caps.providers import files_review as review
 from caps.providers.legible import legible
+from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+from caps.security.width import Width, width_of
 
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 
@@ -141,27 +145,94 @@ class FilesScope(Scope):
         )
 
     def _size_violation(self, payload: object) -> Violation | None:
-        content = _argument(payload, "content", None)
-        encoding = _argument(payload, "encoding", "text")
-        if not isinstance(content, str) or encoding not in ("text", "base64"):
+        size = _size(payload, counted=self.max_bytes)
+        if size is None:
             return Violation("max_bytes", "`content` must be a string, as `text` or `base64`")
-        # Before the exact count, so that counting is itself bounded.
-        if encoding == "base64":
-            size = _decoded_size(content)
-        elif len(content) > self.max_bytes:
-            size = len(content)
-        else:
-            size = len(content.encode("utf-8", "surrogatepass"))
         if size > self.max_bytes:
             return Violation(
                 "max_bytes", f"`content` is larger than the {self.max_bytes} bytes allowed"
             )
         return None
 
+    # From here on: what the tools that judge policies ask. Nothing of it decides.
+
+    def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
+        """Only the size of what is written needs more than the path."""
+        sized = frozenset({"content", "encoding"} if function == "write" else ())
+        return {"allowlist": frozenset({"path"}), "read_only": frozenset(), "max_bytes": sized}
+
+    def never(self, function: str) -> str | None:
+        return "read_only" if self.read_only and function in _CHANGING else None
+
+    def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
+        """The nearest directory, leave to change files, or room for this content."""
+        violation = self.violation(function, payload)
+        match violation.rule if violation else None:
+            case "read_only":
+                return ScopeChange("read_only", False, False, "changes beneath every directory")
+            case "max_bytes":
+                size = _size(payload)
+                if size is None or size > MAX_BYTES_CEILING:
+                    return None
+                return ScopeChange("max_bytes", size, False, f"files of up to {size} bytes")
+            case "allowlist":
+                parts = review.nearest_directory(function, payload.get("path"))
+                if parts is None or review.spelled(parts) in self.allowlist:
+                    return None
+                opens = f"everything beneath `{legible(review.spelled(parts))}`"
+                return ScopeChange("allowlist", review.spelled(parts), True, opens)
+            case _:
+                return None
+
+    def widths_to(self, newer: Scope) -> dict[str, Width]:
+        if not isinstance(newer, FilesScope):
+            return super().widths_to(newer)
+        older_parts = [directory.parts for directory in self.directories]
+        newer_parts = [directory.parts for directory in newer.directories]
+        changing = not (self.read_only and newer.read_only)
+        return {
+            "allowlist": review.width_of_directories(older_parts, newer_parts, changing=changing),
+            "read_only": width_of(
+                more=self.read_only and not newer.read_only,
+                less=newer.read_only and not self.read_only,
+            ),
+            "max_bytes": width_of(
+                more=newer.max_bytes > self.max_bytes, less=newer.max_bytes < self.max_bytes
+            ),
+        }
+
+    def concerns(self, functions: AbstractSet[str], given: AbstractSet[str]) -> tuple[Concern, ...]:
+        return (
+            *review.directory_concerns([directory.parts for directory in self.directories]),
+            *review.access_concerns(functions & _CHANGING, functions & _LOOKING, self.read_only),
+            *review.size_concerns(self.max_bytes, given),
+        )
+
+    @classmethod
+    def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:
+        """Relative paths stay beneath the first directory of `held`, absolute ones get theirs."""
+        root = (held.allowlist[0], held.directories[0].parts) if held else (".", None)
+        default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
+        return review.proposed_scope(calls, root, default, _CHANGING)
+
 
 def _argument(payload: object, name: str, default: object) -> object:
     # `dict` first: asking an abstract class is slow, and this is on the path of every decision.
     return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
+
+
+def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
+    """The bytes of `content`, exact up to `counted`; None if it is no content at all."""
+    content = _argument(payload, "content", None)
+    encoding = _argument(payload, "encoding", "text")
+    if not isinstance(content, str) or encoding not in ("text", "base64"):
+        return None
+    if encoding == "base64":
+        return _decoded_size(content)
+    # Before the exact count, so that counting is itself bounded.
+    if len(content) > counted:
+        return len(content)
+    return len(content.encode("utf-8", "surrogatepass"))
 
 
 def _is_path_text(path: str) -> bool:

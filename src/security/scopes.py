@@ -4,11 +4,15 @@ A provider's domain declares a subclass of `Scope`. A policy's `scopes.<domain>`
 a misspelt key is an error and never a wider grant. `violation` is pure: it looks at the payload and
 says what is wrong with it. What only the moment of use can tell (a symbolic link, say) the provider
 refuses by raising `ScopeViolationError`.
+
+`violation` is all that a decision asks. The methods after it are asked by the tools that judge
+policies (`caps.security.review`); their defaults say that nothing is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +20,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from caps.protocol.errors import PolicyFault
+from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+from caps.security.width import Width
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +52,32 @@ class Scope(BaseModel):
     def anchored(self, base: Path) -> Self:  # noqa: ARG002 - for scopes with paths
         """The same scope with relative paths taken from `base`, the policy file's directory."""
         return self
+
+    def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:  # noqa: ARG002
+        """For each key of the scope the arguments that it is held against; None: any of them."""
+        return None
+
+    def never(self, function: str) -> str | None:  # noqa: ARG002 - for scopes that know
+        """The key that refuses every call of `function`, if one does."""
+        return None
+
+    def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:  # noqa: ARG002
+        """The smallest change that lets `payload` past the violation that it meets first."""
+        return None
+
+    def widths_to(self, newer: Scope) -> dict[str, Width]:
+        """For each key what `newer` lets through beside this scope; both are anchored."""
+        older, changed = self.model_dump(), newer.model_dump()
+        return {
+            key: Width.SAME if older.get(key) == changed.get(key) else Width.MIXED
+            for key in {**older, **changed}
+        }
+
+    def concerns(self, functions: AbstractSet[str], given: AbstractSet[str]) -> tuple[Concern, ...]:  # noqa: ARG002
+        """What a reviewer should look at, if `functions` are granted and `given` keys spelt out."""
+        return ()
+
+    @classmethod
+    def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:  # noqa: ARG003
+        """The narrowest scope for `calls`, which were made under `held` if that is known."""
+        return None

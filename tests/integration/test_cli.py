@@ -593,6 +593,9 @@ class TestPolicy:
             "detail",
             "nearest",
             "problems",
+            "changes",
+            "hopeless",
+            "breaks_tests",
             "policy",
             "policy_sha256",
             "modules",
@@ -727,7 +730,7 @@ class TestStartUp:
         shown = place.caps("--help").stdout
         for command in ("audit", "capabilities", "policy", "run"):
             assert f"\n  {command} " in shown
-        for code in range(7):
+        for code in range(8):
             assert f"\n    {code}  " in shown
 
     def test_the_script_says_its_version(self, place: Place) -> None:

@@ -83,6 +83,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     isolation: dict[str, str]
     modules: list[str] = []
     """Real modules that the policy granted: the language layer does not vouch for this code."""
+    mode: Literal["learn"] | None = None
+    """`learn`: user space could ask for what is withheld, and was refused it."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):

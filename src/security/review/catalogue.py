@@ -1,0 +1,69 @@
+"""What exists, as the tools that judge policies need to know it; the registry is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
+from caps.security.patterns import domain_of
+from caps.security.policy import SecurityPolicy
+from caps.security.policy_source import LoadedPolicy
+from caps.security.scopes import Scope
+
+
+class DomainFacts(Protocol):
+    """A domain; without a scope model it takes no scope."""
+
+    @property
+    def scope(self) -> type[Scope] | None: ...
+
+
+class Catalogue(Protocol):
+    """Every capability and domain, and what a policy says about them."""
+
+    @property
+    def domains(self) -> Mapping[str, DomainFacts]: ...
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...
+    def terms_of(self, loaded: LoadedPolicy) -> GrantTerms:
+        """The policy against everything there is, its tests not run. PolicyInvalidError."""
+
+
+def first_decision(terms: GrantTerms, capability: str, payload: Mapping[str, Any]) -> Decision:
+    """What an execution is told that has not called anything yet."""
+    return decide(terms, Request(capability, payload), NOTHING_USED)
+
+
+def granted(terms: GrantTerms) -> frozenset[str]:
+    """The capabilities that are not withheld."""
+    return frozenset(name for name, term in terms.terms.items() if term.withheld is None)
+
+
+def scope_of(terms: GrantTerms, domain: str) -> Scope | None:
+    """The scope that the policy gives `domain`, paths in it made absolute."""
+    found = (term.scope for name, term in terms.terms.items() if domain_of(name) == domain)
+    return next(found, None)
+
+
+def covered_by(rule: str, names: Iterable[str]) -> frozenset[str]:
+    """The capabilities among `names` that `rule` covers."""
+    if not rule.endswith(".*"):
+        return frozenset({rule} & set(names))
+    return frozenset(name for name in names if domain_of(name) == rule[:-2])
+
+
+def written_form(policy: SecurityPolicy) -> dict[str, Any]:
+    """The policy as JSON, as somebody might have written it: defaults left out."""
+    return policy.model_dump(mode="json", exclude_defaults=True)
+
+
+def pointer(*steps: str | int) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def rule_place(written: Mapping[str, Any], key: str, rule: str) -> str:
+    """Where `rule` stands in the list `key` of the policy as it is written."""
+    rules = written.get(key, [])
+    return pointer(key, rules.index(rule)) if rule in rules else pointer(key)

@@ -1,0 +1,174 @@
+"""What one policy lets through beside another, by what it means and not by how it is written.
+
+Rules are compared by what they do to each registered capability, scopes by what they reach, limits
+by their order. What has no effect (the scope of a domain of which nothing is granted in either
+policy) is listed and does not count. The verdict is the join of all that counts.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from caps.security.decision import GrantTerms, ReasonCode
+from caps.security.patterns import domain_of
+from caps.security.policy import Limits, Rate
+from caps.security.policy_source import LoadedPolicy
+from caps.security.review.catalogue import Catalogue, scope_of
+from caps.security.width import Width, joined, width_of
+
+_LIMITS = tuple(name for name in Limits.model_fields if name != "rates")
+
+
+class Standing(enum.StrEnum):
+    """What a policy says about a capability before it looks at a payload."""
+
+    WITHHELD = "withheld"
+    APPROVAL = "approval"
+    GRANTED = "granted"
+
+    @property
+    def rank(self) -> int:
+        """Larger lets through more."""
+        return list(Standing).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that differs: where, what it was and is, and what that lets through."""
+
+    place: str
+    before: Any
+    after: Any
+    width: Width
+    counts: bool = True
+    """False: it has no effect in either policy."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDiff:
+    """How the second policy differs from the first."""
+
+    capabilities: tuple[Difference, ...]
+    scopes: tuple[Difference, ...]
+    limits: tuple[Difference, ...]
+    tests_added: int
+    tests_removed: int
+
+    @property
+    def verdict(self) -> Width:
+        """What the second lets through beside the first."""
+        return joined(difference.width for difference in self.all if difference.counts)
+
+    @property
+    def all(self) -> tuple[Difference, ...]:
+        return (*self.capabilities, *self.scopes, *self.limits)
+
+    @property
+    def gained(self) -> tuple[str, ...]:
+        return tuple(d.place for d in self.capabilities if d.width is Width.WIDER)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        return tuple(d.place for d in self.capabilities if d.width is Width.NARROWER)
+
+
+def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> PolicyDiff:
+    """How `newer` differs from `older`. Raises `PolicyInvalidError` if one does not fit."""
+    before, after = catalogue.terms_of(older), catalogue.terms_of(newer)
+    old_tests = [test.model_dump_json() for test in older.policy.tests]
+    new_tests = [test.model_dump_json() for test in newer.policy.tests]
+    return PolicyDiff(
+        capabilities=tuple(_capabilities(before, after)),
+        scopes=tuple(_scopes(catalogue, before, after)),
+        limits=(*_limits(before.limits, after.limits), *_rates(before, after)),
+        tests_added=sum(test not in old_tests for test in new_tests),
+        tests_removed=sum(test not in new_tests for test in old_tests),
+    )
+
+
+def standing(terms: GrantTerms, capability: str) -> Standing:
+    """What the policy says about `capability`."""
+    withheld = terms.terms[capability].withheld
+    if withheld is None:
+        return Standing.GRANTED
+    if withheld is ReasonCode.APPROVAL_REQUIRED:
+        return Standing.APPROVAL
+    return Standing.WITHHELD
+
+
+def _capabilities(before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
+    for name in after.terms:
+        was, now = standing(before, name), standing(after, name)
+        if was is not now:
+            width = Width.WIDER if now.rank > was.rank else Width.NARROWER
+            yield Difference(name, was.value, now.value, width, note=_reason(after, name))
+
+
+def _reason(terms: GrantTerms, name: str) -> str:
+    return str(terms.terms[name].withheld or "")
+
+
+def _scopes(catalogue: Catalogue, before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
+    for domain in catalogue.domains:
+        old, new = scope_of(before, domain), scope_of(after, domain)
+        if old is None or new is None:
+            # Whether one is given is told by the standing of each capability.
+            continue
+        reached_by = _reaching(before, domain) & _reaching(after, domain)
+        dumped_old, dumped_new = old.model_dump(mode="json"), new.model_dump(mode="json")
+        for key, width in old.widths_to(new).items():
+            if dumped_old.get(key) == dumped_new.get(key):
+                continue
+            yield Difference(
+                f"scopes.{domain}.{key}",
+                dumped_old.get(key),
+                dumped_new.get(key),
+                width,
+                counts=bool(reached_by),
+                note="" if reached_by else "nothing of the domain is granted in both",
+            )
+
+
+def _reaching(terms: GrantTerms, domain: str) -> set[str]:
+    return {
+        name
+        for name in terms.terms
+        if domain_of(name) == domain and standing(terms, name) is not Standing.WITHHELD
+    }
+
+
+def _limits(before: Limits, after: Limits) -> Iterator[Difference]:
+    for name in _LIMITS:
+        was, now = getattr(before, name), getattr(after, name)
+        if was != now:
+            width = width_of(more=now > was, less=now < was)
+            yield Difference(f"limits.{name}", was, now, width)
+
+
+def _rates(before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
+    for name in after.terms:
+        was, now = before.terms[name].rate, after.terms[name].rate
+        if was == now:
+            continue
+        width = width_of(more=not _implies(now, was), less=not _implies(was, now))
+        counts = Standing.WITHHELD not in (standing(before, name), standing(after, name))
+        note = "" if counts else "the capability is not granted in both"
+        place = f"limits.rates.{name}"
+        yield Difference(place, _spelled(was), _spelled(now), width, counts, note)
+
+
+def _spelled(rate: Rate | None) -> str | None:
+    return None if rate is None else str(rate)
+
+
+def _implies(one: Rate | None, other: Rate | None) -> bool:
+    """Whether whoever keeps to `one` keeps to `other`; a period is a multiple of any shorter."""
+    if other is None:
+        return True
+    if one is None:
+        return False
+    return one.count * max(1, other.period_s // one.period_s) <= other.count

@@ -1,0 +1,241 @@
+"""Which rule decided about a call, and the smallest change of the policy that would allow it.
+
+The change is found by doing it: the decision names what is in the way, the narrowest change for
+that is made in the policy as it is written, and the decision is asked again, until the call is
+allowed or nothing in the policy can help. So a suggestion is never a guess, and its patch (RFC
+6902) can be applied as it is. Narrowest means: the capability itself and never its domain, the
+nearest directory, one name taken out of a `domain.*` that denies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from caps.security.decision import Decision, GrantTerms, ReasonCode, Request
+from caps.security.patterns import domain_of
+from caps.security.policy import SecurityPolicy, plain_json
+from caps.security.policy_source import LoadedPolicy
+from caps.security.review.catalogue import (
+    Catalogue,
+    covered_by,
+    first_decision,
+    granted,
+    pointer,
+    rule_place,
+    written_form,
+)
+from caps.security.review.policy_tests import run_tests
+from caps.security.scope_answers import SeenCall
+
+# A rule of each kind can be in the way once, and each key of a scope.
+_MOST_STEPS = 16
+
+_NOTHING_HELPS: Final[Mapping[ReasonCode, str]] = {
+    ReasonCode.UNKNOWN_CAPABILITY: "no policy can allow what is not registered",
+    ReasonCode.PAYLOAD_INVALID: "no policy can allow a payload that does not fit the schema",
+    ReasonCode.INTERNAL_ERROR: "the rules could not be evaluated, and no policy changes that",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a policy: for people, as a patch, and what else it opens."""
+
+    says: str
+    patch: tuple[dict[str, Any], ...]
+    opens: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What was decided, and what would have to change.
+
+    `changes` is empty for what is allowed already. If nothing helps, `hopeless` says why. `breaks`
+    are the embedded tests (by index) that would fail after the changes.
+    """
+
+    decision: Decision
+    changes: tuple[Change, ...] = ()
+    hopeless: str | None = None
+    breaks: tuple[int, ...] = ()
+    policy: SecurityPolicy | None = None
+    """The policy with the changes made, if they allow the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a change is made of: the policy as it is so far, and what stands in the way."""
+
+    catalogue: Catalogue
+    terms: GrantTerms
+    written: dict[str, Any]
+    request: Request
+    decision: Decision
+
+
+def explain(
+    catalogue: Catalogue,
+    loaded: LoadedPolicy,
+    request: Request,
+    *,
+    written: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """What `loaded` says to `request`; `written` is its JSON, for the places in the patch.
+
+    Raises `PolicyInvalidError` if the policy does not fit the catalogue.
+    """
+    document = plain_json(written_form(loaded.policy) if written is None else written)
+    terms = catalogue.terms_of(loaded)
+    first = decision = first_decision(terms, request.capability, request.payload)
+    changes: list[Change] = []
+    while not decision.allowed:
+        change = _change(_Step(catalogue, terms, document, request, decision))
+        if change is None or len(changes) == _MOST_STEPS:
+            return Explanation(decision=first, hopeless=_why_hopeless(decision))
+        changes.append(change)
+        for operation in change.patch:
+            _apply(document, operation)
+        loaded = replace(loaded, policy=SecurityPolicy.model_validate(document))
+        terms = catalogue.terms_of(loaded)
+        decision = first_decision(terms, request.capability, request.payload)
+    outcomes = run_tests(terms, loaded.policy.tests, source=loaded.source)
+    breaks = tuple(outcome.index for outcome in outcomes if not outcome.passed)
+    return Explanation(decision=first, changes=tuple(changes), breaks=breaks, policy=loaded.policy)
+
+
+def _why_hopeless(decision: Decision) -> str:
+    known = _NOTHING_HELPS.get(decision.reason)
+    if known is not None:
+        return known
+    detail = f": {decision.detail}" if decision.detail else ""
+    return f"no change of `{decision.rule}` is known that allows it{detail}"
+
+
+def _change(step: _Step) -> Change | None:
+    """The narrowest change against what stands in the way; None if there is none."""
+    match step.decision.reason:
+        case ReasonCode.NOT_ALLOWED:
+            return _allowing(step)
+        case ReasonCode.DENIED_BY_RULE:
+            return _sparing(step, "deny")
+        case ReasonCode.APPROVAL_REQUIRED:
+            return _sparing(step, "approve")
+        case ReasonCode.SCOPE_MISSING:
+            return _scoping(step)
+        case ReasonCode.SCOPE_VIOLATION:
+            return _widening(step)
+        case ReasonCode.CALLS_EXCEEDED:
+            return _counting(step)
+        case _:
+            return None
+
+
+def _allowing(step: _Step) -> Change:
+    name = step.request.capability
+    opens = f"every call of `{name}` that its schema{_and_scope(step)} and the limits let through"
+    return Change(f"allow `{name}`", _appending(step.written, ("allow",), name), opens)
+
+
+def _and_scope(step: _Step) -> str:
+    domain = domain_of(step.request.capability)
+    return f", `scopes.{domain}`" if step.catalogue.domains[domain].scope else ""
+
+
+def _sparing(step: _Step, key: str) -> Change:
+    """The rule is taken out; where it was for a whole domain, all others of it stay in."""
+    name, rule = step.request.capability, step.decision.rule or step.request.capability
+    removal = {"op": "remove", "path": rule_place(step.written, key, rule)}
+    others = sorted(covered_by(rule, step.catalogue.capabilities) - {name})
+    others = [other for other in others if other not in step.written.get(key, ())]
+    additions = [{"op": "add", "path": pointer(key, "-"), "value": other} for other in others]
+    says = f"remove `{rule}` from `{key}`"
+    opens = f"every call of `{name}` that `allow` and the scope let through"
+    if key == "approve":
+        opens = f"every call of `{name}` without anybody's approval"
+    if rule != name:
+        says += f", and name the others of its domain: {', '.join(others) or 'there are none'}"
+        opens += f"; and what is registered in `{domain_of(name)}` later is not covered any more"
+    return Change(says, (removal, *additions), opens)
+
+
+def _scoping(step: _Step) -> Change | None:
+    domain, _, function = step.request.capability.partition(".")
+    model = step.catalogue.domains[domain].scope
+    seen = SeenCall(function, step.request.payload)
+    proposal = model.covering([seen], None) if model is not None else None
+    if proposal is None:
+        return None
+    patch = _putting(step.written, ("scopes", domain), proposal.scope)
+    opens = f"all that lies in this scope, to {_functions(step, domain)}"
+    return Change(f"set `scopes.{domain}`: {proposal.scope!r}", patch, opens)
+
+
+def _widening(step: _Step) -> Change | None:
+    domain, _, function = step.request.capability.partition(".")
+    scope = step.terms.terms[step.request.capability].scope
+    change = scope.change_for(function, step.request.payload) if scope is not None else None
+    if change is None:
+        return None
+    place = ("scopes", domain, change.key)
+    put = _appending if change.append else _putting
+    verb = "add to" if change.append else "set"
+    return Change(
+        f"{verb} `scopes.{domain}.{change.key}`: {change.value!r}",
+        put(step.written, place, change.value),
+        f"{change.opens}, to {_functions(step, domain)}",
+    )
+
+
+def _functions(step: _Step, domain: str) -> str:
+    names = {name for name in granted(step.terms) if domain_of(name) == domain}
+    return ", ".join(f"`{name}`" for name in sorted({*names, step.request.capability}))
+
+
+def _counting(step: _Step) -> Change:
+    patch = _putting(step.written, ("limits", "calls"), 1)
+    return Change("set `limits.calls`: 1", patch, "one call of each execution, whichever it is")
+
+
+def _appending(
+    written: Mapping[str, Any], place: tuple[str, ...], value: Any
+) -> tuple[dict[str, Any], ...]:
+    """`value` joins the list at `place`, which may not be there yet."""
+    found: Any = written
+    for key in place:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    if isinstance(found, list):
+        return ({"op": "add", "path": pointer(*place, "-"), "value": value},)
+    return _putting(written, place, [value])
+
+
+def _putting(
+    written: Mapping[str, Any], place: tuple[str, ...], value: Any
+) -> tuple[dict[str, Any], ...]:
+    """`value` at `place`, with the objects around it where they are missing."""
+    found: Any = written
+    for depth, key in enumerate(place[:-1]):
+        if key not in found:
+            for inner in reversed(place[depth + 1 :]):
+                value = {inner: value}
+            return ({"op": "add", "path": pointer(*place[: depth + 1]), "value": value},)
+        found = found[key]
+    # `add` to an object puts or replaces, as RFC 6902 has it.
+    return ({"op": "add", "path": pointer(*place), "value": value},)
+
+
+def _apply(document: dict[str, Any], operation: Mapping[str, Any]) -> None:
+    """One of the two operations that changes are made of."""
+    *path, last = (
+        step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]
+    )
+    target: Any = document
+    for step in path:
+        target = target[step]
+    if operation["op"] == "remove":
+        del target[int(last)]
+    elif last == "-":
+        target.append(plain_json(operation["value"]))
+    else:
+        target[last] = plain_json(operation["value"])

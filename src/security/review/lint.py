@@ -1,0 +1,258 @@
+"""What is wrong with a policy that is valid, and all that is wrong with one that is not.
+
+Loading stops at the first rule that names nothing; here each is a finding, and the rest is judged
+as if it were not there. Dead: rules that decide nothing. Unsatisfiable: what is allowed and can
+never happen. Wide: more than anybody means. Unproved: what no test stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from caps.protocol.errors import PolicyInvalidError
+from caps.security.decision import GrantTerms, ReasonCode
+from caps.security.patterns import domain_of, matching_rule, nearest
+from caps.security.policy import Limits, RuleEffect, SecurityPolicy
+from caps.security.policy_source import LoadedPolicy
+from caps.security.review.catalogue import (
+    Catalogue,
+    covered_by,
+    granted,
+    pointer,
+    rule_place,
+    scope_of,
+    written_form,
+)
+from caps.security.review.findings import Finding, LintCode, finding
+from caps.security.review.policy_tests import run_tests
+
+_LISTS = ("allow", "deny", "approve")
+_SAFE = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A policy without what names nothing, beside what exists."""
+
+    catalogue: Catalogue
+    policy: SecurityPolicy
+    terms: GrantTerms
+    written: Mapping[str, Any]
+
+    def allowed(self) -> frozenset[str]:
+        """What the rules allow, whatever the scopes then say."""
+        return frozenset(
+            name
+            for name in self.catalogue.capabilities
+            if self.policy.verdict(name).effect is RuleEffect.ALLOW
+        )
+
+    def covered(self, rule: str) -> frozenset[str]:
+        return covered_by(rule, self.catalogue.capabilities)
+
+
+def lint(
+    catalogue: Catalogue, loaded: LoadedPolicy, *, written: Mapping[str, Any] | None = None
+) -> tuple[Finding, ...]:
+    """Everything to look at, worst first; `written` is the policy's JSON, for the places."""
+    document = written_form(loaded.policy) if written is None else written
+    unknown = list(_unknown_rules(catalogue, loaded.policy, document))
+    loaded, bad_scopes = _without_bad_scopes(
+        catalogue, replace(loaded, policy=_known_part(catalogue, loaded.policy))
+    )
+    judged = _Judged(catalogue, loaded.policy, catalogue.terms_of(loaded), document)
+    checks = (_rules, _idle_rules, _idle_bounds, _unsatisfiable, _scopes, _limits, _tests)
+    found = [*unknown, *bad_scopes, *(one for check in checks for one in check(judged))]
+    return tuple(sorted(found, key=lambda one: (-one.severity.rank, one.place, one.code)))
+
+
+def _exists(catalogue: Catalogue, rule: str) -> bool:
+    if rule.endswith(".*"):
+        return rule[:-2] in catalogue.domains
+    return rule in catalogue.capabilities
+
+
+def _unknown_rules(
+    catalogue: Catalogue, policy: SecurityPolicy, written: Mapping[str, Any]
+) -> Iterator[Finding]:
+    places = [
+        (rule, rule_place(written, key, rule)) for key in _LISTS for rule in getattr(policy, key)
+    ]
+    places += [(rule, pointer("limits", "rates", rule)) for rule in policy.limits.rates]
+    everything = [*catalogue.capabilities, *(f"{name}.*" for name in catalogue.domains)]
+    for rule, place in places:
+        if not _exists(catalogue, rule):
+            meant = nearest(rule, everything)
+            remedy = f"write `{meant}`, if that was meant" if meant else "remove it"
+            message = f"`{rule}` matches nothing that is registered"
+            yield finding(LintCode.UNKNOWN_RULE, place, message, remedy)
+    for index, test in enumerate(policy.tests):
+        if test.expect == "allow" and test.call not in catalogue.capabilities:
+            message = f"`{test.call}` is tested and not registered"
+            place = pointer("tests", index, "call")
+            yield finding(LintCode.UNKNOWN_RULE, place, message, "correct its name")
+
+
+def _known_part(catalogue: Catalogue, policy: SecurityPolicy) -> SecurityPolicy:
+    kept: dict[str, Any] = {
+        key: tuple(rule for rule in getattr(policy, key) if _exists(catalogue, rule))
+        for key in _LISTS
+    }
+    rates = {rule: rate for rule, rate in policy.limits.rates.items() if _exists(catalogue, rule)}
+    kept["limits"] = {**policy.limits.model_dump(), "rates": rates}
+    return policy.model_copy(update=kept)
+
+
+def _without_bad_scopes(
+    catalogue: Catalogue, loaded: LoadedPolicy
+) -> tuple[LoadedPolicy, list[Finding]]:
+    """The policy with the scopes that can be read, and a finding for each other one."""
+    good, found = dict[str, Any](), list[Finding]()
+    for domain, raw in loaded.policy.scopes.items():
+        alone = SecurityPolicy(id=loaded.policy.id, scopes={domain: raw})
+        try:
+            catalogue.terms_of(replace(loaded, policy=alone))
+        except PolicyInvalidError as error:
+            what = error.message.partition(": ")[2]
+            place = pointer("scopes", domain)
+            found.append(finding(LintCode.BAD_SCOPE, place, what, "correct the scope"))
+        else:
+            good[domain] = raw
+    return replace(loaded, policy=loaded.policy.model_copy(update={"scopes": good})), found
+
+
+def _rules(judged: _Judged) -> Iterator[Finding]:
+    """Rules that match nothing, that another one covers, or that take a whole domain."""
+    policy = judged.policy
+    for key in _LISTS:
+        rules = getattr(policy, key)
+        for rule in rules:
+            place, whole = rule_place(judged.written, key, rule), f"{domain_of(rule)}.*"
+            if not judged.covered(rule):
+                message = f"`{rule}` covers a domain without any capability"
+                yield finding(LintCode.EMPTY_RULE, place, message, "remove it")
+            elif rule != whole and whole in rules:
+                message = f"`{rule}` is covered by `{whole}`"
+                yield finding(LintCode.REDUNDANT_RULE, place, message, "remove one of the two")
+    for rule in policy.allow:
+        if rule.endswith(".*") and len(judged.covered(rule)) > 1:
+            names = ", ".join(sorted(judged.covered(rule)))
+            message = f"`{rule}` allows {names}, and what is registered there later"
+            remedy = "list the capabilities that the code needs"
+            place = rule_place(judged.written, "allow", rule)
+            yield finding(LintCode.WHOLE_DOMAIN, place, message, remedy)
+
+
+def _idle_rules(judged: _Judged) -> Iterator[Finding]:
+    """Rules that are there and change nothing."""
+    policy, allowed, written = judged.policy, judged.allowed(), judged.written
+    for rule in policy.allow:
+        covered = judged.covered(rule)
+        if covered and not covered & allowed:
+            by = sorted({str(policy.verdict(name).rule) for name in covered})
+            message = f"`{rule}` allows nothing, for `deny` has {', '.join(by)}"
+            place = rule_place(written, "allow", rule)
+            yield finding(LintCode.SHADOWED_ALLOW, place, message, "remove one of the two")
+    for rule in policy.deny:
+        if judged.covered(rule) and not any(
+            matching_rule(policy.allow, name) for name in judged.covered(rule)
+        ):
+            message = f"`{rule}` denies what no rule allows"
+            remedy = "keep it if it should hold whatever is allowed later"
+            yield finding(LintCode.IDLE_DENY, rule_place(written, "deny", rule), message, remedy)
+
+
+def _idle_bounds(judged: _Judged) -> Iterator[Finding]:
+    """Approvals, rates and scopes of what is not allowed."""
+    policy, allowed, written = judged.policy, judged.allowed(), judged.written
+    for rule in policy.approve:
+        if judged.covered(rule) and not judged.covered(rule) & allowed:
+            message = f"`{rule}` asks for the approval of what is not allowed"
+            place = rule_place(written, "approve", rule)
+            yield finding(LintCode.IDLE_APPROVE, place, message, "allow it, or remove the rule")
+    for rule in policy.limits.rates:
+        held = {n for n in judged.covered(rule) if matching_rule(policy.limits.rates, n) == rule}
+        if not held & allowed:
+            message = f"the rate of `{rule}` bounds nothing that is allowed"
+            place = pointer("limits", "rates", rule)
+            yield finding(LintCode.IDLE_RATE, place, message, "remove it")
+    for domain in policy.scopes:
+        if not any(domain_of(name) == domain for name in allowed):
+            message = f"nothing of `{domain}` is allowed, so its scope has no effect"
+            place = pointer("scopes", domain)
+            yield finding(LintCode.IDLE_SCOPE, place, message, "remove it, or allow something")
+
+
+def _unsatisfiable(judged: _Judged) -> Iterator[Finding]:
+    """What is allowed and can never happen."""
+    for name in sorted(judged.allowed()):
+        terms = judged.terms.terms[name]
+        domain, _, function = name.partition(".")
+        rule = matching_rule(judged.policy.allow, name) or name
+        place = rule_place(judged.written, "allow", rule)
+        if terms.withheld is ReasonCode.SCOPE_MISSING:
+            message = f"`{name}` is allowed and reaches nothing without `scopes.{domain}`"
+            yield finding(LintCode.MISSING_SCOPE, place, message, f"give `scopes.{domain}`")
+        key = terms.scope.never(function) if terms.scope is not None else None
+        if key is not None:
+            message = f"`{name}` is allowed and `scopes.{domain}.{key}` refuses every call of it"
+            remedy = f"remove `{name}` from what is allowed, or change `{key}`"
+            yield finding(LintCode.NEVER_ALLOWED, place, message, remedy)
+    if judged.policy.limits.calls == 0 and judged.allowed():
+        message = "capabilities are allowed and `limits.calls` is 0"
+        remedy = "raise it, or allow nothing"
+        yield finding(LintCode.NO_CALLS, pointer("limits", "calls"), message, remedy)
+
+
+def _scopes(judged: _Judged) -> Iterator[Finding]:
+    """What each scope says of itself."""
+    usable = granted(judged.terms)
+    for domain, raw in judged.policy.scopes.items():
+        functions = {name.partition(".")[2] for name in usable if domain_of(name) == domain}
+        scope = scope_of(judged.terms, domain)
+        if scope is None or not functions:
+            continue
+        for concern in scope.concerns(functions, frozenset(raw)):
+            yield Finding(
+                code=concern.code,
+                severity=concern.severity,
+                place=pointer("scopes", domain, *concern.place),
+                message=concern.message,
+                remedy=concern.remedy,
+            )
+
+
+def _limits(judged: _Judged) -> Iterator[Finding]:
+    for name in Limits.model_fields:
+        value, safe = getattr(judged.policy.limits, name), getattr(_SAFE, name)
+        if isinstance(value, int) and value > safe:
+            message = f"`limits.{name}` is {value}, beyond the default of {safe}"
+            remedy = "lower it to what the code was seen to use, with a margin"
+            yield finding(LintCode.HIGH_LIMIT, pointer("limits", name), message, remedy)
+
+
+def _tests(judged: _Judged) -> Iterator[Finding]:
+    """Tests that fail, and what no test stands for."""
+    policy = judged.policy
+    for outcome in run_tests(judged.terms, policy.tests, source=""):
+        if not outcome.passed:
+            message = (
+                f"`{outcome.call}` should {outcome.expect}, got {outcome.got}: {outcome.reason}"
+            )
+            place = pointer("tests", outcome.index)
+            yield finding(LintCode.FAILING_TEST, place, message, "correct the policy or the test")
+    if not policy.tests:
+        message = "the policy has no tests"
+        remedy = "add a call that must pass and one that must not"
+        yield finding(LintCode.NO_TESTS, pointer("tests"), message, remedy)
+        return
+    if not any(test.expect == "deny" for test in policy.tests):
+        message = "no test expects a denial"
+        remedy = "add a call that must never pass"
+        yield finding(LintCode.NO_DENY_TEST, pointer("tests"), message, remedy)
+    tested = {test.call for test in policy.tests if test.expect == "allow"}
+    for name in sorted(granted(judged.terms) - tested):
+        message = f"`{name}` is granted and no test expects it to be allowed"
+        yield finding(LintCode.UNTESTED, pointer("tests"), message, "add one")

@@ -1,0 +1,127 @@
+"""The decisions of a log as the tools can use them, with what was known when each was made.
+
+A record shows some arguments and hides the others. A shown one counts as hidden, too, where the
+log could not keep it exactly: a text that was cut, or that held half of a surrogate pair. What was
+used before a decision (calls, time, calls under way) is counted from the records before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from caps.security.audit.bounds import MAX_TEXT_CHARS
+from caps.security.audit.records import (
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStarted,
+    OutcomeRecorded,
+    Record,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One recorded decision.
+
+    `calls_before` is exact. `under_way` are calls that were allowed and had no outcome on record
+    yet. `elapsed_s` is at least the time since the code started; None if its start is not here.
+    """
+
+    seq: int
+    ts: str
+    at: float
+    execution_id: str
+    principal: str
+    request_id: str
+    capability: str
+    decision: str
+    reason: str
+    rule: str | None
+    policy_sha256: str
+    shown: Mapping[str, Any]
+    hidden: frozenset[str]
+    learning: bool
+    calls_before: int
+    under_way: int
+    elapsed_s: float | None
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision == "allow"
+
+
+@dataclass(slots=True)
+class _Execution:
+    started: float | None = None
+    learning: bool = False
+    calls: int = 0
+    under_way: set[str] = field(default_factory=set)
+
+
+class Walk:
+    """Goes over the records of a log in their order; memory grows with what runs at once."""
+
+    def __init__(self) -> None:
+        self._executions: dict[str, _Execution] = {}
+
+    def take(self, record: Record) -> Observed | None:
+        """The decision that `record` holds, if it holds one."""
+        event = record.event
+        match event:
+            case ExecutionStarted():
+                started = _seconds(record.ts)
+                learning = event.mode == "learn"
+                self._executions[event.execution_id] = _Execution(started, learning)
+            case OutcomeRecorded():
+                execution = self._executions.get(event.execution_id)
+                if execution is not None:
+                    execution.under_way.discard(event.request_id)
+            case ExecutionEnded():
+                self._executions.pop(event.execution_id, None)
+            case DecisionMade():
+                return self._decision(record, event)
+            case _:
+                pass
+        return None
+
+    def _decision(self, record: Record, event: DecisionMade) -> Observed:
+        execution = self._executions.setdefault(event.execution_id, _Execution())
+        at = _seconds(record.ts)
+        shown = {name: value for name, value in event.shown.items() if _is_exact(value)}
+        observed = Observed(
+            seq=record.seq,
+            ts=record.ts,
+            at=at,
+            execution_id=event.execution_id,
+            principal=event.principal,
+            request_id=event.request_id,
+            capability=event.capability,
+            decision=event.decision,
+            reason=event.reason,
+            rule=event.rule,
+            policy_sha256=event.policy_sha256,
+            shown=shown,
+            hidden=frozenset({*event.hidden, *event.shown} - shown.keys()),
+            learning=execution.learning,
+            calls_before=execution.calls,
+            under_way=len(execution.under_way),
+            elapsed_s=None if execution.started is None else at - execution.started,
+        )
+        execution.calls += 1
+        if observed.allowed:
+            execution.under_way.add(event.request_id)
+        return observed
+
+
+def _seconds(ts: str) -> float:
+    return datetime.fromisoformat(ts).timestamp()
+
+
+def _is_exact(value: object) -> bool:
+    """False for a text that may stand for another one; see `audit/bounds.py`."""
+    if not isinstance(value, str):
+        return True
+    return len(value) <= MAX_TEXT_CHARS and "\\ud" not in value

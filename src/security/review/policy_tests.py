@@ -1,0 +1,73 @@
+"""The tests that a policy carries, run one by one: each gets an answer, not only the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from caps.protocol.errors import PolicyInvalidError
+from caps.security.decision import GrantTerms
+from caps.security.policy import PolicyTest
+from caps.security.policy_source import policy_from_json
+from caps.security.review.catalogue import first_decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestOutcome:
+    """A test, what was decided, and why."""
+
+    __test__ = False  # not one of pytest's
+
+    index: int
+    source: str
+    call: str
+    payload: dict[str, Any]
+    expect: str
+    got: str
+    reason: str
+    rule: str | None
+    message: str
+
+    @property
+    def passed(self) -> bool:
+        return self.got == self.expect
+
+
+def run_tests(
+    terms: GrantTerms, tests: Iterable[PolicyTest], *, source: str
+) -> tuple[TestOutcome, ...]:
+    """Every test and what came of it; `source` is what its file is called."""
+    outcomes = []
+    for index, test in enumerate(tests):
+        decision = first_decision(terms, test.call, test.payload)
+        outcome = TestOutcome(
+            index=index,
+            source=source,
+            call=test.call,
+            payload=test.payload,
+            expect=test.expect,
+            got="allow" if decision.allowed else "deny",
+            reason=decision.reason.value,
+            rule=decision.rule,
+            message=decision.message if decision.detail is None else decision.detail,
+        )
+        outcomes.append(outcome)
+    return tuple(outcomes)
+
+
+def tests_from_json(data: bytes, *, source: str) -> tuple[PolicyTest, ...]:
+    """The tests of a file: an array of them, or a policy, of which only the tests count.
+
+    Raises `PolicyInvalidError`.
+    """
+    if data.lstrip().startswith(b"["):
+        data = b'{"tests":' + data + b"}"
+    tests = policy_from_json(data, source=source).tests
+    if not tests:
+        raise PolicyInvalidError(
+            f"policy `{source}`: holds no tests; write an array of them, or a policy with `tests`",
+            source=source,
+            place="tests",
+        )
+    return tests
