@@ -6,8 +6,8 @@
 
 `canonical` is RFC 8785. `prev` is the hash of the record before, 64 zeros for the first, so a hash
 covers everything up to and including its record. It is made in two steps so that a proof can carry
-the chain past a record without showing it, by its body digest alone (ADR 5). Records of version 1,
-which are still read, had one: sha256("caps.audit.record.v1" NUL + canonical(record without `hash`)).
+the chain past a record without showing it, by its body digest alone (ADR 5). Version 1, which is
+still read, has one step: sha256("caps.audit.record.v1" NUL + canonical(record without `hash`)).
 
 A line has one spelling only; the same record spelt otherwise is an edit. The writer spells with
 msgspec, which is fast and agrees with RFC 8785 on the restricted values of `records.py`; the

@@ -6,9 +6,11 @@ checkpoint can: it pins one head with an Ed25519 signature over
     "caps.audit.checkpoint.v1" NUL + canonical({hash, key_id, segment, seq, ts, v})
 
 and is appended to `checkpoints.jsonl`. `segment` is the number of the file that the head is in, so
-that a lost file can be told from a cut one; checkpoints of old logs lack it. What it proves rests on where the key and the checkpoints
-are: whoever can write the directory *and* read `signing.key` can forge both. Keep a copy of
-`signing.pub` and of the newest checkpoint elsewhere, and verify against them.
+that a lost file can be told from a cut one; checkpoints of old logs lack it.
+
+What it proves rests on where the key and the checkpoints are: whoever can write the directory *and*
+read `signing.key` can forge both. Keep a copy of `signing.pub` and of the newest checkpoint
+elsewhere, and verify against them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """(8) Reading a log back: lines as they lie on disk, and records from them.
 
-A log is `audit-000001.jsonl`, `audit-000002.jsonl` and so on; one that nobody writes any more may be
-compressed (`.jsonl.gz`). All reading streams: what is held is a line, never a file.
+A log is `audit-000001.jsonl`, `audit-000002.jsonl` and so on; a file that nobody writes any more
+may be compressed (`.jsonl.gz`). All reading streams: what is held is a line, never a file.
 
 Reading is tolerant of one thing only, a last line without its newline: a writer is at it, or died
 at it. Whether the lines are the ones that were written is not asked here; `verify.py` asks it.
@@ -14,8 +14,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, BinaryIO, Final
+from pathlib import Path, PurePath
+from typing import BinaryIO, Final
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.chain import decode
@@ -25,6 +25,8 @@ FIRST_SEGMENT: Final = "audit-000001.jsonl"
 _PREFIX: Final = "audit-"
 _PLAIN: Final = ".jsonl"
 _COMPRESSED: Final = ".jsonl.gz"
+
+SegmentFile = BinaryIO | gzip.GzipFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def segment_name(number: int) -> str:
     return f"{_PREFIX}{number:06d}{_PLAIN}"
 
 
-def segment_number(path: Path) -> int | None:
+def segment_number(path: PurePath) -> int | None:
     """The place of a file in the log, or None if it is not a segment of one."""
     name = path.name.removesuffix(_COMPRESSED).removesuffix(_PLAIN)
     digits = name.removeprefix(_PREFIX)
@@ -72,7 +74,7 @@ def segment_paths(directory: Path) -> list[Path]:
     return [found[number] for number in sorted(found)]
 
 
-def open_segment(path: Path) -> IO[bytes]:
+def open_segment(path: Path) -> SegmentFile:
     """Opens a segment for reading, also if it was compressed meanwhile. Raises `OSError`."""
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
@@ -86,7 +88,7 @@ def open_segment(path: Path) -> IO[bytes]:
 
 
 def read_lines(
-    file: BinaryIO | IO[bytes], *, end: int = sys.maxsize, segment: str = "", first: int = 1
+    file: SegmentFile, *, end: int = sys.maxsize, segment: str = "", first: int = 1
 ) -> Iterator[Line]:
     """Streams the lines within the next `end` bytes of `file`, counted from `first`.
 
@@ -102,7 +104,7 @@ def read_lines(
         yield Line(number, data[:-1] if whole else data, torn=not whole, segment=segment)
 
 
-def _read_line(file: BinaryIO | IO[bytes], limit: int) -> bytes:
+def _read_line(file: SegmentFile, limit: int) -> bytes:
     try:
         return file.readline(limit)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

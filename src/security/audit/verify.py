@@ -29,7 +29,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.checkpoint import (
@@ -41,7 +40,13 @@ from caps.security.audit.checkpoint import (
 )
 from caps.security.audit.findings import VerifyReport, VerifyStatus
 from caps.security.audit.keyfiles import SIGNING_PUB
-from caps.security.audit.reader import Line, open_segment, read_lines, segment_paths
+from caps.security.audit.reader import (
+    Line,
+    SegmentFile,
+    open_segment,
+    read_lines,
+    segment_paths,
+)
 from caps.security.audit.walk import Walk
 
 __all__ = ["VerifyReport", "VerifyStatus", "checked_checkpoints", "verify_lines", "verify_log"]
@@ -142,7 +147,7 @@ class _Moment:
 
     @classmethod
     def _under_lock(
-        cls, directory: Path, paths: tuple[Path, ...], last: IO[bytes]
+        cls, directory: Path, paths: tuple[Path, ...], last: SegmentFile
     ) -> _Moment | None:
         """None if the log was rotated while its last file was being opened."""
         fcntl.flock(last.fileno(), fcntl.LOCK_SH)

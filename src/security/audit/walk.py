@@ -158,7 +158,7 @@ class Walk:
     def _signed_seq(self) -> int:
         return max((seq for seq in self._pins if seq <= self._head.seq), default=0)
 
-    def _report(  # noqa: PLR0913 - the place in its parts
+    def _report(
         self,
         status: VerifyStatus,
         message: str,
