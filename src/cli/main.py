@@ -44,5 +44,5 @@ def main() -> None:
       6  the host failed: worker lost, protocol broken, audit not writable
       130  interrupted; the code was killed
       143  terminated (SIGTERM); the code was killed
-    `caps audit verify` has codes of its own, from 10 on.
+    `caps audit verify` has codes of its own, from 10 on, `verify-proof` from 30 on.
     """

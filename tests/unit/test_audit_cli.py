@@ -172,7 +172,9 @@ def test_verify_exits_with_a_code_of_its_own_for_an_edit(log: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"deny"', b'"allow"'))
     result = run("verify", "--audit", log)
     assert result.exit_code == 10
-    assert result.stderr == "edited: `audit-000001.jsonl` line 6, record 6, does not match its hash\n"
+    assert (
+        result.stderr == "edited: `audit-000001.jsonl` line 6, record 6, does not match its hash\n"
+    )
 
 
 def test_verify_takes_a_trusted_key(log: Path, tmp_path: Path) -> None:
