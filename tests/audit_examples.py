@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caps.security.audit import DecisionMade, Redactor, read_records
-from caps.security.audit.reader import FIRST_SEGMENT
+import anyio
+import msgspec
+
+from caps.security.audit import AuditLog, DecisionMade, Redactor, read_records
+from caps.security.audit.chain import Head
+from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint
+from caps.security.audit.reader import FIRST_SEGMENT, segment_name
 
 REDACTOR = Redactor(b"k" * 32)
 
@@ -49,3 +54,23 @@ def segment_of(directory: Path) -> Path:
 def mode_of(path: Path) -> int:
     """The permission bits of a file."""
     return path.stat().st_mode & 0o777
+
+
+def segmented_log(directory: Path, *sizes: int) -> None:
+    """A log from the real writer, in files of these many records, each with two checkpoints."""
+
+    async def write() -> None:
+        async with AuditLog.open(directory) as log:
+            for number in range(sum(sizes) - 1):
+                await log.append(decision(f"r{number}", execution_id=f"exec-{number % 3}"))
+
+    anyio.run(write)
+    lines = segment_of(directory).read_bytes().splitlines(keepends=True)
+    (directory / CHECKPOINTS).unlink()
+    signer, done = Signer.load(directory), 0
+    for segment, size in enumerate(sizes, 1):
+        (directory / segment_name(segment)).write_bytes(b"".join(lines[done : done + size]))
+        for seq in (done + size // 2, done + size):
+            head = Head(seq, msgspec.json.decode(lines[seq - 1])["hash"])
+            append_checkpoint(directory, signer.sign(head, segment=segment))
+        done += size

@@ -124,7 +124,10 @@ def records_of(
 ) -> list[Record]:
     """What a log holds of one execution that made these calls, each decided for real."""
     who: dict[str, Any] = {"execution_id": "e1", "principal": "ada"}
-    identity = {"policy_id": policy.policy.id, "policy_sha256": policy.policy.sha256}
+    identity: dict[str, Any] = {
+        "policy_id": policy.policy.id,
+        "policy_sha256": policy.policy.sha256,
+    }
     events: list[AuditEvent] = [
         ExecutionStarted(
             **who,

@@ -277,8 +277,8 @@ class Runtime:
             on_output=on_output,
         )
         opened = self._open()
-        return await opened.execute(
-            opened.pool,
+        return await opened.run(
+            opened.bound,
             lambda execution_id: self._inject(execution_id, opened.bound).for_learning(),
             request,
         )

@@ -1,43 +1,46 @@
-"""`caps audit`: read the evidence, and check that it is what was written."""
+"""`caps audit`: read the evidence, count it, follow it; what checks it is in `audit_checks.py`."""
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from caps.cli.audit_checks import (
+    EXIT_CODES,
+    PROOF_EXIT_CODES,
+    digest,
+    exit_code,
+    export,
+    prove,
+    verify,
+    verify_proof,
+)
+from caps.cli.audit_options import (
+    Asked,
+    Form,
+    asked_directory,
+    directory_option,
+    filter_options,
+    form_options,
+)
 from caps.cli.exits import told_in_one_line
 from caps.cli.options import json_option
 
 if TYPE_CHECKING:
-    from caps.security.audit import Record, VerifyReport, VerifyStatus
+    from caps.security.audit import Record
+    from caps.security.audit.filters import RecordFilter
 
-_DIRECTORY = click.option(
-    "--audit",
-    "directory",
-    type=click.Path(path_type=Path),
-    envvar="CAPS_AUDIT_PATH",
-    show_envvar=True,
-    help="Directory of the log; by default the one in the user's state directory.",
-)
+__all__ = ["EXIT_CODES", "PROOF_EXIT_CODES", "audit", "exit_code"]
 
-# By the value of the status; a status without a code here counts as unreadable.
-EXIT_CODES: Final = {
-    "ok": 0,
-    "edited": 10,
-    "gap": 11,
-    "reordered": 12,
-    "truncated": 13,
-    "checkpoint_bad": 14,
-    "torn_tail": 15,
-    "unreadable": 16,
-    "empty": 16,
-}
+# How often `tail -f` looks: soon enough for a person, and nothing for a machine.
+POLL_SECONDS: Final = 0.25
 
 
 @click.group()
@@ -45,98 +48,131 @@ def audit() -> None:
     """Read the audit log, and verify it."""
 
 
+for command in (verify, prove, verify_proof, digest, export):
+    audit.add_command(command)
+
+_limit = click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N of them."
+)
+
+
 @audit.command()
-@_DIRECTORY
-@json_option
-@click.option("--execution", metavar="ID", help="Only this execution; the start of its id will do.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N records.")
-def show(directory: Path | None, as_json: bool, execution: str | None, limit: int | None) -> None:
+@directory_option
+@filter_options
+@form_options
+@_limit
+def show(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
     """Print the records, oldest first."""
-    with told_in_one_line():
-        records = _selected(_directory(directory), execution)
-        chosen = records if limit is None else iter(deque(records, maxlen=limit))
-        if as_json:
-            _print_json(chosen)
-        else:
-            _print_table(chosen)
+    _print_selected(directory, asked, form, limit)
 
 
 @audit.command()
-@_DIRECTORY
+@directory_option
+@filter_options
+@form_options
+@_limit
+@click.option(
+    "--value-hash",
+    metavar="HMAC",
+    help="Only calls that hold this value, as `caps audit hash` prints it.",
+)
+def query(
+    directory: Path | None, asked: Asked, form: Form, limit: int | None, value_hash: str | None
+) -> None:
+    """Print the records that fit, also by a value that the log only has as a digest."""
+    _print_selected(directory, {**asked, "value_hash": value_hash}, form, limit)
+
+
+@audit.command()
+@directory_option
+@filter_options
+@form_options
+@click.option("-f", "--follow", "following", is_flag=True, help="Wait for more; Ctrl-C ends it.")
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many of the records that are there already.",
+)
+def tail(directory: Path | None, asked: Asked, form: Form, following: bool, lines: int) -> None:
+    """Print the last records, and with -f those that come, from all writers and new files."""
+    if not following:
+        _print_selected(directory, asked, form, lines)
+        return
+    from caps.cli.audit_options import chosen
+    from caps.cli.audit_output import printer
+
+    with told_in_one_line():
+        wanted, show_records = chosen(asked), printer(form, one_by_one=True)
+        try:
+            _follow(asked_directory(directory), wanted, show_records, lines)
+        except KeyboardInterrupt:
+            sys.exit(0)  # the way to end it, so not a failure
+
+
+@audit.command()
+@directory_option
+@filter_options
 @json_option
 @click.option(
-    "--public-key",
-    type=click.Path(path_type=Path),
-    help="A trusted copy of `signing.pub`; by default the directory's own is believed.",
+    "--top",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many refused capabilities, and callers of each.",
 )
-def verify(directory: Path | None, as_json: bool, public_key: Path | None) -> None:
-    """Check the chain and its checkpoints.
+def stats(directory: Path | None, asked: Asked, as_json: bool, top: int) -> None:
+    """Count decisions, reasons, outcomes, and who was refused what most often."""
+    from caps.security.audit.stats import AuditStats
 
-    Exit code: 0 sound, 10 edited, 11 gap, 12 reordered, 13 truncated, 14 bad checkpoint, 15 torn
-    tail (a crash, not an attack), 16 unreadable or empty.
-    """
-    from caps.security.audit import verify_log
-
-    report = verify_log(_directory(directory), public_key=public_key)
+    with told_in_one_line():
+        counted = AuditStats.of(_selected(directory, asked))
     if as_json:
-        click.echo(json.dumps(_as_object(report)))
-    else:
-        _print_finding(report)
-    sys.exit(exit_code(report.status))
+        click.echo(json.dumps(counted.as_json(top)))
+        return
+    from caps.cli.audit_output import print_stats
+
+    print_stats(counted, top)
 
 
-def exit_code(status: VerifyStatus) -> int:
-    """What `caps audit verify` exits with for this finding."""
-    return EXIT_CODES.get(status.value, EXIT_CODES["unreadable"])
+def _print_selected(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
+    from caps.cli.audit_output import printer
+
+    with told_in_one_line():
+        records = _selected(directory, asked)
+        printer(form)(records if limit is None else iter(deque(records, maxlen=limit)))
 
 
-def _directory(given: Path | None) -> Path:
-    from caps.security.audit import default_audit_directory
-
-    return given or default_audit_directory()
-
-
-def _selected(directory: Path, execution: str | None) -> Iterator[Record]:
+def _selected(directory: Path | None, asked: Asked) -> Iterator[Record]:
+    from caps.cli.audit_options import chosen
     from caps.security.audit import read_records
 
-    for record in read_records(directory):
-        if execution is None or getattr(record.event, "execution_id", "").startswith(execution):
-            yield record
+    return filter(chosen(asked).matches, read_records(asked_directory(directory)))
 
 
-def _print_json(records: Iterator[Record]) -> None:
-    from caps.security.audit.chain import record_fields
+def _follow(
+    directory: Path,
+    wanted: RecordFilter,
+    show_records: Callable[[Iterable[Record]], None],
+    lines: int,
+) -> None:
+    from caps.security.audit.follow import follow
 
-    for record in records:
-        # In ASCII, since a terminal may obey control characters that JSON does not escape.
-        line = json.dumps(record_fields(record), sort_keys=True, separators=(",", ":"))
-        click.echo(line)
+    recent: deque[Record] = deque(maxlen=lines)
+    live: list[bool] = []
 
+    def caught_up() -> None:
+        show_records(recent)
+        live.append(True)
 
-def _print_table(records: Iterator[Record]) -> None:
-    from rich.console import Console
-
-    from caps.cli.tables import audit_table
-
-    Console().print(audit_table(records))
-
-
-def _print_finding(report: VerifyReport) -> None:
-    from caps.cli.tables import visible
-
-    sound = report.status.value == "ok"
-    label = click.style(report.status.value.replace("_", " "), fg="green" if sound else "red")
-    click.echo(f"{label}: {visible(report.message)}", err=not sound)
-
-
-def _as_object(report: VerifyReport) -> dict[str, str | int | None]:
-    return {
-        "status": report.status.value,
-        "message": report.message,
-        "records": report.records,
-        "head_seq": report.head_seq,
-        "head_hash": report.head_hash,
-        "checkpoints": report.checkpoints,
-        "bad_seq": report.bad_seq,
-        "bad_line": report.bad_line,
-    }
+    for record in follow(directory, lambda: time.sleep(POLL_SECONDS), caught_up):
+        if not wanted.matches(record):
+            continue
+        if live:
+            show_records((record,))
+        else:
+            recent.append(record)

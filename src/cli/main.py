@@ -54,5 +54,5 @@ def main() -> None:
       7  a policy tool found something: a failed test, a flaw, a wider policy, a turned decision
       130  interrupted; the code was killed
       143  terminated (SIGTERM); the code was killed
-    `caps audit verify` has codes of its own, from 10 on.
+    `caps audit verify` has codes of its own, from 10 on, `verify-proof` from 30 on.
     """

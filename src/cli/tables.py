@@ -7,8 +7,11 @@ overrides among it, is shown as its escape.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
 
 from caps.security.audit import (
     AuditEvent,
@@ -28,6 +31,7 @@ from caps.security.audit import (
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from caps.security.review.replay import Replayed
 
@@ -35,6 +39,16 @@ _GOOD: Final = "green"
 _BAD: Final = "red"
 _PLAIN: Final = ""
 _SHORT_ID: Final = 12
+
+_HEADINGS: Final = ("time", "execution", "what", "verdict", "why")
+# So many records are held to find out how wide their columns must be; a longer log is not.
+_PAGE: Final = 500
+
+_VERDICT_WIDTH: Final = len("protocol_violation")
+_COLUMNS: Final = "{:18}  {}  {}  {}"
+LINE_HEADER: Final = _COLUMNS.format(
+    "time", "execution".ljust(_SHORT_ID), "verdict".ljust(_VERDICT_WIDTH), "what and why"
+)
 
 
 class _Row(NamedTuple):
@@ -47,22 +61,14 @@ class _Row(NamedTuple):
 def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) -> Table:
     """One row for each record, oldest first; of one execution, its id is not repeated."""
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(show_edge=False, pad_edge=False)
-    for heading in ("time", "execution", "what", "verdict", "why"):
+    for heading in _HEADINGS:
         if not (of_one_execution and heading == "execution"):
             fixed = heading in ("time", "execution", "verdict")
             table.add_column(heading, overflow="fold", no_wrap=fixed)
     for record in records:
-        row = _row(record.event)
-        cells = [
-            Text(visible(_short_time(record.ts))),
-            Text(visible(getattr(record.event, "execution_id", "")[:_SHORT_ID])),
-            Text(visible(row.what)),
-            Text(visible(row.verdict), style=row.style),
-            Text(visible(row.why)),
-        ]
+        cells = _cells(record)
         if of_one_execution:
             del cells[1]
         table.add_row(*cells)
@@ -89,6 +95,46 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
             Text(visible(f"{one.answer.why} (was {observed.reason})")),
         )
     return table
+
+
+def print_records(records: Iterable[Record]) -> None:
+    """A table that fits its content; of a long log, plain lines, so that it need not be held."""
+    from rich.console import Console
+
+    remaining = iter(records)
+    page = list(itertools.islice(remaining, _PAGE))
+    if len(page) < _PAGE:
+        Console().print(audit_table(page))
+        return
+    click.echo(LINE_HEADER)
+    for record in itertools.chain(page, remaining):
+        click.echo(record_line(record))
+
+
+def record_line(record: Record) -> str:
+    """A record as one line, with the columns that have a width first."""
+    row = _row(record.event)
+    verdict = visible(row.verdict).ljust(_VERDICT_WIDTH)
+    execution = visible(getattr(record.event, "execution_id", ""))[:_SHORT_ID].ljust(_SHORT_ID)
+    return _COLUMNS.format(
+        visible(_short_time(record.ts)),
+        execution,
+        click.style(verdict, fg=row.style) if row.style else verdict,
+        f"{visible(row.what)}  {visible(row.why)}",
+    )
+
+
+def _cells(record: Record) -> list[Text]:
+    from rich.text import Text
+
+    row = _row(record.event)
+    return [
+        Text(visible(_short_time(record.ts))),
+        Text(visible(getattr(record.event, "execution_id", "")[:_SHORT_ID])),
+        Text(visible(row.what)),
+        Text(visible(row.verdict), style=row.style),
+        Text(visible(row.why)),
+    ]
 
 
 def _short_time(timestamp: str) -> str:

@@ -740,7 +740,17 @@ class TestStartUp:
         )
         assert done.stdout.startswith("caps, version ")
 
-    @pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["policy", "--help"]])
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["--help"],
+            ["run", "--help"],
+            ["policy", "--help"],
+            ["audit", "--help"],
+            ["audit", "tail", "--help"],
+            ["audit", "export", "--help"],
+        ],
+    )
     def test_help_loads_nothing_heavy(self, args: list[str]) -> None:
         """The command answers at once; what a command needs is loaded when it runs."""
         code = (

@@ -172,7 +172,9 @@ def test_verify_exits_with_a_code_of_its_own_for_an_edit(log: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"deny"', b'"allow"'))
     result = run("verify", "--audit", log)
     assert result.exit_code == 10
-    assert result.stderr == "edited: line 6, record 6, does not match its hash\n"
+    assert (
+        result.stderr == "edited: `audit-000001.jsonl` line 6, record 6, does not match its hash\n"
+    )
 
 
 def test_verify_takes_a_trusted_key(log: Path, tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_verify_takes_a_trusted_key(log: Path, tmp_path: Path) -> None:
     write(tmp_path / "other", decision())
     own, other = log / "signing.pub", tmp_path / "other" / "signing.pub"
     assert run("verify", "--audit", log, "--public-key", own).exit_code == 0
-    assert run("verify", "--audit", log, "--public-key", other).exit_code == 14
+    assert run("verify", "--audit", log, "--public-key", other).exit_code == 20
 
 
 def test_every_finding_has_an_exit_code() -> None:

@@ -52,7 +52,7 @@ def test_a_record_reads_back_as_the_event_that_was_written() -> None:
     event = decision(agent="planner", idempotency_key_hmac="hmac-sha256:00")
     record = decode(written(event))
     assert record.event == event
-    assert (record.seq, record.v, kind_of(record.event)) == (1, 1, "decision_made")
+    assert (record.seq, record.v, kind_of(record.event)) == (1, 2, "decision_made")
 
 
 def test_the_flat_form_of_a_record_is_its_line() -> None:

@@ -63,9 +63,11 @@ def test_an_untouched_log_is_sound(log: Path) -> None:
         status=VerifyStatus.OK,
         message="10 records are sound; record 10 is signed",
         records=10,
+        segments=1,
         head_seq=10,
         head_hash=last["hash"],
         checkpoints=1,
+        signed_seq=10,
     )
 
 
@@ -74,12 +76,13 @@ def test_a_changed_value_is_an_edit(log: Path) -> None:
     report = after(log, lambda lines: [line.replace(b'"r4"', b'"r5"') for line in lines])
     assert (report.status, report.bad_seq, report.bad_line) == (VerifyStatus.EDITED, 6, 6)
     assert report.records == 5
-    assert report.message == "line 6, record 6, does not match its hash"
+    assert report.bad_file == "audit-000001.jsonl"
+    assert report.message == "`audit-000001.jsonl` line 6, record 6, does not match its hash"
 
 
 def test_another_spelling_of_the_same_record_is_an_edit(log: Path) -> None:
     """A line has one spelling."""
-    report = after(log, lambda lines: [line.replace(b'"v":1}', b'"v": 1}') for line in lines])
+    report = after(log, lambda lines: [line.replace(b'"v":2}', b'"v": 2}') for line in lines])
     assert (report.status, report.bad_seq) == (VerifyStatus.EDITED, 2)
     assert "not spelt as it was written" in report.message
 
@@ -116,14 +119,17 @@ def test_swapped_records_are_reordered(log: Path) -> None:
     """The missing one comes later."""
     report = after(log, lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]])
     assert (report.status, report.bad_seq, report.bad_line) == (VerifyStatus.REORDERED, 6, 5)
-    assert report.message == "line 5, record 6, comes before record 5, which is at line 6"
+    assert report.message == (
+        "`audit-000001.jsonl` line 5, record 6, comes before record 5, "
+        "which is at `audit-000001.jsonl` line 6"
+    )
 
 
-def test_a_copied_record_is_reordered(log: Path) -> None:
-    """The numbers go back."""
+def test_a_copied_record_is_a_duplicate(log: Path) -> None:
+    """The numbers go back, to a record that is the same."""
     report = after(log, lambda lines: [*lines[:4], lines[3], *lines[4:]])
-    assert (report.status, report.bad_seq, report.bad_line) == (VerifyStatus.REORDERED, 4, 5)
-    assert "comes again" in report.message
+    assert (report.status, report.bad_seq, report.bad_line) == (VerifyStatus.DUPLICATED, 4, 5)
+    assert report.message.endswith("comes again: it is a copy of `audit-000001.jsonl` line 4")
 
 
 def test_a_cut_past_a_checkpoint_is_a_truncation(log: Path) -> None:
@@ -134,16 +140,17 @@ def test_a_cut_past_a_checkpoint_is_a_truncation(log: Path) -> None:
 
 
 def test_an_emptied_log_is_a_truncation(log: Path) -> None:
-    """Also when nothing is left, or not even the file."""
+    """Also when nothing is left; without even the file, the file is what was lost."""
     assert after(log, lambda lines: []).status is VerifyStatus.TRUNCATED
     segment_of(log).unlink()
-    assert verify_log(log).status is VerifyStatus.TRUNCATED
+    report = verify_log(log)
+    assert (report.status, report.bad_file) == (VerifyStatus.LOST_SEGMENT, "audit-000001.jsonl")
 
 
 def test_a_log_that_was_written_anew_differs_from_its_checkpoint(log: Path) -> None:
     """A perfect chain with another history, without the signing key."""
     report = after(log, lambda lines: rehashed(lines, 4, {"decision": "deny"}))
-    assert (report.status, report.bad_seq) == (VerifyStatus.TRUNCATED, 10)
+    assert (report.status, report.bad_seq) == (VerifyStatus.FORKED, 10)
     assert report.message == "record 10 is not the one that a checkpoint signed"
 
 
@@ -198,7 +205,9 @@ def change_checkpoint(directory: Path, **changes: object) -> VerifyReport:
 def test_a_changed_checkpoint_is_bad(log: Path, changes: dict[str, object], message: str) -> None:
     """Every field of it is signed."""
     report = change_checkpoint(log, **changes)
-    assert report.status is VerifyStatus.CHECKPOINT_BAD
+    unknown = "key_id" in changes
+    assert report.status is (VerifyStatus.UNKNOWN_KEY if unknown else VerifyStatus.CHECKPOINT_BAD)
+    assert (report.bad_file, report.bad_line) == (CHECKPOINTS, 1)
     assert report.message == f"line 1 of `checkpoints.jsonl` {message}"
 
 
@@ -212,7 +221,7 @@ def test_a_trusted_public_key_finds_a_log_that_was_signed_anew(log: Path, tmp_pa
     segment_of(log).write_bytes(line)
     append_checkpoint(log, Signer.load(log).sign(head))
     assert verify_log(log).status is VerifyStatus.OK
-    assert verify_log(log, public_key=trusted).status is VerifyStatus.CHECKPOINT_BAD
+    assert verify_log(log, public_key=trusted).status is VerifyStatus.UNKNOWN_KEY
 
 
 def test_a_lost_public_key_leaves_checkpoints_unproven(log: Path) -> None:
@@ -223,10 +232,10 @@ def test_a_lost_public_key_leaves_checkpoints_unproven(log: Path) -> None:
     assert "cannot be checked" in report.message
 
 
-def test_two_checkpoints_that_contradict_each_other_are_a_truncation(log: Path) -> None:
+def test_two_checkpoints_that_contradict_each_other_are_a_fork(log: Path) -> None:
     """Both are signed, so one of two histories was thrown away."""
     append_checkpoint(log, Signer.load(log).sign(Head(10, "f" * 64)))
-    assert verify_log(log).status is VerifyStatus.TRUNCATED
+    assert verify_log(log).status is VerifyStatus.FORKED
 
 
 def test_a_log_without_checkpoints_says_so(log: Path) -> None:

@@ -5,6 +5,10 @@ redaction.py    digests instead of values   chain.py       records as bytes with
 segment.py      the file, blocking          log.py         group commit; the sinks
 keyfiles.py     the keys of a directory     checkpoint.py  signed heads
 reader.py       reading it back             verify.py      is it what was written?
+findings.py     what that can say           walk.py        ... along the chain
+filters.py      which records               follow.py      those that are still to come
+stats.py        what they come to           proof.py       evidence that needs no log
+proving.py      making it                   ocsf.py, cloudevents.py   for other systems
 """
 
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory

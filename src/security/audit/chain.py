@@ -1,20 +1,24 @@
 """(8) The chain: how a record becomes bytes, and how the bytes prove themselves.
 
-    hash = sha256("caps.audit.record.v1" NUL + canonical(record without `hash`))
-    line = canonical(record with `hash`) + newline
+    body = sha256("caps.audit.body.v2" NUL + canonical(record without `prev` and `hash`))
+    hash = sha256("caps.audit.record.v2" NUL + prev + body), both in hexadecimal
+    line = canonical(record with `prev` and `hash`) + newline
 
 `canonical` is RFC 8785. `prev` is the hash of the record before, 64 zeros for the first, so a hash
-covers everything up to and including its record. A line has one spelling only; the same record
-spelt otherwise is an edit. The writer spells with msgspec, which is fast and agrees with RFC 8785
-on the restricted values of `records.py`; the verifier spells with the `rfc8785` library, and a
-property test holds the two together. No IO here.
+covers everything up to and including its record. It is made in two steps so that a proof can carry
+the chain past a record without showing it, by its body digest alone (ADR 5). Version 1, which is
+still read, has one step: sha256("caps.audit.record.v1" NUL + canonical(record without `hash`)).
+
+A line has one spelling only; the same record spelt otherwise is an edit. The writer spells with
+msgspec, which is fast and agrees with RFC 8785 on the restricted values of `records.py`; the
+verifier spells with the `rfc8785` library, and a property test holds the two together. No IO here.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import rfc8785
@@ -23,7 +27,9 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.records import RECORD_VERSION, AuditEvent, Record
 
 GENESIS: Final = "0" * 64
-_DOMAIN: Final = b"caps.audit.record.v1\0"
+_WHOLE_V1: Final = b"caps.audit.record.v1\0"
+_BODY: Final = b"caps.audit.body.v2\0"
+_LINK: Final = b"caps.audit.record.v2\0"
 
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
@@ -40,11 +46,15 @@ ORIGIN: Final = Head(0, GENESIS)
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A line that proved to be a record with the hash that it claims."""
+    """A line that proved to be a record with the hash that it claims.
+
+    `body` is what stands for the record in a proof that does not show it; version 1 has none.
+    """
 
     seq: int
     prev: str
     hash: str
+    body: str | None = field(default=None, compare=False)
 
     @property
     def head(self) -> Head:
@@ -60,7 +70,7 @@ class Flaw:
 
 
 class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    v: int
+    v: Literal[1, 2]
     seq: int
     ts: str
     prev: str
@@ -78,10 +88,16 @@ def seal(fields: dict[str, Any], ts: str, after: Head) -> tuple[bytes, Head]:
     `fields` come from `bounds.storable`; only then do the bytes agree with RFC 8785.
     """
     seq = after.seq + 1
-    record = {**fields, "v": RECORD_VERSION, "seq": seq, "ts": ts, "prev": after.hash}
-    digest = hashlib.sha256(_DOMAIN + _encode(record)).hexdigest()
+    record = {**fields, "v": RECORD_VERSION, "seq": seq, "ts": ts}
+    digest = linked(after.hash, hashlib.sha256(_BODY + _encode(record)).hexdigest())
+    record["prev"] = after.hash
     record["hash"] = digest
     return _encode(record) + b"\n", Head(seq, digest)
+
+
+def linked(prev: str, body: str) -> str:
+    """The hash of the record with this body digest after the record with this hash."""
+    return hashlib.sha256(_LINK + prev.encode() + body.encode()).hexdigest()
 
 
 def inspect(line: bytes) -> Link | Flaw:
@@ -96,15 +112,30 @@ def inspect(line: bytes) -> Link | Flaw:
     if type(seq) is not int or not isinstance(prev, str) or not isinstance(claimed, str):
         return Flaw(None, "lacks `seq`, `prev` or `hash`")
     try:
-        unhashed = rfc8785.dumps(record)
         spelt = rfc8785.dumps({**record, "hash": claimed})
+        digest, body = _digests(record, prev)
     except (ValueError, RecursionError):
         return Flaw(seq, "holds a value that no writer records")
-    if hashlib.sha256(_DOMAIN + unhashed).hexdigest() != claimed:
+    if digest != claimed:
         return Flaw(seq, "does not match its hash")
     if spelt != line:
         return Flaw(seq, "is not spelt as it was written")
-    return Link(seq, prev, claimed)
+    return Link(seq, prev, claimed, body)
+
+
+def _digests(unhashed: dict[str, Any], prev: str) -> tuple[str | None, str | None]:
+    """The hash that a record without its `hash` must have, by its version, and its body digest."""
+    match unhashed.get("v"):
+        case bool():
+            return None, None
+        case 1:
+            return hashlib.sha256(_WHOLE_V1 + rfc8785.dumps(unhashed)).hexdigest(), None
+        case 2:
+            rest = {name: value for name, value in unhashed.items() if name != "prev"}
+            body = hashlib.sha256(_BODY + rfc8785.dumps(rest)).hexdigest()
+            return linked(prev, body), body
+        case _:
+            return None, None
 
 
 def decode(line: bytes) -> Record:

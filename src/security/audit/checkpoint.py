@@ -3,17 +3,21 @@
 The chain alone cannot show that its end was cut off, or that all of it was written anew. A
 checkpoint can: it pins one head with an Ed25519 signature over
 
-    "caps.audit.checkpoint.v1" NUL + canonical({hash, key_id, seq, ts, v})
+    "caps.audit.checkpoint.v1" NUL + canonical({hash, key_id, segment, seq, ts, v})
 
-and is appended to `checkpoints.jsonl`. What it proves rests on where the key and the checkpoints
-are: whoever can write the directory *and* read `signing.key` can forge both. Keep a copy of
-`signing.pub` and of the newest checkpoint elsewhere, and verify against them.
+and is appended to `checkpoints.jsonl`. `segment` is the number of the file that the head is in, so
+that a lost file can be told from a cut one; checkpoints of old logs lack it.
+
+What it proves rests on where the key and the checkpoints are: whoever can write the directory *and*
+read `signing.key` can forge both. Keep a copy of `signing.pub` and of the newest checkpoint
+elsewhere, and verify against them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,6 +39,7 @@ CHECKPOINTS: Final = "checkpoints.jsonl"
 
 _DOMAIN: Final = b"caps.audit.checkpoint.v1\0"
 _MAX_CHECKPOINT_BYTES: Final = 4096
+_PEM_END: Final = b"-----END PUBLIC KEY-----"
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -48,6 +53,7 @@ class Checkpoint(
     hash: str
     ts: str
     key_id: str
+    segment: int | None = None
     sig: str | None = None
 
     def signed_bytes(self) -> bytes:
@@ -60,6 +66,9 @@ class BadCheckpoint:
 
     line: int
     message: str
+    seq: int | None = None
+    """The record that it claims to pin."""
+    unknown_key: bool = False
 
 
 class Signer:
@@ -89,9 +98,14 @@ class Signer:
             raise AuditError(f"`{directory / SIGNING_PUB}` does not belong to `{SIGNING_KEY}`")
         return cls(key)
 
-    def sign(self, head: Head) -> Checkpoint:
+    def sign(self, head: Head, *, segment: int | None = None) -> Checkpoint:
         unsigned = Checkpoint(
-            version=1, seq=head.seq, hash=head.hash, ts=timestamp(), key_id=self._key_id
+            version=1,
+            seq=head.seq,
+            hash=head.hash,
+            ts=timestamp(),
+            key_id=self._key_id,
+            segment=segment,
         )
         signature = self._key.sign(unsigned.signed_bytes())
         return msgspec.structs.replace(unsigned, sig=signature.hex())
@@ -110,34 +124,54 @@ def append_checkpoint(directory: Path, checkpoint: Checkpoint) -> None:
         os.fdatasync(fd)
 
 
-def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Raises `AuditError` when `path` holds no Ed25519 public key in PEM."""
+def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
+    """The keys in `path` by their id: one PEM block, or several one after the other.
+
+    Raises `AuditError` when it holds none, or something else beside them.
+    """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    keys: dict[str, Ed25519PublicKey] = {}
     try:
-        key = serialization.load_pem_public_key(path.read_bytes())
+        content = path.read_bytes()
+        for block in content.replace(_PEM_END, _PEM_END + b"\0").rstrip(b"\0\r\n ").split(b"\0"):
+            key = serialization.load_pem_public_key(block.lstrip())
+            if not isinstance(key, Ed25519PublicKey):
+                raise AuditError(f"`{path}` is not an Ed25519 public key")
+            keys[key_id(key)] = key
     except (OSError, ValueError) as error:
         raise AuditError(f"cannot read the public key `{path}`") from error
-    if not isinstance(key, Ed25519PublicKey):
-        raise AuditError(f"`{path}` is not an Ed25519 public key")
-    return key
+    return keys
 
 
-def check_line(line: bytes, number: int, key: Ed25519PublicKey) -> Checkpoint | BadCheckpoint:
-    """Reads and verifies one line of a checkpoint file."""
-    from cryptography.exceptions import InvalidSignature
-
+def check_line(
+    line: bytes, number: int, keys: Mapping[str, Ed25519PublicKey]
+) -> Checkpoint | BadCheckpoint:
+    """Reads and verifies one line of a checkpoint file against the keys that are known."""
     try:
         checkpoint = msgspec.json.decode(line, type=Checkpoint)
-        signature = bytes.fromhex(checkpoint.sig or "")
-        if checkpoint.key_id != key_id(key):
-            return BadCheckpoint(number, f"was signed with another key, `{checkpoint.key_id}`")
-        key.verify(signature, checkpoint.signed_bytes())
-    except InvalidSignature:
-        return BadCheckpoint(number, "has a wrong signature")
     except (msgspec.DecodeError, ValueError):
         return BadCheckpoint(number, "is not a checkpoint")
+    return check(checkpoint, number, keys)
+
+
+def check(
+    checkpoint: Checkpoint, number: int, keys: Mapping[str, Ed25519PublicKey]
+) -> Checkpoint | BadCheckpoint:
+    """`checkpoint` itself if one of `keys` signed it."""
+    from cryptography.exceptions import InvalidSignature
+
+    seq, key = checkpoint.seq, keys.get(checkpoint.key_id)
+    if key is None:
+        message = f"was signed with another key, `{checkpoint.key_id}`"
+        return BadCheckpoint(number, message, seq, unknown_key=True)
+    try:
+        key.verify(bytes.fromhex(checkpoint.sig or ""), checkpoint.signed_bytes())
+    except InvalidSignature:
+        return BadCheckpoint(number, "has a wrong signature", seq)
+    except ValueError:
+        return BadCheckpoint(number, "is not a checkpoint", seq)
     return checkpoint
 
 

@@ -49,6 +49,22 @@ def redaction_key(directory: Path) -> bytes:
     """The key of the log's digests. Raises `OSError`, or `AuditError` if the file is not a key."""
     path = directory / REDACTION_KEY
     content = read_or_create(path, lambda: secrets.token_hex(_KEY_BYTES).encode() + b"\n")
+    return _parsed(path, content)
+
+
+def existing_redaction_key(directory: Path) -> bytes:
+    """The same for those who only read: a log without a key stays without one.
+
+    Raises `AuditError`.
+    """
+    path = directory / REDACTION_KEY
+    try:
+        return _parsed(path, path.read_bytes())
+    except OSError as error:
+        raise AuditError(f"cannot read the log's key `{path}`: {error.strerror}") from error
+
+
+def _parsed(path: Path, content: bytes) -> bytes:
     try:
         key = bytes.fromhex(content.decode("ascii"))
     except ValueError:

@@ -1,15 +1,20 @@
 """(8) Reading a log back: lines as they lie on disk, and records from them.
 
+A log is `audit-000001.jsonl`, `audit-000002.jsonl` and so on; a file that nobody writes any more
+may be compressed (`.jsonl.gz`). All reading streams: what is held is a line, never a file.
+
 Reading is tolerant of one thing only, a last line without its newline: a writer is at it, or died
 at it. Whether the lines are the ones that were written is not asked here; `verify.py` asks it.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, Final
 
 from caps.protocol.errors import AuditError
@@ -17,6 +22,11 @@ from caps.security.audit.chain import decode
 from caps.security.audit.records import MAX_LINE_BYTES, Record
 
 FIRST_SEGMENT: Final = "audit-000001.jsonl"
+_PREFIX: Final = "audit-"
+_PLAIN: Final = ".jsonl"
+_COMPRESSED: Final = ".jsonl.gz"
+
+SegmentFile = BinaryIO | gzip.GzipFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +36,97 @@ class Line:
     number: int
     data: bytes
     torn: bool
+    segment: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"`{self.segment}` line {self.number}" if self.segment else f"line {self.number}"
+
+
+def segment_name(number: int) -> str:
+    """The name of a segment that is not compressed."""
+    return f"{_PREFIX}{number:06d}{_PLAIN}"
+
+
+def segment_number(path: PurePath) -> int | None:
+    """The place of a file in the log, or None if it is not a segment of one."""
+    name = path.name.removesuffix(_COMPRESSED).removesuffix(_PLAIN)
+    digits = name.removeprefix(_PREFIX)
+    if not (digits.isascii() and digits.isdigit()) or not 6 <= len(digits) <= 12:
+        return None
+    number = int(digits)
+    plain = segment_name(number)
+    return number if path.name in (plain, f"{plain}.gz") else None
 
 
 def segment_paths(directory: Path) -> list[Path]:
     """The files of the log, oldest first. Raises `OSError`."""
-    # Regular files only: a pipe of that name would keep a reader waiting for ever.
-    return sorted(
-        path for path in directory.iterdir() if path.match("audit-*.jsonl") and path.is_file()
-    )
+    found: dict[int, Path] = {}
+    for path in directory.iterdir():
+        number = segment_number(path)
+        # Regular files only: a pipe of that name would keep a reader waiting for ever.
+        if number is None or not path.is_file():
+            continue
+        # While a segment is being compressed there are two; the plain one is whole.
+        if number not in found or path.suffix != ".gz":
+            found[number] = path
+    return [found[number] for number in sorted(found)]
 
 
-def read_lines(file: BinaryIO, *, end: int = sys.maxsize) -> Iterator[Line]:
-    """Streams the lines within the first `end` bytes of `file`.
+def open_segment(path: Path) -> SegmentFile:
+    """Opens a segment for reading, also if it was compressed meanwhile. Raises `OSError`."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        packed = path.with_name(f"{path.name}.gz")
+        if not packed.is_file():
+            raise
+        return gzip.open(packed, "rb")
+
+
+def read_lines(
+    file: SegmentFile, *, end: int = sys.maxsize, segment: str = "", first: int = 1
+) -> Iterator[Line]:
+    """Streams the lines within the next `end` bytes of `file`, counted from `first`.
 
     Raises `OSError`, or `AuditError` for a line longer than any writer writes.
     """
-    number = 0
-    while data := file.readline(min(MAX_LINE_BYTES + 1, end)):
+    number = first - 1
+    while data := _read_line(file, min(MAX_LINE_BYTES + 1, end)):
         number += 1
         end -= len(data)
         whole = data.endswith(b"\n")
         if not whole and len(data) > MAX_LINE_BYTES:
             raise AuditError(f"line {number} is longer than {MAX_LINE_BYTES} bytes")
-        yield Line(number, data[:-1] if whole else data, torn=not whole)
+        yield Line(number, data[:-1] if whole else data, torn=not whole, segment=segment)
+
+
+def _read_line(file: SegmentFile, limit: int) -> bytes:
+    try:
+        return file.readline(limit)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise AuditError(f"a compressed segment is damaged: {error}") from error
+
+
+def log_lines(directory: Path) -> Iterator[Line]:
+    """Streams all whole lines of a log. Raises `OSError` or `AuditError`."""
+    for path in segment_paths(directory):
+        with open_segment(path) as file:
+            for line in read_lines(file, segment=path.name):
+                if line.torn:
+                    break
+                yield line
+
+
+def record_of(line: Line) -> Record:
+    """The record in a line. Raises `AuditError`, which names the line."""
+    try:
+        return decode(line.data)
+    except AuditError as error:
+        raise AuditError(f"{line.place}: {error.message}") from error
 
 
 def read_records(directory: Path, *, execution_id: str | None = None) -> Iterator[Record]:
@@ -57,21 +135,9 @@ def read_records(directory: Path, *, execution_id: str | None = None) -> Iterato
     Raises `AuditError` when the directory cannot be read or a line is not a record.
     """
     try:
-        paths = segment_paths(directory)
-        for path in paths:
-            with path.open("rb") as file:
-                for record in _records(file, path):
-                    if execution_id in (None, getattr(record.event, "execution_id", None)):
-                        yield record
+        for line in log_lines(directory):
+            record = record_of(line)
+            if execution_id in (None, getattr(record.event, "execution_id", None)):
+                yield record
     except OSError as error:
         raise AuditError(f"cannot read audit log `{directory}`: {error.strerror}") from error
-
-
-def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
-    for line in read_lines(file):
-        if line.torn:
-            return
-        try:
-            yield decode(line.data)
-        except AuditError as error:
-            raise AuditError(f"`{path}` line {line.number}: {error.message}") from error

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import msgspec
 
-RECORD_VERSION: Final = 1
+RECORD_VERSION: Final = 2
 ENVELOPE_FIELDS: Final = ("v", "seq", "ts", "kind", "prev", "hash")
 
 # One record, its newline not counted. What is longer is neither written nor read.

@@ -32,6 +32,8 @@ MAX_NAME_CHARS: Final = 128
 # Cannot be the name of a field: `_field_name` doubles the backslashes of real ones.
 OTHER_FIELDS: Final = "\\others"
 
+DIGEST_PREFIX: Final = "hmac-sha256:"
+
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _TAGGED: Final = b"\0caps.redaction.tagged.v1\0"
 
@@ -57,7 +59,7 @@ class Redactor:
 
     def digest(self, value: Any) -> str:
         """`hmac-sha256:<hex>` of any JSON-like value; never raises for one."""
-        return "hmac-sha256:" + hmac.digest(self._key, _bytes_of(value), "sha256").hex()
+        return DIGEST_PREFIX + hmac.digest(self._key, _bytes_of(value), "sha256").hex()
 
     def split(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> Redacted:
         """Scalars named in `shown_fields` stay readable; any other top-level field is a digest."""

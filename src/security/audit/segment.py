@@ -31,6 +31,7 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import ORIGIN, Flaw, Head, inspect, seal
 from caps.security.audit.checkpoint import Signer, append_checkpoint
+from caps.security.audit.reader import segment_number
 from caps.security.audit.records import MAX_LINE_BYTES, LogOpened, LogRecovered, timestamp
 
 # The storable fields of an event, and when it was handed in.
@@ -296,5 +297,6 @@ class Segment:
     def _pin_locked(self) -> None:
         # The records first: a checkpoint that outlived them in a power cut would cry wolf.
         os.fdatasync(self._fd)
-        append_checkpoint(self._path.parent, self._signer.sign(self._head))
+        signed = self._signer.sign(self._head, segment=segment_number(self._path))
+        append_checkpoint(self._path.parent, signed)
         self._unpinned = 0
