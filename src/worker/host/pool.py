@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 _READY_SECONDS = 30
 _REAP_SECONDS = 5
-_LAST_WORDS_SECONDS = 2
+# Less than the kernel takes to end one that hung up and computes on: that would look like a limit.
+_LAST_WORDS_SECONDS = 1.5
 _RETRY_SECONDS = 1
 _IDLE_SECONDS = 10
 _FEWEST_SPARES = 2

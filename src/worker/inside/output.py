@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from caps.worker.inside.aio.sealed import Sealed
+
 
 def _nowhere(_text: str) -> None:
     """The sink of an execution that nobody listens to: the one that primes the zygote."""
@@ -19,7 +21,7 @@ def _nothing_to_do() -> None:
     """The flush of a sink that keeps nothing back."""
 
 
-class Stream:
+class Stream(metaclass=Sealed):
     """`sys.stdout` or `sys.stderr` of user space."""
 
     __slots__ = ("_flush", "_instead", "_sink", "name")
@@ -73,7 +75,7 @@ class Stream:
         return f"<captured output {self.name}>"
 
 
-class Redirection:
+class Redirection(metaclass=Sealed):
     """`with redirect_stdout(buffer):`"""
 
     __slots__ = ("_stream", "_target")
@@ -93,7 +95,7 @@ class Redirection:
             self._stream._instead.pop()
 
 
-class Output:
+class Output(metaclass=Sealed):
     """The two streams of one execution; both end in its captured output."""
 
     __slots__ = ("stderr", "stdout")

@@ -18,4 +18,4 @@ class Sealed(type):
         raise TypeError(f"`{name}` cannot be deleted from `{cls.__name__}`")
 
     def __repr__(cls) -> str:
-        return f"<class 'asyncio.{cls.__name__}'>"
+        return f"<class '{cls.__name__}'>"
