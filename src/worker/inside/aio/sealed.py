@@ -18,4 +18,5 @@ class Sealed(type):
         raise TypeError(f"`{name}` cannot be deleted from `{cls.__name__}`")
 
     def __repr__(cls) -> str:
-        return f"<class '{cls.__name__}'>"
+        shown_in = "asyncio." if ".aio." in cls.__module__ else ""
+        return f"<class '{shown_in}{cls.__name__}'>"
