@@ -207,24 +207,32 @@ def proposed_scope(
         entries.insert(0, (root[0], tuple(relative), note))
     if not entries:
         return None
-    every = tuple(range(len(calls)))
-    changing = tuple(i for i in every if calls[i].function in changing_functions)
-    max_bytes, why = _largest(calls, default_bytes)
+    changing = [index for index, c in enumerate(calls) if c.function in changing_functions]
+    return _proposal(calls, entries, tuple(changing), _largest(calls, default_bytes))
+
+
+def _proposal(
+    calls: Sequence[SeenCall],
+    entries: Sequence[tuple[str, tuple[int, ...], str]],
+    changing: tuple[int, ...],
+    largest: tuple[int, str],
+) -> ScopeProposal:
+    """The scope with these entries, and what each part of it rests on."""
+    every, (max_bytes, why) = tuple(range(len(calls))), largest
     scope = {
         "allowlist": [entry for entry, _, _ in entries],
         "read_only": not changing,
         "max_bytes": max_bytes,
     }
     what = "files are changed" if changing else "nothing is changed"
-    parts = (
-        *(
-            ProposedPart(("allowlist", index), seen, note)
-            for index, (_, seen, note) in enumerate(entries)
-        ),
-        ProposedPart(("read_only",), changing or every, what),
-        ProposedPart(("max_bytes",), every, why),
-    )
-    return ScopeProposal(scope, parts, (SeenCall(calls[0].function, {"path": "../outside"}),))
+    parts = [
+        ProposedPart(("allowlist", index), seen, note)
+        for index, (_, seen, note) in enumerate(entries)
+    ]
+    parts.append(ProposedPart(("read_only",), changing or every, what))
+    parts.append(ProposedPart(("max_bytes",), every, why))
+    outside = SeenCall(calls[0].function, {"path": "../outside"})
+    return ScopeProposal(scope, tuple(parts), (outside,))
 
 
 def _places(

@@ -65,5 +65,7 @@ def pointer(*steps: str | int) -> str:
 
 def rule_place(written: Mapping[str, Any], key: str, rule: str) -> str:
     """Where `rule` stands in the list `key` of the policy as it is written."""
-    rules = written.get(key, [])
-    return pointer(key, rules.index(rule)) if rule in rules else pointer(key)
+    for index, entry in enumerate(written.get(key, ())):
+        if rule == (entry.get("rule") if isinstance(entry, Mapping) else entry):
+            return pointer(key, index)
+    return pointer(key)

@@ -14,7 +14,7 @@ from typing import Any
 
 from caps.security.decision import GrantTerms, ReasonCode
 from caps.security.patterns import domain_of
-from caps.security.policy import Limits, Rate
+from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.catalogue import Catalogue, scope_of
 from caps.security.width import Width, joined, width_of
@@ -78,47 +78,58 @@ class PolicyDiff:
 
 def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> PolicyDiff:
     """How `newer` differs from `older`. Raises `PolicyInvalidError` if one does not fit."""
-    before, after = catalogue.terms_of(older), catalogue.terms_of(newer)
+    one = _Side(older.policy, catalogue.terms_of(older))
+    other = _Side(newer.policy, catalogue.terms_of(newer))
     old_tests = [test.model_dump_json() for test in older.policy.tests]
     new_tests = [test.model_dump_json() for test in newer.policy.tests]
     return PolicyDiff(
-        capabilities=tuple(_capabilities(before, after)),
-        scopes=tuple(_scopes(catalogue, before, after)),
-        limits=(*_limits(before.limits, after.limits), *_rates(before, after)),
+        capabilities=tuple(_capabilities(one, other)),
+        scopes=tuple(_scopes(catalogue, one, other)),
+        limits=(*_limits(older.policy.limits, newer.policy.limits), *_rates(one, other)),
         tests_added=sum(test not in old_tests for test in new_tests),
         tests_removed=sum(test not in new_tests for test in old_tests),
     )
 
 
-def standing(terms: GrantTerms, capability: str) -> Standing:
-    """What the policy says about `capability`."""
-    withheld = terms.terms[capability].withheld
-    if withheld is None:
-        return Standing.GRANTED
-    if withheld is ReasonCode.APPROVAL_REQUIRED:
-        return Standing.APPROVAL
-    return Standing.WITHHELD
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two policies, against everything there is."""
+
+    policy: SecurityPolicy
+    terms: GrantTerms
+
+    def standing(self, capability: str) -> Standing:
+        """What the policy says about `capability`."""
+        withheld = self.terms.terms[capability].withheld
+        if withheld not in (None, ReasonCode.APPROVAL_REQUIRED):
+            return Standing.WITHHELD
+        approve = self.policy.verdict(capability).approve
+        return Standing.GRANTED if approve is None else Standing.APPROVAL
+
+    def reaching(self, domain: str) -> set[str]:
+        """What of `domain` is not withheld."""
+        return {
+            name
+            for name in self.terms.terms
+            if domain_of(name) == domain and self.standing(name) is not Standing.WITHHELD
+        }
 
 
-def _capabilities(before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
-    for name in after.terms:
-        was, now = standing(before, name), standing(after, name)
+def _capabilities(before: _Side, after: _Side) -> Iterator[Difference]:
+    for name, terms in after.terms.terms.items():
+        was, now = before.standing(name), after.standing(name)
         if was is not now:
             width = Width.WIDER if now.rank > was.rank else Width.NARROWER
-            yield Difference(name, was.value, now.value, width, note=_reason(after, name))
+            yield Difference(name, was.value, now.value, width, note=str(terms.withheld or ""))
 
 
-def _reason(terms: GrantTerms, name: str) -> str:
-    return str(terms.terms[name].withheld or "")
-
-
-def _scopes(catalogue: Catalogue, before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
+def _scopes(catalogue: Catalogue, before: _Side, after: _Side) -> Iterator[Difference]:
     for domain in catalogue.domains:
-        old, new = scope_of(before, domain), scope_of(after, domain)
+        old, new = scope_of(before.terms, domain), scope_of(after.terms, domain)
         if old is None or new is None:
             # Whether one is given is told by the standing of each capability.
             continue
-        reached_by = _reaching(before, domain) & _reaching(after, domain)
+        reached_by = before.reaching(domain) & after.reaching(domain)
         dumped_old, dumped_new = old.model_dump(mode="json"), new.model_dump(mode="json")
         for key, width in old.widths_to(new).items():
             if dumped_old.get(key) == dumped_new.get(key):
@@ -133,14 +144,6 @@ def _scopes(catalogue: Catalogue, before: GrantTerms, after: GrantTerms) -> Iter
             )
 
 
-def _reaching(terms: GrantTerms, domain: str) -> set[str]:
-    return {
-        name
-        for name in terms.terms
-        if domain_of(name) == domain and standing(terms, name) is not Standing.WITHHELD
-    }
-
-
 def _limits(before: Limits, after: Limits) -> Iterator[Difference]:
     for name in _LIMITS:
         was, now = getattr(before, name), getattr(after, name)
@@ -149,13 +152,13 @@ def _limits(before: Limits, after: Limits) -> Iterator[Difference]:
             yield Difference(f"limits.{name}", was, now, width)
 
 
-def _rates(before: GrantTerms, after: GrantTerms) -> Iterator[Difference]:
-    for name in after.terms:
-        was, now = before.terms[name].rate, after.terms[name].rate
+def _rates(before: _Side, after: _Side) -> Iterator[Difference]:
+    for name, terms in after.terms.terms.items():
+        was, now = before.terms.terms[name].rate, terms.rate
         if was == now:
             continue
         width = width_of(more=not _implies(now, was), less=not _implies(was, now))
-        counts = Standing.WITHHELD not in (standing(before, name), standing(after, name))
+        counts = Standing.WITHHELD not in (before.standing(name), after.standing(name))
         note = "" if counts else "the capability is not granted in both"
         place = f"limits.rates.{name}"
         yield Difference(place, _spelled(was), _spelled(now), width, counts, note)

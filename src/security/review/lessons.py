@@ -68,35 +68,49 @@ def gather(
     include_denied: bool,
 ) -> Lessons:
     """What `records` say, each distinct call once."""
-    lessons, walk = Lessons(), Walk()
-    waiting: dict[tuple[str, str], Asked] = {}
-    at_once: dict[str, int] = {}
-    refused: set[str] = set()
+    lessons, walk, underway = Lessons(), Walk(), _Underway()
     for record in records:
         observed, event = walk.take(record), record.event
         if observed is not None:
             lessons.calls += 1
-            execution = observed.execution_id
-            at_once[execution] = max(at_once.get(execution, 0), observed.under_way + 1)
-            if not observed.allowed:
-                refused.add(execution)
+            underway.see(observed)
             because = _why_not(catalogue, base, observed, include_denied)
             if because is None:
                 asked = _remember(lessons, observed)
-                waiting[(execution, observed.request_id)] = asked
+                underway.waiting[observed.execution_id, observed.request_id] = asked
             else:
                 lessons.leave_out(observed.capability, because, [observed.seq], 1)
         elif isinstance(event, OutcomeRecorded):
-            found = waiting.pop((event.execution_id, event.request_id), None)
+            found = underway.waiting.pop((event.execution_id, event.request_id), None)
             if found is not None:
                 found.largest = max(found.largest or 0, event.bytes_out)
         elif isinstance(event, ExecutionEnded):
-            used = seen_use(record.seq, event, at_once.pop(event.execution_id, 0))
-            if used is None or event.execution_id in refused:
-                lessons.unfinished += 1
-            else:
-                lessons.used.append(used)
+            used = underway.end(record.seq, event)
+            lessons.used += [] if used is None else [used]
+            lessons.unfinished += used is None
     return lessons
+
+
+@dataclass(slots=True)
+class _Underway:
+    """What is known of executions that have not ended yet in the log."""
+
+    waiting: dict[tuple[str, str], Asked] = field(default_factory=dict)
+    at_once: dict[str, int] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+
+    def see(self, observed: Observed) -> None:
+        execution = observed.execution_id
+        self.at_once[execution] = max(self.at_once.get(execution, 0), observed.under_way + 1)
+        if not observed.allowed:
+            self.refused.add(execution)
+
+    def end(self, seq: int, event: ExecutionEnded) -> SeenUse | None:
+        """What the execution used, if it had all that it asked for."""
+        most = self.at_once.pop(event.execution_id, 0)
+        was_refused = event.execution_id in self.refused
+        self.refused.discard(event.execution_id)
+        return None if was_refused else seen_use(seq, event, most)
 
 
 def _remember(lessons: Lessons, observed: Observed) -> Asked:

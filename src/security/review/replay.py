@@ -109,6 +109,7 @@ class Judge:
         recorded_under: LoadedPolicy | None = None,
         assume_valid: bool = False,
     ) -> None:
+        self._policy = loaded.policy
         self._terms = catalogue.terms_of(loaded)
         self._older: GrantTerms | None = None
         if recorded_under is not None:
@@ -207,6 +208,8 @@ class Judge:
             found.append("`limits.concurrency` may have been reached")
         if rate is not None and in_window >= rate.count:
             found.append("`limits.rates` may have been reached")
+        if self._policy.verdict(observed.capability).approve is not None:
+            found.append("whether somebody approves it is not known")
         if observed.reason == ReasonCode.INTERNAL_ERROR:
             found.append("the rules could not be evaluated then")
         return found
