@@ -18,7 +18,7 @@ from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.messages import ManifestEntry
-from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
+from caps.security.decision import NOTHING_USED, ReasonCode, Request, decide, evaluate_terms
 from caps.security.patterns import nearest
 from caps.security.policy_source import LoadedPolicy
 
@@ -82,10 +82,13 @@ def _check_names(
     loaded: LoadedPolicy, domains: Mapping[str, Domain], capabilities: Mapping[str, Registered]
 ) -> None:
     policy = loaded.policy
+    listed = {
+        "allow": policy.allow,
+        "deny": [each.rule for each in policy.deny_rules],
+        "approve": policy.approve,
+    }
     rules = [
-        (f"{key}[{index}]", rule)
-        for key in ("allow", "deny", "approve")
-        for index, rule in enumerate(getattr(policy, key))
+        (f"{key}[{index}]", rule) for key, these in listed.items() for index, rule in enumerate(these)
     ]
     rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
     for place, rule in rules:
@@ -138,6 +141,7 @@ def _terms(
     rule, withheld = evaluate_terms(
         loaded.policy, name, has_scope_model=domain.scope is not None, scope_given=scope is not None
     )
+    verdict = loaded.policy.verdict(name)
     return Terms(
         spec=entry.spec,
         provider=entry.provider,
@@ -147,6 +151,8 @@ def _terms(
         withheld=withheld,
         scope=scope,
         rate=loaded.policy.limits.rate_for(name),
+        approve=verdict.approve,
+        dry_run=verdict.dry_run,
     )
 
 
@@ -165,6 +171,8 @@ def _run_tests(bound: BoundPolicy) -> None:
     for index, test in enumerate(bound.policy.tests):
         decision = decide(grant, Request(test.call, test.payload), NOTHING_USED)
         got = "allow" if decision.allowed else "deny"
+        if decision.reason is ReasonCode.APPROVAL_REQUIRED:
+            got = "approve"
         if got != test.expect:
             raise _invalid(
                 bound.source,

@@ -229,7 +229,7 @@ def _known_keys(path: _Path) -> list[str]:
         model = Limits
     elif path[:1] == ("tests",):
         model = PolicyTest
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _kind(value: object) -> str:
