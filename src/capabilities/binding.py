@@ -88,7 +88,9 @@ def _check_names(
         "approve": policy.approve,
     }
     rules = [
-        (f"{key}[{index}]", rule) for key, these in listed.items() for index, rule in enumerate(these)
+        (f"{key}[{index}]", rule)
+        for key, these in listed.items()
+        for index, rule in enumerate(these)
     ]
     rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
     for place, rule in rules:

@@ -11,14 +11,18 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from caps.capabilities.approvals import DirectoryApprover
 from caps.capabilities.broker import Broker
 from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
+from caps.capabilities.policy_watch import PolicyInForce
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.protocol.errors import IsolationError, PolicyInvalidError
+from caps.security.approval import Approver
+from caps.security.approval_store import default_approvals_directory
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
@@ -57,11 +61,16 @@ class Opened:
 
     broker: Broker
     pool: WorkerPool
-    bound: BoundPolicy
+    in_force: PolicyInForce
     isolation: str
     underway: Underway
     tasks: TaskGroup
     closing: AsyncExitStack
+
+    @property
+    def bound(self) -> BoundPolicy:
+        """The policy that the next execution or session begins with."""
+        return self.in_force.bound
 
     async def execute(
         self, runner: Runner, inject: Callable[[str], Grant], request: ExecutionRequest
@@ -84,6 +93,15 @@ def open_audit(
     log = AuditLog.open(default_audit_directory() if given is None else Path(given))
     stack.push_async_callback(_close_whatever_happens, log)
     return log
+
+
+def approver_from(given: Approver | str | os.PathLike[str] | None) -> Approver:
+    """The approver that was given, or one that asks through a directory."""
+    if given is None:
+        return DirectoryApprover(default_approvals_directory())
+    if isinstance(given, (str, os.PathLike)):
+        return DirectoryApprover(Path(given))
+    return given
 
 
 async def _close_whatever_happens(audit: AuditLog) -> None:

@@ -24,13 +24,15 @@ import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 from opentelemetry.trace import TracerProvider
 
-from caps.capabilities.blocking import SyncSession
+from caps.capabilities.approvals import ApprovalDesk
+from caps.capabilities.blocking import SyncSession, wait_for
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
-from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit
+from caps.capabilities.opened import Opened, Underway, approver_from, bind_policy, open_audit
+from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch, watched_path
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.session import (
@@ -47,6 +49,7 @@ from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
@@ -72,18 +75,25 @@ class Runtime:
         default_timeout_ms: int | None = None,
         metrics: Metrics | None = None,
         tracer_provider: TracerProvider | None = None,
+        watch: bool | None = None,
+        approver: Approver | str | os.PathLike[str] | None = None,
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it.
+        closed with it. `watch` says whether a change of the policy's file comes into force while
+        the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked about
+        calls that the policy wants approved: a function, or a directory for `caps approvals`, by
+        default CAPS_APPROVALS_PATH.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
         self.registry = CapabilityRegistry() if registry is None else registry
         self._policy_source = policy
+        self._watch = watch
+        self._approver = approver_from(approver)
         self._audit_source = audit
         self._namespace = namespace
         self._isolation = isolation_wanted(isolation)
@@ -105,7 +115,10 @@ class Runtime:
             raise ConfigurationError("the runtime is open already")
         async with AsyncExitStack() as stack:
             audit = open_audit(self._audit_source, stack)
+            watched = watched_path(self._policy_source, self._watch)
             bound = await bind_policy(self.registry, audit, self._policy_source)
+            in_force = PolicyInForce(bound, self._metrics)
+            stack.callback(in_force.end)
             underway = Underway()
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
@@ -119,9 +132,13 @@ class Runtime:
                     metrics=self._metrics,
                     tracer=self._tracer,
                     default_timeout_ms=self._timeout_ms,
+                    approvals=ApprovalDesk(audit, self._metrics, self._approver),
                 )
+                if watched is not None:
+                    watch = PolicyWatch(watched, self.registry, audit, self._metrics, in_force)
+                    tasks.start_soon(watch.run)
                 self._opened = Opened(
-                    broker, pool, bound, self._isolation, underway, tasks, stack.pop_all()
+                    broker, pool, in_force, self._isolation, underway, tasks, stack.pop_all()
                 )
                 return self
         # Here, and not inside the task group, which would wrap it.
@@ -171,6 +188,41 @@ class Runtime:
         if isinstance(policy, BoundPolicy):
             return policy
         return await bind_policy(self.registry, self._open().broker.audit, policy)
+
+    async def revoke(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """Take `capability` (or all of `domain.*`) back from an execution while it runs.
+
+        Its later calls are refused and those under way are stopped; what was taken is returned. In
+        a session it is gone from the later runs, too, and the session's id will do as well as that
+        of a run. Raises ExecutionUnknownError if nothing of that id is under way in this runtime,
+        ConfigurationError if no such capability is registered, and AuditError if it could not be
+        recorded; it is revoked all the same then.
+        """
+        broker = self._open().broker
+        return await broker.live.revoke(
+            broker.audit, execution_id, capability, by=by, reason=reason
+        )
+
+    def revoke_sync(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """`revoke` for programs without an event loop; from any thread."""
+        revoke: Callable[[], Awaitable[tuple[str, ...]]] = functools.partial(
+            self.revoke, execution_id, capability, by=by, reason=reason
+        )
+        return wait_for(self._sync_portal("revoke_sync"), revoke)
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.

@@ -7,6 +7,7 @@ import importlib
 import click
 
 _COMMANDS = {
+    "approvals": ("caps.cli.approvals", "approvals"),
     "audit": ("caps.cli.audit", "audit"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "doctor": ("caps.cli.doctor", "doctor"),

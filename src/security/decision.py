@@ -227,9 +227,7 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
             or _misfit(grant, terms, request)
             or _unapproved(grant, terms, usage)
         )
-        return refused or _allowed(
-            terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run
-        )
+        return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
         what = f"the rules could not be evaluated, `{type(error).__name__}`"
@@ -237,9 +235,7 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
 
 
 @functools.lru_cache(maxsize=1024)
-def _allowed(
-    rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None
-) -> Decision:
+def _allowed(rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None) -> Decision:
     # Kept, for building one costs more than all the checks before it; frozen, so it can be shared.
     reason, message = ReasonCode.ALLOWED, "allowed"
     return Decision(True, reason, rule, policy_id, policy_sha256, message, dry_run_rule=dry_run)

@@ -46,7 +46,7 @@ def _deny_rule(value: object) -> DenyRule:
             hint = f" (did you mean `{meant}`?)" if meant else ""
             raise ValueError(f"{quoted(str(key))} is no key of a rule{hint}")
     if not isinstance(value.get("rule"), str):
-        raise ValueError("`rule` should be a string")
+        raise ValueError("`rule` should be a string")  # noqa: TRY004 - the same
     return DenyRule(checked_rule(value["rule"]), _mode(value.get("mode")))
 
 
@@ -69,9 +69,7 @@ def _normalised(rules: Iterable[DenyRule]) -> tuple[DenyRule, ...]:
     enforced = {each.rule for each in distinct if each.mode is RuleMode.ENFORCE}
     return tuple(
         sorted(
-            each
-            for each in distinct
-            if each.mode is RuleMode.ENFORCE or each.rule not in enforced
+            each for each in distinct if each.mode is RuleMode.ENFORCE or each.rule not in enforced
         )
     )
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema_rs
 import pydantic
@@ -153,7 +153,7 @@ class TestVerdict:
 
 
 class TestDryRun:
-    TRIED = {"rule": "files.delete", "mode": "dry_run"}
+    TRIED: ClassVar = {"rule": "files.delete", "mode": "dry_run"}
 
     def test_a_rule_in_dry_run_denies_nothing_and_is_named(self) -> None:
         """It is kept apart from the rules that are in force."""
@@ -294,7 +294,11 @@ class TestRefusals:
             ({"limits": {"rates": {"a*": "5/s"}}}, "is not a rule", 'limits.rates["a*"]'),
             ({"tests": [{"call": "a.b"}]}, "missing key", "tests[0].expect"),
             ({"tests": [{"call": "a.*", "expect": "deny"}]}, "not a capability", "tests[0].call"),
-            ({"tests": [{"call": "a.b", "expect": "no"}]}, "`deny` or `approve`", "tests[0].expect"),
+            (
+                {"tests": [{"call": "a.b", "expect": "no"}]},
+                "`deny` or `approve`",
+                "tests[0].expect",
+            ),
             ({1: 2}, "keys should be strings", "[1]"),
         ],
     )
