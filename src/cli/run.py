@@ -26,6 +26,7 @@ from caps.cli.stopping import StopSignals
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from caps.capabilities.approvals import DirectoryApprover
     from caps.capabilities.result import ExecutionResult, Failure
     from caps.security.approval import ApprovalRequest
 
@@ -72,14 +73,11 @@ def run(
     as_json: bool,
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
-    from caps.capabilities.approvals import DirectoryApprover
     from caps.capabilities.runtime import Runtime
-    from caps.security.approval_store import default_approvals_directory
     from caps.security.audit import default_audit_directory
 
     source = _read_source(file)
     audit = audit_path or default_audit_directory()
-    approver = DirectoryApprover(directory or default_approvals_directory(), announce=_announce)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     with (
@@ -89,7 +87,7 @@ def run(
             policy_path,
             registry=load_registry(registry_name),
             audit=audit,
-            approver=approver,
+            approver=announcing_approver(directory),
             watch=False,  # its one execution keeps the revision that it begins with
         ) as runtime,
     ):
@@ -115,6 +113,14 @@ def run(
     if trail:
         _print_trail(audit, result.execution_id, beside_json=as_json)
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+
+
+def announcing_approver(directory: Path | None) -> DirectoryApprover:
+    """Asks through the directory, and says on standard error what waits there."""
+    from caps.capabilities.approvals import DirectoryApprover
+    from caps.security.approval_store import default_approvals_directory
+
+    return DirectoryApprover(directory or default_approvals_directory(), announce=_announce)
 
 
 def _announce(request: ApprovalRequest) -> None:
