@@ -29,7 +29,7 @@ from caps.security.approval import (
     Reach,
     new_approval_id,
 )
-from caps.security.approval_store import ApprovalStore
+from caps.security.approval_store import ApprovalStore, default_approvals_directory
 from caps.security.audit.bounds import storable
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import ApprovalOutcome, ApprovalRequested, ApprovalSettled
@@ -262,15 +262,20 @@ class DirectoryApprover:
     """Asks through a directory, which `caps approvals` answers from another process."""
 
     def __init__(
-        self, directory: Path, *, announce: Callable[[ApprovalRequest], None] | None = None
+        self,
+        directory: Path | None = None,
+        *,
+        announce: Callable[[ApprovalRequest], None] | None = None,
     ) -> None:
-        """`announce` is told of each call that begins to wait."""
+        """By default in the directory that CAPS_APPROVALS_PATH names when a call begins to wait,
+        of which `announce` is told."""
         self._directory = directory
         self._announce = announce
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Raises ConfigurationError: the directory is of no use."""
-        with ApprovalStore.open(self._directory, make=True) as store:
+        directory = self._directory or default_approvals_directory()
+        with ApprovalStore.open(directory, make=True) as store:
             try:
                 with store.posted(request):
                     if self._announce is not None:
@@ -281,5 +286,5 @@ class DirectoryApprover:
                     return answer
             except OSError as error:
                 raise ConfigurationError(
-                    f"approvals directory `{self._directory}` cannot be used: {error.strerror}"
+                    f"approvals directory `{directory}` cannot be used: {error.strerror}"
                 ) from error

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -130,6 +129,7 @@ class ExecutionBroker:
         )
         self._span_context = trace.set_span_in_context(span)
         self._clock = WallClock() if clock is None else clock
+        # The scopes of calls under way, each of which ends when its capability is revoked.
         self._stoppable: dict[anyio.CancelScope, str] = {}
         self._deadline = 0.0
         self._in_flight = 0
@@ -175,16 +175,6 @@ class ExecutionBroker:
                 scope.cancel()
         for name in capabilities:
             self._broker.metrics.revoked.labels(name).inc()
-
-    @contextmanager
-    def _stopping(self, capability: str) -> Iterator[anyio.CancelScope]:
-        """A scope, yet to be entered, that ends when the capability is revoked."""
-        scope = anyio.CancelScope()
-        self._stoppable[scope] = capability
-        try:
-            yield scope
-        finally:
-            del self._stoppable[scope]
 
     def _usage(self, request: CapabilityRequestMessage) -> Usage:
         in_window, past_deadline = self._usage_by_time(request)
@@ -269,8 +259,13 @@ class ExecutionBroker:
         else:
             settled = Settled(ApprovalUse.NONE)
             left_ms = self.grant.limits.approval_ms - int(self._clock.stood_still_s * 1000)
-            with self._clock.standing_still(), self._stopping(terms.name) as scope, scope:
-                settled = await desk.ask(call, left_ms)
+            scope = anyio.CancelScope()
+            self._stoppable[scope] = terms.name
+            try:
+                with self._clock.standing_still(), scope:
+                    settled = await desk.ask(call, left_ms)
+            finally:
+                del self._stoppable[scope]
         in_window, past_deadline = self._usage_by_time(request)
         usage = replace(
             usage,
@@ -356,15 +351,12 @@ class ExecutionBroker:
         self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
     ) -> Outcome:
         began = time.perf_counter_ns()
+        scope = anyio.CancelScope()
+        self._stoppable[scope] = terms.name
         try:
-            with self._stopping(terms.name) as scope:
-                outcome = await call_provider(
-                    terms,
-                    context,
-                    request.payload,
-                    policy_id=self.grant.policy_id,
-                    deadline=scope,
-                )
+            outcome = await call_provider(
+                terms, context, request.payload, policy_id=self.grant.policy_id, deadline=scope
+            )
         except anyio.get_cancelled_exc_class():
             # The execution is over. The effect may have begun, so its end is evidence, too.
             with anyio.CancelScope(shield=True):
@@ -373,6 +365,8 @@ class ExecutionBroker:
                 )
             self._evidence.count_request(request, CallStatus.CANCELLED.value)
             raise
+        finally:
+            del self._stoppable[scope]
         if outcome.status is CallStatus.TIMEOUT and terms.name in self.grant.revoked:
             return await self._end_revoked(request, CallStatus.CANCELLED, _micros_since(began))
         await self._evidence.record_outcome(

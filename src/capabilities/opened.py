@@ -22,7 +22,6 @@ from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.protocol.errors import IsolationError, PolicyInvalidError
 from caps.security.approval import Approver
-from caps.security.approval_store import default_approvals_directory
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
@@ -97,10 +96,8 @@ def open_audit(
 
 def approver_from(given: Approver | str | os.PathLike[str] | None) -> Approver:
     """The approver that was given, or one that asks through a directory."""
-    if given is None:
-        return DirectoryApprover(default_approvals_directory())
-    if isinstance(given, (str, os.PathLike)):
-        return DirectoryApprover(Path(given))
+    if given is None or isinstance(given, (str, os.PathLike)):
+        return DirectoryApprover(None if given is None else Path(given))
     return given
 
 

@@ -118,9 +118,8 @@ def run(
 def announcing_approver(directory: Path | None) -> DirectoryApprover:
     """Asks through the directory, and says on standard error what waits there."""
     from caps.capabilities.approvals import DirectoryApprover
-    from caps.security.approval_store import default_approvals_directory
 
-    return DirectoryApprover(directory or default_approvals_directory(), announce=_announce)
+    return DirectoryApprover(directory, announce=_announce)
 
 
 def _announce(request: ApprovalRequest) -> None:
