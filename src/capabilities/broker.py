@@ -173,8 +173,6 @@ class ExecutionBroker:
         for scope, name in self._stoppable.items():
             if name in capabilities:
                 scope.cancel()
-        for name in capabilities:
-            self._broker.metrics.revoked.labels(name).inc()
 
     def _usage(self, request: CapabilityRequestMessage) -> Usage:
         in_window, past_deadline = self._usage_by_time(request)

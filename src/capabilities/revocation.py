@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from caps.capabilities.grant import Grant
+from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import ConfigurationError, ExecutionUnknownError
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import GrantRevoked
@@ -59,7 +60,14 @@ class LiveGrants:
         self._holders = [each for each in self._holders if each is not holder]
 
     async def revoke(
-        self, audit: AuditSink, given_id: str, rule: str, *, by: str | None, reason: str | None
+        self,
+        audit: AuditSink,
+        metrics: Metrics,
+        given_id: str,
+        rule: str,
+        *,
+        by: str | None,
+        reason: str | None,
     ) -> tuple[str, ...]:
         """Take back what `rule` covers from the execution or session of this id; what it was.
 
@@ -73,6 +81,8 @@ class LiveGrants:
             names = _covered(of_channel, rule)
             for holder in of_channel:
                 holder.revoke(names)
+            for name in names:
+                metrics.revoked.labels(name).inc()
             if names:
                 who = of_channel[-1].who  # a run of a session comes after the session
                 taken = sorted(names)

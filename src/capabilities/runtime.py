@@ -207,7 +207,7 @@ class Runtime:
         """
         broker = self._open().broker
         return await broker.live.revoke(
-            broker.audit, execution_id, capability, by=by, reason=reason
+            broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
         )
 
     def revoke_sync(
