@@ -174,9 +174,10 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
     decision = explanation.decision
     return {
         "capability": capability,
-        "decision": "allow" if decision.allowed else "deny",
+        "decision": decision.expectation,
         "reason": decision.reason.value,
         "rule": decision.rule,
+        "dry_run_rule": decision.dry_run_rule,
         "message": decision.message,
         "detail": decision.detail,
         "nearest": decision.nearest,
@@ -196,6 +197,9 @@ def _print_explanation(found: dict[str, Any]) -> None:
     for label in ("reason", "rule", "detail", "nearest"):
         if found[label]:
             click.echo(f"  {label}: {visible(str(found[label]))}")
+    if found["dry_run_rule"]:
+        rule = visible(found["dry_run_rule"])
+        click.echo(f"  dry run: rule `{rule}` would deny it, were it in force")
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {visible(text)}")

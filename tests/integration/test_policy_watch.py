@@ -121,7 +121,16 @@ class TestLooking:
         assert place.loads == []
 
     @pytest.mark.parametrize(
-        "content", [BAD, FAILING, "", '{"id": "two", "allow": ["math', "[]", '{"alow": []}']
+        "content",
+        [
+            BAD,
+            FAILING,
+            {"id": "two", "modules": ["nowhere"]},
+            "",
+            '{"id": "two", "allow": ["math',
+            "[]",
+            '{"alow": []}',
+        ],
     )
     async def test_a_bad_one_leaves_the_last_good_one_in_force(
         self, place: Place, content: Any
