@@ -123,10 +123,10 @@ def announcing_approver(directory: Path | None) -> DirectoryApprover:
 
 
 def _announce(request: ApprovalRequest) -> None:
-    from caps.cli.tables import visible
+    from caps.cli.tables import spelled_arguments, visible
 
-    shown = ", ".join(f"{name}={value!r}" for name, value in request.shown.items())
-    what = visible(f"{request.capability}({shown})")
+    arguments = spelled_arguments(request.shown, request.hidden)
+    what = visible(f"{request.capability}({arguments})")
     answer = f"caps approvals allow|deny {request.id[:12]}"
     click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)
 

@@ -89,7 +89,7 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
         table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "turn"))
     for one in decisions:
         observed = one.observed
-        what = f"{observed.capability}({_spelled(observed.shown, observed.hidden)})"
+        what = f"{observed.capability}({spelled_arguments(observed.shown, observed.hidden)})"
         table.add_row(
             Text(str(observed.seq)),
             Text(visible(_short_time(observed.ts))),
@@ -198,7 +198,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row
     match event:
         case GrantRevoked():
             what = ", ".join(event.capabilities)
-            return _Row(what, "revoked", _BAD, _joined(by, event.reason))
+            return _Row(what, "revoked", _BAD, _joined(by, event.note))
         case ApprovalRequested():
             what = f"{event.capability}({_arguments(event)})"
             why = f"waits for approval `{event.approval[:_SHORT_ID]}` by rule `{event.rule}`"
@@ -209,7 +209,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row
             span = f"{event.seconds} s" if event.seconds else None
             what = f"approval `{event.approval[:_SHORT_ID]}`"
             outcome = event.outcome.value.replace("_", " ")
-            return _Row(what, outcome, style, _joined(by, event.reason, calls, span))
+            return _Row(what, outcome, style, _joined(by, event.note, calls, span))
 
 
 def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
@@ -228,10 +228,11 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
 
 
 def _arguments(event: DecisionMade | ApprovalRequested) -> str:
-    return _spelled(event.shown, event.hidden)
+    return spelled_arguments(event.shown, event.hidden)
 
 
-def _spelled(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+def spelled_arguments(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+    """The arguments of a call as far as they may be shown, and the names of the others."""
     readable = [f"{name}={value!r}" for name, value in shown.items()]
     return ", ".join([*readable, *(f"{name}=<hidden>" for name in hidden)])
 

@@ -164,7 +164,8 @@ class GrantRevoked(_ExecutionEvent, frozen=True, kw_only=True, tag="grant_revoke
     rule: str
     capabilities: list[str]
     by: str | None = None
-    reason: str | None = None
+    note: str | None = None
+    """Why, in the words of whoever did it."""
 
 
 class ApprovalRequested(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_requested"):
@@ -190,7 +191,8 @@ class ApprovalSettled(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_
     capability: str
     outcome: ApprovalOutcome
     by: str | None = None
-    reason: str | None = None
+    note: str | None = None
+    """Why, in the words of whoever did it."""
     calls: int | None = None
     seconds: int | None = None
     reach: str | None = None
