@@ -48,6 +48,7 @@ from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.audit.log import AuditSink
+from caps.security.audit.settings import AuditSettings
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
@@ -65,7 +66,7 @@ class Runtime:
         policy: PolicySource | None = None,
         *,
         registry: CapabilityRegistry | None = None,
-        audit: AuditSink | str | os.PathLike[str] | None = None,
+        audit: AuditSink | AuditSettings | str | os.PathLike[str] | None = None,
         namespace: str = "caps",
         isolation: str | None = None,
         workers: WorkerSource | None = None,
@@ -79,7 +80,7 @@ class Runtime:
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it.
+        closed with it, and kept as its `AuditSettings` or the CAPS_AUDIT variables say.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
@@ -114,7 +115,7 @@ class Runtime:
         raise failure
 
     async def _open_all(self, stack: AsyncExitStack) -> Opened:
-        audit = open_audit(self._audit_source, stack)
+        audit = open_audit(self._audit_source, stack, self._metrics)
         underway = Underway()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import load_registry, policy_option, registry_option
+from caps.cli.options import (
+    audit_settings,
+    audit_sink_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
 from caps.cli.run import EXIT_BY_STATUS, current_user, print_output, print_result
 from caps.cli.stopping import leaving_on_terminate
 from caps.protocol.errors import SessionEndedError
@@ -40,12 +46,14 @@ _WALL_MS = 24 * 60 * 60 * 1000
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @registry_option
 def repl(
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     registry_name: str | None,
@@ -62,7 +70,11 @@ def repl(
     with (
         told_in_one_line(),
         leaving_on_terminate(),
-        Runtime(policy_path, registry=load_registry(registry_name), audit=audit_path) as runtime,
+        Runtime(
+            policy_path,
+            registry=load_registry(registry_name),
+            audit=audit_settings(audit_path, audit_sinks),
+        ) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.options import (
+    audit_settings,
+    audit_sink_option,
+    json_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
 from caps.cli.stopping import StopSignals
 
 if TYPE_CHECKING:
@@ -41,6 +48,7 @@ EXIT_BY_STATUS = {
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @click.option(
@@ -55,6 +63,7 @@ def run(
     file: str,
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     check: bool,
@@ -64,16 +73,15 @@ def run(
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
     from caps.capabilities.runtime import Runtime
-    from caps.security.audit import default_audit_directory
 
     source = read_source(file)
-    directory = audit_path or default_audit_directory()
+    settings = audit_settings(audit_path, audit_sinks)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     with (
         told_in_one_line(),
         StopSignals() as stop,
-        Runtime(policy_path, registry=load_registry(registry_name), audit=directory) as runtime,
+        Runtime(policy_path, registry=load_registry(registry_name), audit=settings) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
@@ -95,7 +103,7 @@ def run(
     else:
         print_result(result)
     if trail:
-        _print_trail(directory, result.execution_id, beside_json=as_json)
+        _print_trail(settings.directory, result.execution_id, beside_json=as_json)
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
