@@ -282,7 +282,10 @@ class Segment:
         """Leaves a closed file for its successor, which is made if need be."""
         number = self._number + 1
         path = self._directory / segment_name(number)
-        fd = os.open(path, _FLAGS, 0o600)
+        try:
+            fd = os.open(path, _FLAGS, 0o600)
+        except OSError as error:
+            raise AuditError(f"cannot begin audit log `{path}`: {error.strerror}") from error
         try:
             self._lock.take(fd, path, wait=wait)
             sync_directory(self._directory)
