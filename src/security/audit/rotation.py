@@ -18,7 +18,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import BinaryIO, Final, Literal
 
 from caps.security.audit.keyfiles import sync_directory
 from caps.security.audit.reader import segment_paths
@@ -64,30 +64,36 @@ def compress_closed(directory: Path) -> list[Path]:
 def _compressed(path: Path) -> Path | None:
     """None if another process is at it, or the file does not end as a closed one does."""
     with path.open("rb") as source:
-        try:
-            fcntl.flock(source, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return None
         tail = read_tail(source.fileno(), os.fstat(source.fileno()).st_size, path)
-        if not tail.closed or tail.torn:
-            return None
-        return _pack(source.fileno(), path)
-
-
-def _pack(fd: int, path: Path) -> Path:
-    packed = path.with_name(f"{path.name}.gz")
+    if not tail.closed or tail.torn:
+        return None
     part = path.with_name(f"{path.name}.gz.part")
-    out = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    # Not the lock of the plain file: a writer that has yet to move on needs that one.
+    with os.fdopen(fd, "r+b") as raw:
+        try:
+            fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            mine = os.path.samestat(os.fstat(fd), part.stat())
+        except (BlockingIOError, FileNotFoundError):
+            return None
+        # Another process may have renamed what was opened here: then it is the finished file.
+        return _pack(raw, path, part) if mine else None
+
+
+def _pack(raw: BinaryIO, path: Path, part: Path) -> Path | None:
+    packed = path.with_name(f"{path.name}.gz")
     try:
-        with os.fdopen(out, "wb") as raw:
-            with (
-                open(fd, "rb", closefd=False) as plain,
-                gzip.GzipFile(fileobj=raw, filename="", mode="wb", mtime=0) as file,
-            ):
-                plain.seek(0)
-                shutil.copyfileobj(plain, file, _CHUNK)
-            raw.flush()
-            os.fsync(raw.fileno())
+        if not path.exists():
+            part.unlink()
+            return None
+        raw.truncate(0)
+        with (
+            path.open("rb") as plain,
+            gzip.GzipFile(fileobj=raw, filename="", mode="wb", mtime=0) as file,
+        ):
+            shutil.copyfileobj(plain, file, _CHUNK)
+        raw.flush()
+        os.fsync(raw.fileno())
         if _digest_of(part) != _digest_of(path):
             raise OSError(0, "the compressed copy does not read back as it was written")
         os.rename(part, packed)  # noqa: PTH104 - its faults are tested under this name

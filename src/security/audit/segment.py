@@ -200,7 +200,7 @@ class Segment:
         self._catch_up(wait=wait)
         lines: list[bytes] = []
         reason = None if self._rotation is NEVER else self._rotation_reason()
-        if reason is not None and self._offset:
+        if reason is not None and entries and self._offset:
             lines = self._chained([(storable(SegmentClosed(reason=reason)), timestamp())])
             self._ended = True
             self._try_pin()
@@ -279,11 +279,20 @@ class Segment:
         self._ended = tail.closed
 
     def _move_on(self, *, wait: bool) -> None:
-        """Leaves a closed file for its successor, which is made if need be."""
-        number = self._number + 1
+        """Leaves a closed file for the newest, or for a successor that is made here.
+
+        Successors are made under the lock of the file before, so by nobody else meanwhile; one
+        that is there already may be compressed at any moment, and must not be made again.
+        """
+        number = max(newest_segment(self._directory), self._number)
+        flags = _FLAGS & ~os.O_CREAT
+        if number == self._number:
+            number, flags = number + 1, _FLAGS
         path = self._directory / segment_name(number)
         try:
-            fd = os.open(path, _FLAGS, 0o600)
+            fd = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            return  # compressed since; the caller asks again
         except OSError as error:
             raise AuditError(f"cannot begin audit log `{path}`: {error.strerror}") from error
         try:

@@ -74,6 +74,7 @@ class Feed:
         self._changed = threading.Condition()
         self._state = _State.STARTING
         self._why = ""
+        self._failed = False
         self._queue: deque[Delivery] = deque()
         self._busy = False
         self._newest = newest
@@ -143,7 +144,7 @@ class Feed:
 
     def _go_down(self, why: str) -> None:
         """What waits is missed, and whoever waits is told."""
-        first = self._state is not _State.DOWN
+        first, self._failed = not self._failed, True
         self._state, self._why = _State.DOWN, why
         waiting, self._queue = self._queue, deque()
         self._miss(waiting)
@@ -234,13 +235,14 @@ class Feed:
 
     def _come_up(self) -> None:
         """Connects, and brings a required sink up to date. Raises if that fails."""
-        was_down = self._state is _State.DOWN
         self._sink.close()
         has = self._sink.connect()
         if self._required:
             self._catch_up(has)
         with self._changed:
             self._state = _State.UP
+            # It may have gone down while it was being brought up to date, too.
+            was_down, self._failed = self._failed, False
             dropped, self._dropped = self._dropped, 0
             resent, self._resent = self._resent, 0
         if self._observer is not None:
