@@ -20,9 +20,11 @@ from caps.capabilities.isolation import judge_isolation
 from caps.capabilities.policy_watch import PolicyInForce, policy_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
+from caps.capabilities.telemetry import Metrics, SinkMetrics
 from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostError
 from caps.security.approval import Approver
-from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
+from caps.security.audit.log import AuditLog, AuditSink
+from caps.security.audit.settings import AuditSettings
 from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
@@ -139,12 +141,19 @@ def refused_module(
 
 
 def open_audit(
-    given: AuditSink | str | os.PathLike[str] | None, stack: AsyncExitStack
+    given: AuditSink | AuditSettings | str | os.PathLike[str] | None,
+    stack: AsyncExitStack,
+    metrics: Metrics,
 ) -> AuditSink:
-    """The sink that was given, or the log at its path, closed with `stack`. AuditError."""
-    if given is not None and not isinstance(given, (str, os.PathLike)):
+    """The sink that was given, or the log at its path, closed with `stack`.
+
+    What is not given comes from the CAPS_AUDIT variables. Raises AuditError, ConfigurationError.
+    """
+    if given is None or isinstance(given, (str, os.PathLike)):
+        given = AuditSettings.from_environment(None if given is None else Path(given))
+    elif not isinstance(given, AuditSettings):
         return given
-    log = AuditLog.open(default_audit_directory() if given is None else Path(given))
+    log = AuditLog.opened_by(given, SinkMetrics(metrics))
     stack.push_async_callback(_close_whatever_happens, log)
     return log
 

@@ -59,6 +59,7 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
+from caps.security.audit.settings import AuditSettings
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
@@ -76,7 +77,7 @@ class Runtime:
         policy: PolicySource | None = None,
         *,
         registry: CapabilityRegistry | None = None,
-        audit: AuditSink | str | os.PathLike[str] | None = None,
+        audit: AuditSink | AuditSettings | str | os.PathLike[str] | None = None,
         namespace: str = "caps",
         isolation: str | None = None,
         workers: WorkerSource | None = None,
@@ -92,10 +93,10 @@ class Runtime:
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it. `watch` says whether a change of the policy's file comes into force while
-        the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked about
-        calls that the policy wants approved: a function, or a directory for `caps approvals`, by
-        default CAPS_APPROVALS_PATH.
+        closed with it, and kept as its `AuditSettings` or the CAPS_AUDIT variables say. `watch`
+        says whether a change of the policy's file comes into force while the runtime is open; by
+        default it does for CAPS_POLICY_PATH. `approver` is asked about calls that the policy wants
+        approved: a function, or a directory for `caps approvals`, by default CAPS_APPROVALS_PATH.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
@@ -132,7 +133,7 @@ class Runtime:
         raise failure
 
     async def _open_all(self, stack: AsyncExitStack) -> Opened:
-        audit = open_audit(self._audit_source, stack)
+        audit = open_audit(self._audit_source, stack, self._metrics)
         watched = watched_path(self._policy_source, self._watch)
         underway = Underway()
         tasks = await stack.enter_async_context(anyio.create_task_group())

@@ -89,6 +89,18 @@ class Metrics:
             ["policy_id", "policy_sha256"],
             registry=registry,
         )
+        self.audit_sink_up = Gauge(
+            "caps_audit_sink_up",
+            "1 if an audit sink takes records, 0 if it does not.",
+            ["sink"],
+            registry=registry,
+        )
+        self.audit_sink_dropped = Counter(
+            "caps_audit_sink_dropped_records",
+            "Records that a best-effort audit sink did not get.",
+            ["sink"],
+            registry=registry,
+        )
         self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
 
     def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
@@ -100,6 +112,19 @@ class Metrics:
         else:
             del self._runtimes[labels]
             self.policy_info.remove(*labels)
+
+
+class SinkMetrics:
+    """Counts what audit sinks do. Their names come from the operator, who has few of them."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def sink_up(self, sink: str, up: bool) -> None:
+        self._metrics.audit_sink_up.labels(sink).set(1 if up else 0)
+
+    def sink_dropped(self, sink: str, records: int) -> None:
+        self._metrics.audit_sink_dropped.labels(sink).inc(records)
 
 
 @functools.cache

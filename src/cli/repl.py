@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import approvals_option, load_registry, policy_option, registry_option
+from caps.cli.options import (
+    approvals_option,
+    audit_settings,
+    audit_sink_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
 from caps.cli.run import (
     EXIT_BY_STATUS,
     announcing_approver,
@@ -46,6 +53,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @approvals_option
@@ -53,6 +61,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
 def repl(
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     directory: Path | None,
@@ -73,7 +82,7 @@ def repl(
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
-            audit=audit_path,
+            audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),
         ) as runtime,
     ):

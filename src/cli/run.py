@@ -16,6 +16,8 @@ import click
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import (
     approvals_option,
+    audit_settings,
+    audit_sink_option,
     json_option,
     load_registry,
     policy_option,
@@ -49,6 +51,7 @@ EXIT_BY_STATUS = {
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @click.option(
@@ -64,6 +67,7 @@ def run(
     file: str,
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     check: bool,
@@ -74,10 +78,9 @@ def run(
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
     from caps.capabilities.runtime import Runtime
-    from caps.security.audit import default_audit_directory
 
     source = read_source(file)
-    audit = audit_path or default_audit_directory()
+    settings = audit_settings(audit_path, audit_sinks)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     with (
@@ -86,7 +89,7 @@ def run(
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
-            audit=audit,
+            audit=settings,
             approver=announcing_approver(directory),
             watch=False,  # its one execution keeps the revision that it begins with
         ) as runtime,
@@ -111,7 +114,7 @@ def run(
     else:
         print_result(result)
     if trail:
-        _print_trail(audit, result.execution_id, beside_json=as_json)
+        _print_trail(settings.directory, result.execution_id, beside_json=as_json)
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 

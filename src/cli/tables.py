@@ -24,6 +24,7 @@ from caps.security.audit import (
     ExecutionStarted,
     ExecutionStatus,
     GrantRevoked,
+    KeyRotated,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -31,6 +32,10 @@ from caps.security.audit import (
     PolicyLoaded,
     ProtocolViolated,
     Record,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
 )
 
 if TYPE_CHECKING:
@@ -182,6 +187,28 @@ def _row(event: AuditEvent) -> _Row:
             return _Row("log", "opened", _PLAIN, event.host_software)
         case LogRecovered():
             return _Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
+        case _:
+            return _upkeep_row(event)
+
+
+def _upkeep_row(
+    event: SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
+) -> _Row:
+    """What the log says of its own files, keys and sinks."""
+    match event:
+        case SegmentClosed():
+            return _Row("log file", "closed", _PLAIN, f"for its {event.reason}")
+        case SegmentOpened():
+            why = f"continues `{event.previous}` after record {event.previous_seq}"
+            return _Row(f"log file {event.segment}", "opened", _PLAIN, why)
+        case KeyRotated():
+            why = f"`{event.new_key_id}` signs instead of `{event.old_key_id}`"
+            return _Row("signing key", "rotated", _PLAIN, why)
+        case SinkFailed():
+            return _Row(f"{event.mode} sink {event.sink}", "failed", _BAD, event.message)
+        case SinkRecovered():
+            why = f"dropped {event.dropped}, sent again {event.resent}"
+            return _Row(f"{event.mode} sink {event.sink}", "recovered", _GOOD, why)
 
 
 def _why_decided(event: DecisionMade) -> str:

@@ -25,6 +25,7 @@ from caps.security.audit.records import (
     ExecutionStarted,
     ExecutionStatus,
     GrantRevoked,
+    KeyRotated,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -32,6 +33,10 @@ from caps.security.audit.records import (
     PolicyLoaded,
     ProtocolViolated,
     Record,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
     kind_of,
 )
 
@@ -176,7 +181,7 @@ def _control(record: Record) -> dict[str, Any]:
 
 def _status(record: Record) -> tuple[int, str]:
     match record.event:
-        case DecisionMade(decision="deny") | LimitReached() | ProtocolViolated():
+        case DecisionMade(decision="deny") | LimitReached() | ProtocolViolated() | SinkFailed():
             return _FAILURE
         case ApprovalSettled(outcome=outcome):
             return _SETTLED[outcome]
@@ -186,7 +191,9 @@ def _status(record: Record) -> tuple[int, str]:
             return _SUCCESS if execution is ExecutionStatus.OK else _FAILURE
         case PolicyLoaded(status=loaded):
             return _SUCCESS if loaded == "accepted" else _FAILURE
-        case DecisionMade() | ExecutionStarted() | GrantRevoked() | LogOpened():
+        case DecisionMade() | ExecutionStarted() | GrantRevoked():
+            return _SUCCESS
+        case LogOpened() | SegmentClosed() | SegmentOpened() | KeyRotated() | SinkRecovered():
             return _SUCCESS
         case ApprovalRequested() | LogRecovered():
             return _UNKNOWN
@@ -198,7 +205,7 @@ def _severity(record: Record) -> tuple[int, str]:
             return _HIGH  # no honest worker does that
         case DecisionMade(decision="deny") | LimitReached() | PolicyLoaded(status="refused"):
             return _MEDIUM
-        case ExecutionStarted(degraded=str()) | GrantRevoked():
+        case ExecutionStarted(degraded=str()) | GrantRevoked() | SinkFailed():
             return _MEDIUM
         case _:
             return _LOW if _status(record) == _FAILURE else _INFORMATIONAL
