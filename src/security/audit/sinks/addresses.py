@@ -116,7 +116,7 @@ def _shown(kind: SinkKind, parts: SplitResult) -> str:
     if parts.port is not None:
         place += f":{parts.port}"
     if kind is SinkKind.STDOUT:
-        return kind.value
+        return str(kind.value)
     return f"{kind.value}://{place}{parts.path}"
 
 
