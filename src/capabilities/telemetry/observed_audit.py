@@ -1,0 +1,46 @@
+"""(8) An audit sink that is watched: how long records take, how many there are, and which failed.
+
+It changes nothing about the sink: what that raises, and when it returns, is the sink's own word.
+"""
+
+from __future__ import annotations
+
+import time
+
+from caps.capabilities.telemetry.metrics import Metrics
+from caps.security.audit.log import AuditSink
+from caps.security.audit.records import AuditEvent
+from caps.security.audit.redaction import Redactor
+
+
+class ObservedAudit:
+    """`sink`, counted in `metrics`."""
+
+    def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
+        self._sink = sink
+        self._metrics = metrics
+
+    @property
+    def redactor(self) -> Redactor:
+        return self._sink.redactor
+
+    async def append(self, event: AuditEvent) -> None:
+        """As `AuditSink.append`. Whoever is cancelled here has no word on the record."""
+        metrics = self._metrics
+        began = time.perf_counter()
+        try:
+            await self._sink.append(event)
+        except Exception:
+            metrics.audit_failures.inc()
+            metrics.audit_seconds.observe(time.perf_counter() - began)
+            raise
+        metrics.audit_seconds.observe(time.perf_counter() - began)
+        metrics.child(metrics.audit_records, _kind(event)).inc()
+
+    async def aclose(self) -> None:
+        """As `AuditSink.aclose`."""
+        await self._sink.aclose()
+
+
+def _kind(event: AuditEvent) -> str:
+    return str(event.__struct_config__.tag)
