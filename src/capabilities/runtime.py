@@ -22,15 +22,27 @@ from typing import Self, Unpack
 import anyio
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
+from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
+from prometheus_client import CollectorRegistry
 
-from caps.capabilities.blocking import SyncSession
+from caps.capabilities.approvals import ApprovalDesk
+from caps.capabilities.blocking import SyncSession, wait_for
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
-from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit, take_workers
+from caps.capabilities.opened import (
+    Opened,
+    Underway,
+    approver_from,
+    bind_policy,
+    open_audit,
+    prove_workers,
+    take_workers,
+)
+from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch, watched_path
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.session import (
@@ -44,9 +56,12 @@ from caps.capabilities.session import (
 from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.capabilities.stubs import render
-from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
+from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
+from caps.capabilities.telemetry.observed_audit import ObservedAudit
+from caps.capabilities.telemetry.observed_workers import ObservedWorkers
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
@@ -71,28 +86,43 @@ class Runtime:
         workers: WorkerSource | None = None,
         max_workers: int = _DEFAULT_WORKERS,
         default_timeout_ms: int | None = None,
-        metrics: Metrics | None = None,
+        metrics: Metrics | CollectorRegistry | None = None,
         tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        capture_arguments: bool | None = None,
+        watch: bool | None = None,
+        approver: Approver | str | os.PathLike[str] | None = None,
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it.
+        closed with it. `watch` says whether a change of the policy's file comes into force while
+        the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked about
+        calls that the policy wants approved: a function, or a directory for `caps approvals`, by
+        default CAPS_APPROVALS_PATH. `metrics` are counted in the global Prometheus registry if no
+        other is given; spans go to the global OpenTelemetry providers, or to those that are given,
+        without arguments unless `capture_arguments`, which has them redacted as the audit has.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
         self.registry = CapabilityRegistry() if registry is None else registry
         self._policy_source = policy
+        self._watch = watch
+        self._approver = approver_from(approver)
         self._audit_source = audit
         self._namespace = namespace
         self._isolation = isolation_wanted(isolation)
-        self._workers = ZygoteSource() if workers is None else workers
         self._max_workers = max_workers
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
+        if isinstance(metrics, CollectorRegistry):
+            metrics = Metrics.of(metrics)
         self._metrics = default_metrics() if metrics is None else metrics
-        self._tracer = tracer_from(tracer_provider)
+        self._tracing = Tracing(tracer_provider, meter_provider, capture=capture_arguments)
+        self._workers = (
+            ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
+        )
         self._opened: Opened | None = None
         self._sync_stack = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -114,13 +144,19 @@ class Runtime:
         raise failure
 
     async def _open_all(self, stack: AsyncExitStack) -> Opened:
-        audit = open_audit(self._audit_source, stack)
+        audit = ObservedAudit(open_audit(self._audit_source, stack), self._metrics)
+        watched = watched_path(self._policy_source, self._watch)
         underway = Underway()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         # The pools end them, then they record how they ended, then the log is closed.
         stack.push_async_callback(underway.none_left)
-        pools = WorkerPools(self._workers, self._max_workers, self._metrics.workers_alive.inc)
+        pools = WorkerPools(
+            self._workers,
+            self._max_workers,
+            self._metrics.workers_alive.inc,
+            ObservedWorkers(self._metrics),
+        )
 
         async def start_workers(bound: BoundPolicy) -> WorkerPool:
             await stack.enter_async_context(pools.open())
@@ -133,10 +169,31 @@ class Runtime:
         broker = Broker(
             audit=audit,
             metrics=self._metrics,
-            tracer=self._tracer,
+            tracing=self._tracing,
             default_timeout_ms=self._timeout_ms,
+            approvals=ApprovalDesk(audit, self._metrics, self._approver),
         )
-        return Opened(broker, pools, pool, bound, self._isolation, underway, tasks, stack.pop_all())
+        in_force = PolicyInForce(bound, self._metrics)
+        stack.callback(in_force.end)
+        self._metrics.count_layers(pool.layers, +1)
+        stack.callback(self._metrics.count_layers, pool.layers, -1)
+        if watched is not None:
+            have_workers = functools.partial(prove_workers, pools)
+            watch = PolicyWatch(
+                watched, self.registry, have_workers, audit, self._metrics, in_force
+            )
+            tasks.start_soon(watch.run)
+        return Opened(
+            broker=broker,
+            pools=pools,
+            pool=pool,
+            modules=bound.policy.modules,
+            in_force=in_force,
+            isolation=self._isolation,
+            underway=underway,
+            tasks=tasks,
+            closing=stack.pop_all(),
+        )
 
     async def __aexit__(
         self,
@@ -182,6 +239,41 @@ class Runtime:
             take = functools.partial(take_workers, opened.pools, stack)
             bound, _ = await bind_policy(self.registry, opened.broker.audit, policy, take)
         return bound
+
+    async def revoke(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """Take `capability` (or all of `domain.*`) back from an execution while it runs.
+
+        Its later calls are refused and those under way are stopped; what was taken is returned. In
+        a session it is gone from the later runs, too, and the session's id will do as well as that
+        of a run. Raises ExecutionUnknownError if nothing of that id is under way in this runtime,
+        ConfigurationError if no such capability is registered, and AuditError if it could not be
+        recorded; it is revoked all the same then.
+        """
+        broker = self._open().broker
+        return await broker.live.revoke(
+            broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
+        )
+
+    def revoke_sync(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """`revoke` for programs without an event loop; from any thread."""
+        revoke: Callable[[], Awaitable[tuple[str, ...]]] = functools.partial(
+            self.revoke, execution_id, capability, by=by, reason=reason
+        )
+        return wait_for(self._sync_portal("revoke_sync"), revoke)
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.

@@ -91,9 +91,9 @@ async def test_every_granted_capability_counts_as_injected_in_every_execution(
 async def test_executions_are_counted_by_how_they_ended(watched: Watched) -> None:
     """And no worker is left when they are over."""
     await watched.run("1", "1 / 0", "caps.box.keep")
-    assert watched.count("caps_executions_total", outcome="ok") == 1
-    assert watched.count("caps_executions_total", outcome="code_failed") == 1
-    assert watched.count("caps_executions_total", outcome="policy_refused") == 1
+    assert watched.count("caps_executions_total", status="ok") == 1
+    assert watched.count("caps_executions_total", status="code_failed") == 1
+    assert watched.count("caps_executions_total", status="policy_refused") == 1
     assert watched.count("caps_execution_duration_seconds_count") == 3
     assert watched.count("caps_workers_alive") == 0
 
@@ -104,7 +104,7 @@ async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watch
     (result,) = await watched.run(source)
     assert result.value == ["a", "b"]
     (execution,) = watched.spans("execution")
-    calls = watched.spans("capability box.echo")
+    calls = watched.spans("execute_tool box.echo")
     assert len(calls) == 2
     context = execution.get_span_context()
     assert context is not None

@@ -97,8 +97,18 @@ class ObservedCalls:
 class ObservedCall:
     """One call, from its arrival to its answer. Mutable, private to the task of the call."""
 
-    __slots__ = ("_began", "_bytes", "_calls", "_decision", "_reason", "_request", "_span")
-    __slots__ += ("_status", "_token", "label")
+    __slots__ = (
+        "_began",
+        "_bytes",
+        "_calls",
+        "_decision",
+        "_reason",
+        "_request",
+        "_span",
+        "_status",
+        "_token",
+        "label",
+    )
 
     def __init__(self, calls: ObservedCalls, request: CapabilityRequestMessage, label: str) -> None:
         self.label = label

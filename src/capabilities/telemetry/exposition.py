@@ -88,9 +88,7 @@ class _Server(ThreadingHTTPServer):
     # Two processes must not share a port by mistake; one that was just closed may be taken again.
     allow_reuse_port = False
 
-    def __init__(
-        self, registry: CollectorRegistry, address: str, port: int, *, ipv6: bool
-    ) -> None:
+    def __init__(self, registry: CollectorRegistry, address: str, port: int, *, ipv6: bool) -> None:
         self.registry = registry
         if ipv6:
             self.address_family = socket.AF_INET6
@@ -111,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "caps"
     sys_version = ""
 
-    def do_GET(self) -> None:  # noqa: N802 - the library's name
+    def do_GET(self) -> None:
         if self.path.partition("?")[0] != METRICS_PATH:
             self.send_error(HTTPStatus.NOT_FOUND, explain=f"metrics are at {METRICS_PATH}")
             return

@@ -196,11 +196,44 @@ class Metrics:
         )
 
     def _add_policies(self, registry: CollectorRegistry) -> None:
+        self.policy_info = Gauge(
+            "caps_policy_info",
+            "The policies in force, each with the number of runtimes that it is in force for.",
+            ["policy_id", "policy_sha256"],
+            registry=registry,
+        )
+        self.policy_reloads = Counter(
+            "caps_policy_reloads",
+            "Changes of a watched policy, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
         self.policy_loads = Counter(
             "caps_policy_loads",
             "Policies that were read, by what became of them.",
             ["outcome"],
             registry=registry,
+        )
+        self.dry_run_denied = Counter(
+            "caps_policy_dry_run_denied",
+            "Allowed requests that a deny rule in dry run would have refused.",
+            ["capability"],
+            registry=registry,
+        )
+        self.revoked = Counter(
+            "caps_grants_revoked",
+            "Capabilities taken back from a running execution or session.",
+            ["capability"],
+            registry=registry,
+        )
+        self.approvals = Counter(
+            "caps_approvals",
+            "Approvals that were asked for, by how the waiting ended.",
+            ["capability", "outcome"],
+            registry=registry,
+        )
+        self.approvals_waiting = Gauge(
+            "caps_approvals_waiting", "Calls that wait for an approval.", registry=registry
         )
 
     def child(self, metric: _Child, *labels: str) -> _Child:
@@ -215,6 +248,10 @@ class Metrics:
         """One open runtime more or less has these layers."""
         for layer in layers:
             self._tally(self.isolation_layers, (layer.name, layer.enforcement.value), change)
+
+    def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
+        """One runtime more or less has this policy; in force for none, it has no sample."""
+        self._tally(self.policy_info, (policy_id, policy_sha256), change)
 
     def zygote_started(self, again: bool) -> None:
         """A zygote was started; `again`: in the place of one that is gone."""

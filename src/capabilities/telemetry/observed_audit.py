@@ -9,7 +9,7 @@ import time
 
 from caps.capabilities.telemetry.metrics import Metrics
 from caps.security.audit.log import AuditSink
-from caps.security.audit.records import AuditEvent
+from caps.security.audit.records import AuditEvent, PolicyLoaded
 from caps.security.audit.redaction import Redactor
 
 
@@ -36,6 +36,8 @@ class ObservedAudit:
             raise
         metrics.audit_seconds.observe(time.perf_counter() - began)
         metrics.child(metrics.audit_records, _kind(event)).inc()
+        if isinstance(event, PolicyLoaded):
+            metrics.policy_loads.labels(event.status).inc()
 
     async def aclose(self) -> None:
         """As `AuditSink.aclose`."""

@@ -14,6 +14,7 @@ import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import Token
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -145,7 +146,7 @@ def fail_span(span: trace.Span, error_type: str, description: str) -> None:
     span.set_status(trace.StatusCode.ERROR, description)
 
 
-def attached(span: trace.Span) -> otel_context.Token[otel_context.Context]:
+def attached(span: trace.Span) -> Token[otel_context.Context]:
     """Make `span` the current one, until `detach`."""
     return otel_context.attach(trace.set_span_in_context(span))
 
@@ -165,8 +166,8 @@ def _capture_wanted() -> bool:
 
 
 @functools.cache
-def _release() -> str | None:
+def _release() -> str:
     try:
         return version("caps-runtime")
     except PackageNotFoundError:
-        return None
+        return ""
