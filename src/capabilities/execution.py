@@ -198,7 +198,6 @@ class _Run:
                 concurrency=limits.concurrency,
             ),
             check=self._request.check,
-            traceparent=self._span.traceparent,
         )
 
     def _take_output(self, text: str) -> None:

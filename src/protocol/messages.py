@@ -21,8 +21,6 @@ MAX_SOURCE_BYTES = 256 * 1024
 ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
 Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]
-# The host's trace context, as W3C spells it. Opaque to the worker, which gives it back as it came.
-Traceparent = Annotated[str, Meta(min_length=55, max_length=55)]
 # Seconds since 1970. Bounded so that neither infinity nor NaN is one.
 Timestamp = Annotated[float, Meta(ge=0, le=1e12)]
 
@@ -45,7 +43,6 @@ class CapabilityRequestMessage(Message, frozen=True, kw_only=True, tag="capabili
     payload: dict[str, Any]
     idempotency_key: ShortText | None = None
     timeout_ms: Milliseconds | None = None
-    traceparent: Traceparent | None = None
 
 
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,7 +101,6 @@ class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
     filename: ShortText
     limits: WorkerLimits
     check: bool = False
-    traceparent: Traceparent | None = None
 
 
 class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):

@@ -68,9 +68,6 @@ class ObservedCalls:
         self.metrics.requests_in_flight.inc()
         if self.span.traced:
             call.open_span(terms)
-        # What a worker returns is never more than compared; the parent is known by the channel.
-        if request.traceparent is not None and request.traceparent != self.span.traceparent:
-            self.metrics.traceparents_refused.inc()
         return call
 
     def of(self, request: CapabilityRequestMessage) -> ObservedCall:

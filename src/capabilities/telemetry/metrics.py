@@ -143,11 +143,6 @@ class Metrics:
             ["capability"],
             registry=registry,
         )
-        self.traceparents_refused = Counter(
-            "caps_traceparents_refused",
-            "Requests that came back with another trace context than was handed out.",
-            registry=registry,
-        )
 
     def _add_workers(self, registry: CollectorRegistry) -> None:
         self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)

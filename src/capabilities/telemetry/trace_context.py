@@ -1,8 +1,6 @@
-"""The trace context as text: W3C `traceparent`, version 00, read strictly.
+"""The trace that a process is started in: W3C `traceparent`, version 00, read strictly.
 
-It goes to a worker with its code and comes back with each request. What comes back is the word of
-a worker, so it is only ever compared with what was handed out: no worker can choose the trace, or
-the span, that the host's own spans belong to.
+What is not exactly of that form names no trace.
 """
 
 from __future__ import annotations
@@ -13,13 +11,6 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 _PART_LENGTHS: Final = (2, 32, 16, 2)
 _HEX: Final = frozenset("0123456789abcdef")
-
-
-def format_traceparent(context: SpanContext) -> str | None:
-    """`context` as it crosses the channel; None if it belongs to no trace."""
-    if not context.is_valid:
-        return None
-    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 def parse_traceparent(text: str) -> SpanContext | None:

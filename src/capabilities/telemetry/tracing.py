@@ -4,6 +4,10 @@ An execution is a span `execution`; its parent is whatever span its caller is in
 call, refused ones included, is a span `execute_tool <capability>` below it, and one value of the
 histogram `gen_ai.execute_tool.duration`. While a provider works its call's span is the current one.
 
+The trace context crosses the channel without being on it: a request belongs to the execution whose
+channel it came through, as with everything else that the broker knows of it. So calls that run side
+by side have the right parent, and there is nothing by which a worker could choose a trace.
+
 Neither arguments nor results nor texts of errors are on spans. Who opts in gets the arguments as
 the audit log has them: what the capability's spec shows, and keyed digests of everything else.
 """
@@ -23,7 +27,6 @@ from opentelemetry import metrics as otel_metrics
 from opentelemetry import trace
 
 from caps.capabilities.identity import Identity
-from caps.capabilities.telemetry.trace_context import format_traceparent
 from caps.protocol.errors import ConfigurationError
 
 SCOPE: Final = "caps"
@@ -106,8 +109,6 @@ class ExecutionSpan:
         self.agent = agent
         self.traced = context.is_valid
         """False: there is no tracer and no incoming trace, so that no call needs a span."""
-        self.traceparent = format_traceparent(context)
-        """What goes to the worker, and is to come back with each request."""
         self._span = span
         self._context = trace.set_span_in_context(span)
 
@@ -123,7 +124,7 @@ class ExecutionSpan:
             fail_span(self._span, error_code or status, status)
 
     def call(self, name: str, attributes: dict[str, str]) -> trace.Span:
-        """A span of a call, not yet current; its parent is this one, whatever a worker says."""
+        """A span of a call, not yet current; its parent is this one."""
         return self.tracing.tracer.start_span(
             f"{EXECUTE_TOOL} {name}", context=self._context, attributes=attributes
         )

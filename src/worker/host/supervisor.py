@@ -68,8 +68,6 @@ class Job:
     clock: WallClock = field(default_factory=WallClock)
     check: bool = False
     session: bool = False
-    traceparent: str | None = None
-    """The host's trace context; it comes back with each request, and is believed in nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,6 @@ class Execution:
                 filename=job.filename,
                 limits=job.worker_limits,
                 check=job.check,
-                traceparent=job.traceparent,
                 **connection.stamp(),
             )
         )

@@ -63,7 +63,6 @@ class Channel:
         self._printed_characters = 0
         self._output_paid_until = 0.0
         self._busy = False
-        self._traceparent: str | None = None
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
@@ -82,8 +81,6 @@ class Channel:
         `on_answer` is called when the answer comes, even if nobody waits for it any more. Raises
         ProtocolError, TypeError, ValueError or OverflowError for a payload that cannot be sent.
         """
-        if self._traceparent is not None:
-            fields["traceparent"] = self._traceparent
         self.send(CapabilityRequestMessage, request_id=request_id, **fields)
         answer = self.loop.future()
         self._answers[request_id] = (answer, on_answer)
@@ -157,7 +154,6 @@ class Channel:
         while True:
             message = self.next_message()
             if isinstance(message, StartMessage):
-                self._traceparent = message.traceparent
                 return message
             if not isinstance(message, CapabilityResponseMessage | CancelMessage):
                 raise ProtocolError("a start was due", violation="out_of_turn")
