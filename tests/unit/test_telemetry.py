@@ -16,8 +16,12 @@ from caps.capabilities.result import ExecutionResult
 from caps.capabilities.runtime import Runtime
 from caps.capabilities.telemetry import Metrics, default_metrics
 from caps.security.audit import MemoryAuditLog
+from caps.security.policy_source import load_policy
 
 pytestmark = pytest.mark.anyio
+
+POLICY = {"id": "watched", "allow": ["box.echo"]}
+POLICY_SHA256 = load_policy(POLICY).policy.sha256
 
 
 def test_the_metrics_have_the_names_that_the_specification_gives() -> None:
@@ -59,7 +63,7 @@ class Watched:
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         async with Runtime(
-            {"id": "watched", "allow": ["box.echo"]},
+            POLICY,
             registry=registry,
             audit=MemoryAuditLog(),
             metrics=Metrics(self.samples),
@@ -114,6 +118,7 @@ async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watch
     assert execution.attributes == {
         "caps.execution_id": result.execution_id,
         "caps.policy": "watched",
+        "caps.policy_sha256": POLICY_SHA256,
         "caps.outcome": "ok",
     }
     assert execution.status.status_code is StatusCode.UNSET

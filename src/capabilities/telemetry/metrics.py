@@ -20,6 +20,7 @@ from typing import Final, TypeVar
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
 from caps.protocol.enforcement import Layer
+from caps.security.audit.records import ExecutionStatus
 
 UNREGISTERED: Final = "(unregistered)"
 OTHER: Final = "(other)"
@@ -64,6 +65,7 @@ class Metrics:
             "caps_build_info", "The release of Caps, as a label.", ["version"], registry=registry
         )
         build.labels(_release()).set(1)
+        self._begin_at_zero()
         _made[registry] = self
 
     @classmethod
@@ -230,6 +232,18 @@ class Metrics:
         self.approvals_waiting = Gauge(
             "caps_approvals_waiting", "Calls that wait for an approval.", registry=registry
         )
+
+    def _begin_at_zero(self) -> None:
+        """What alerts look at is there before it happens: a first increase is seen from zero."""
+        for metric, values in (
+            (self.executions, [status.value for status in ExecutionStatus]),
+            (self.limits, sorted(_LIMITS)),
+            (self.violations, sorted(_VIOLATIONS)),
+            (self.policy_loads, ["accepted", "refused"]),
+            (self.policy_reloads, ["accepted", "refused", "failed"]),
+        ):
+            for value in values:
+                metric.labels(value)
 
     def child(self, metric: _Child, *labels: str) -> _Child:
         """`metric.labels(...)`, remembered: the library takes a lock and copies every time."""
