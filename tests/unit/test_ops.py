@@ -12,9 +12,9 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
-from promql_reading import OF_THE_TARGET, names_in
 
 from caps.capabilities.telemetry import Metrics
+from promql_reading import OF_THE_TARGET, names_in
 
 OPS = Path(__file__).parent.parent.parent / "ops"
 DASHBOARD = json.loads((OPS / "grafana-dashboard.json").read_text())
