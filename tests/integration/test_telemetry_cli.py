@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
 
-from caps.capabilities.telemetry.otlp import Exporter, exporter_for
+from caps.capabilities.telemetry.otlp import Exporter, exporter_for, exporting
 from caps.protocol.errors import ConfigurationError
 from otlp_collector import Collector, collecting, plain
 
@@ -286,6 +288,42 @@ class TestVariables:
         """One signal goes to one place."""
         with pytest.raises(ConfigurationError, match="`otlp,console`"):
             exporter_for("TRACES", {"OTEL_TRACES_EXPORTER": "otlp,console"})
+
+
+class TestProviders:
+    def test_without_the_extra_the_error_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Only who asks for an export needs it."""
+        module = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+        monkeypatch.setitem(sys.modules, module, None)
+        with (
+            pytest.raises(ConfigurationError, match=r"install `caps-runtime\[otlp\]`"),
+            exporting({"OTEL_TRACES_EXPORTER": "otlp"}),
+        ):
+            pass
+
+    def test_a_provider_that_was_set_before_is_respected(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """No other takes its place, whatever the variables say."""
+        theirs = TracerProvider(shutdown_on_exit=False)
+        monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", theirs)
+        with exporting({"OTEL_TRACES_EXPORTER": "otlp"}) as providers:
+            assert providers.tracer is None
+            assert trace.get_tracer_provider() is theirs
+
+    def test_a_variable_that_the_sdk_cannot_read_is_told_in_one_line(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is one of ours to tell, not a traceback."""
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
+        with (
+            pytest.raises(ConfigurationError, match="the OTEL_ variables are of no use") as refused,
+            exporting({"OTEL_TRACES_EXPORTER": "otlp"}),
+        ):
+            pass
+        assert "\n" not in refused.value.message
 
 
 def test_the_collector_refuses_what_is_no_otlp() -> None:
