@@ -317,7 +317,7 @@ class TestProviders:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is one of ours to tell, not a traceback."""
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")
+        monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
         with (
             pytest.raises(ConfigurationError, match="the OTEL_ variables are of no use") as refused,
             exporting({"OTEL_TRACES_EXPORTER": "otlp"}),
