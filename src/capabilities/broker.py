@@ -23,7 +23,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import anyio
-from opentelemetry import trace
 
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
@@ -34,7 +33,9 @@ from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, Ke
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.revocation import LiveGrants
-from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry import Metrics, Tracing
+from caps.capabilities.telemetry.calls import ObservedCalls
+from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
@@ -69,7 +70,7 @@ class Broker:
 
     audit: AuditSink
     metrics: Metrics
-    tracer: trace.Tracer
+    tracing: Tracing
     default_timeout_ms: int
     approvals: ApprovalDesk
     rates: RateWindows = field(default_factory=RateWindows)
@@ -84,7 +85,7 @@ class ExecutionBroker:
         broker: Broker,
         grant: Grant,
         identity: Identity,
-        span: trace.Span,
+        span: ExecutionSpan,
         *,
         degraded: str | None = None,
         channel_id: str | None = None,
@@ -104,11 +105,9 @@ class ExecutionBroker:
         self._identity = identity
         # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
-        self.who = {**self._who, "degraded": degraded}
-        self._evidence = CallEvidence(
-            broker.audit, broker.metrics, self.who, grant.terms, on_decision
-        )
-        self._span_context = trace.set_span_in_context(span)
+        self.who = {**self._who, "degraded": degraded, **span.ids}
+        self._observed = ObservedCalls(broker.metrics, span, grant.terms, broker.audit.redactor)
+        self._evidence = CallEvidence(broker.audit, self._observed, self.who, on_decision)
         self._clock = WallClock() if clock is None else clock
         # The scopes of calls under way, each of which ends when its capability is revoked.
         self._stoppable: dict[anyio.CancelScope, str] = {}
@@ -122,7 +121,7 @@ class ExecutionBroker:
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
-        began = time.perf_counter()
+        call, answer = self._observed.begin(request), None
         usage = self._usage(request)
         decision = decide(self.grant, Request(request.capability, request.payload), usage)
         self.calls += 1
@@ -132,11 +131,11 @@ class ExecutionBroker:
         except AuditError as error:
             logger.error("a call was refused for want of evidence: %s", error)  # noqa: TRY400
             self.unrecorded = self.unrecorded or error
-            self._evidence.count_request(request, "audit_error")
+            call.ended("audit_error")
             answer = failure_answer(_UNRECORDED)
         finally:
             self._in_flight -= 1
-        self._evidence.count_seconds(request, time.perf_counter() - began)
+            call.finish(answer)
         return answer
 
     def end(self, used: Used | None) -> None:
@@ -294,7 +293,7 @@ class ExecutionBroker:
         await self._evidence.record_decision(request, decision, terms)
         await recorded.ready.wait()
         await self._evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
-        self._evidence.count_request(request, CallStatus.REPLAYED.value)
+        self._observed.of(request).ended(CallStatus.REPLAYED.value)
         assert recorded.answer is not None  # `ready` is set after it
         return recorded.answer
 
@@ -316,16 +315,7 @@ class ExecutionBroker:
             scope=terms.scope,
             timeout_ms=timeout_ms,
         )
-        with self._broker.tracer.start_as_current_span(
-            f"capability {terms.name}",
-            context=self._span_context,
-            attributes={"caps.capability": terms.name, "caps.request_id": request.request_id},
-        ) as span:
-            outcome = await self._call(request, terms, context)
-            span.set_attribute("caps.outcome", outcome.status.value)
-            if outcome.status is not CallStatus.OK:
-                span.set_status(trace.StatusCode.ERROR, outcome.status.value)
-        return outcome.answer
+        return (await self._call(request, terms, context)).answer
 
     async def _call(
         self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
@@ -343,7 +333,7 @@ class ExecutionBroker:
                 await self._evidence.record_outcome(
                     request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
                 )
-            self._evidence.count_request(request, CallStatus.CANCELLED.value)
+            self._observed.of(request).ended(CallStatus.CANCELLED.value)
             raise
         finally:
             del self._stoppable[scope]
@@ -359,7 +349,7 @@ class ExecutionBroker:
         )
         if outcome.status is CallStatus.DENIED:
             self._evidence.count_denied(request, outcome.reason or ReasonCode.SCOPE_VIOLATION.value)
-        self._evidence.count_request(request, outcome.status.value)
+        self._observed.of(request).ended(outcome.status.value, outcome.reason, outcome.bytes_out)
         return outcome
 
     async def _end_revoked(
@@ -369,7 +359,7 @@ class ExecutionBroker:
         reason = ReasonCode.REVOKED.value
         await self._evidence.record_outcome(request, status, reason, None, duration_us, 0)
         self._evidence.count_denied(request, reason)
-        self._evidence.count_request(request, status.value)
+        self._observed.of(request).ended(status.value, reason)
         asked = Request(request.capability, request.payload)
         error = error_for(decide(self.grant, asked, NOTHING_USED), request.capability)
         if status is CallStatus.CANCELLED:
@@ -381,7 +371,7 @@ class ExecutionBroker:
     ) -> Answer:
         await self._evidence.record_decision(request, decision, terms)
         self._evidence.count_denied(request, decision.reason.value)
-        self._evidence.count_request(request, "denied")
+        self._observed.of(request).ended(CallStatus.DENIED.value)
         return failure_answer(error_for(decision, request.capability))
 
     def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:

@@ -6,12 +6,12 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
-from caps.capabilities.telemetry import UNREGISTERED, Metrics
+from caps.capabilities.telemetry.calls import ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
@@ -33,22 +33,20 @@ class DecisionSummary:
 
 
 class CallEvidence:
-    """Of one execution. `registered` are the names that may become labels."""
+    """Of one execution, whose calls are `observed` as well."""
 
     def __init__(
         self,
         audit: AuditSink,
-        metrics: Metrics,
+        observed: ObservedCalls,
         who: dict[str, Any],
-        registered: Container[str],
         on_decision: Callable[[DecisionSummary], None] | None,
     ) -> None:
         """`who` is said in every record; `on_decision` hears of each decision as it is made."""
         self.decisions: list[DecisionSummary] = []
         self._audit = audit
-        self._metrics = metrics
+        self._observed = observed
         self._who = who
-        self._registered = registered
         self._on_decision = on_decision
 
     async def record_decision(
@@ -62,10 +60,11 @@ class CallEvidence:
         redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
+        self._observed.of(request).decided(decision, redacted)
         self._tell(request, decision, verdict, approval_id)
         await self._audit.append(
             DecisionMade(
-                **self._who,
+                **self._who_calls(request),
                 request_id=request.request_id,
                 capability=request.capability,
                 decision=verdict,
@@ -103,7 +102,8 @@ class CallEvidence:
         )
         self.decisions.append(summary)
         if decision.dry_run_rule is not None:
-            self._metrics.dry_run_denied.labels(self._label(request)).inc()
+            metrics = self._observed.metrics
+            metrics.dry_run_denied.labels(self._observed.of(request).label).inc()
         if self._on_decision is not None:
             self._on_decision(summary)
 
@@ -118,7 +118,7 @@ class CallEvidence:
     ) -> None:
         await self._audit.append(
             OutcomeRecorded(
-                **self._who,
+                **self._who_calls(request),
                 request_id=request.request_id,
                 capability=request.capability,
                 status=status,
@@ -129,15 +129,11 @@ class CallEvidence:
             )
         )
 
-    def count_request(self, request: CapabilityRequestMessage, outcome: str) -> None:
-        self._metrics.requests.labels(self._label(request), outcome).inc()
-
     def count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
-        self._metrics.denied.labels(self._label(request), reason).inc()
+        metrics = self._observed.metrics
+        metrics.child(metrics.denied, self._observed.of(request).label, reason).inc()
 
-    def count_seconds(self, request: CapabilityRequestMessage, seconds: float) -> None:
-        self._metrics.request_seconds.labels(self._label(request)).observe(seconds)
-
-    def _label(self, request: CapabilityRequestMessage) -> str:
-        # A name that a worker made up must not become a label.
-        return request.capability if request.capability in self._registered else UNREGISTERED
+    def _who_calls(self, request: CapabilityRequestMessage) -> dict[str, Any]:
+        """`who`, with the span of the call itself where there is one."""
+        ids = self._observed.of(request).ids
+        return {**self._who, **ids} if ids else self._who

@@ -20,7 +20,8 @@ from caps.capabilities.isolation import judge_isolation
 from caps.capabilities.policy_watch import PolicyInForce, policy_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
-from caps.capabilities.telemetry import Metrics, SinkMetrics
+from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry.observed_audit import SinkMetrics
 from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostError
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditLog, AuditSink

@@ -31,6 +31,7 @@ from caps.cli.run import (
     print_result,
 )
 from caps.cli.stopping import leaving_on_terminate
+from caps.cli.telemetry import telemetry, telemetry_options
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @approvals_option
+@telemetry_options
 @registry_option
 def repl(
     policy_path: str | None,
@@ -65,6 +67,8 @@ def repl(
     principal: str | None,
     agent: str | None,
     directory: Path | None,
+    metrics_port: int | None,
+    metrics_address: str,
     registry_name: str | None,
 ) -> None:
     """Run cells from the terminal or a pipe in one session; names live on between them.
@@ -79,11 +83,13 @@ def repl(
     with (
         told_in_one_line(),
         leaving_on_terminate(),
+        telemetry(metrics_port, metrics_address) as watching,
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
             audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),
+            **watching,
         ) as runtime,
     ):
         if runtime.degraded:

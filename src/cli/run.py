@@ -24,6 +24,7 @@ from caps.cli.options import (
     registry_option,
 )
 from caps.cli.stopping import StopSignals
+from caps.cli.telemetry import telemetry, telemetry_options
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -61,6 +62,7 @@ EXIT_BY_STATUS = {
 )
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @approvals_option
+@telemetry_options
 @registry_option
 @json_option
 def run(
@@ -73,6 +75,8 @@ def run(
     check: bool,
     trail: bool,
     directory: Path | None,
+    metrics_port: int | None,
+    metrics_address: str,
     registry_name: str | None,
     as_json: bool,
 ) -> None:
@@ -86,12 +90,14 @@ def run(
     with (
         told_in_one_line(),
         StopSignals() as stop,
+        telemetry(metrics_port, metrics_address) as watching,
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
             audit=settings,
             approver=announcing_approver(directory),
             watch=False,  # its one execution keeps the revision that it begins with
+            **watching,
         ) as runtime,
     ):
         if runtime.degraded:

@@ -72,6 +72,9 @@ class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag
     session: str | None = None
     degraded: str | None = None
     """The layers that were not fully in force, if the operator let it run all the same."""
+    trace_id: str | None = None
+    span_id: str | None = None
+    """Where OpenTelemetry has the same event, if it was traced."""
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True):
