@@ -36,13 +36,20 @@ if TYPE_CHECKING:
         WorkerLostError,
     )
     from caps.providers.builtin import builtin_registry
-    from caps.security.audit import AuditLog, Durability, MemoryAuditLog
+    from caps.security.audit import (
+        AuditLog,
+        AuditSettings,
+        Durability,
+        MemoryAuditLog,
+        Rotation,
+    )
     from caps.security.policy import SecurityPolicy
     from caps.worker.host.lease import SessionEnd
 
 _HOMES = {
     "AuditError": "caps.protocol.errors",
     "AuditLog": "caps.security.audit",
+    "AuditSettings": "caps.security.audit",
     "CallContext": "caps.capabilities.provider",
     "CapabilityRegistry": "caps.capabilities.registry",
     "CapabilitySpec": "caps.capabilities.spec",
@@ -65,6 +72,7 @@ _HOMES = {
     "ProtocolError": "caps.protocol.errors",
     "ProviderError": "caps.protocol.errors",
     "RegistrationError": "caps.protocol.errors",
+    "Rotation": "caps.security.audit",
     "Runtime": "caps.capabilities.runtime",
     "Scope": "caps.capabilities.provider",
     "ScopeViolationError": "caps.capabilities.provider",
@@ -84,6 +92,7 @@ _HOMES = {
 __all__ = [
     "AuditError",
     "AuditLog",
+    "AuditSettings",
     "CallContext",
     "CapabilityRegistry",
     "CapabilitySpec",
@@ -106,6 +115,7 @@ __all__ = [
     "ProtocolError",
     "ProviderError",
     "RegistrationError",
+    "Rotation",
     "Runtime",
     "Scope",
     "ScopeViolationError",

@@ -11,10 +11,11 @@ import pytest
 import caps
 
 PUBLIC = """
-AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec CapabilityTimeoutError CapsError
+AuditError AuditLog AuditSettings CallContext CapabilityRegistry CapabilitySpec
+CapabilityTimeoutError CapsError
 ConfigurationError Decided Durability ExecutionError ExecutionResult Failure Finished IsolationError
 LimitExceededError MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError
-ProviderError RegistrationError Runtime Scope ScopeViolationError SecurityPolicy Session
+ProviderError RegistrationError Rotation Runtime Scope ScopeViolationError SecurityPolicy Session
 SessionBusyError SessionEnd SessionEndedError Started StreamEvent ValidationError Violation
 WorkerLostError builtin_registry
 """.split()
