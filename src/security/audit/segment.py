@@ -150,6 +150,7 @@ class Segment:
         with self._pinning():
             self._commit_locked([])
             self._pin_locked()
+            self._notary.settle()
 
     def change_key(
         self, draw_up: Callable[[], AuditEvent], swap: Callable[[], None]
