@@ -6,6 +6,7 @@ rotated it. A place elsewhere gets what it lacks, so one that was away for a whi
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,8 @@ from caps.security.audit.checkpoint import (
 from caps.security.audit.key_rotation import finish_rotation
 from caps.security.audit.keyfiles import SIGNING_KEY, SIGNING_PUB, read_or_create
 
+logger = logging.getLogger(__name__)
+
 
 class Notary:
     """Signs heads for one log directory."""
@@ -38,6 +41,7 @@ class Notary:
         finish_rotation(directory)
         self._directory = directory
         self._copies = copies
+        self._behind: OSError | None = None
         self._signer = Signer.load(directory)
         self._key_file = _identity(directory / SIGNING_KEY)
         if copies is not None:
@@ -50,14 +54,12 @@ class Notary:
         if found != self._key_file:
             self._signer = Signer.load(self._directory)
             self._key_file = found
-            if self._copies is not None:
-                self._renew_key(self._copies)
         checkpoint = self._signer.sign(head, segment=segment)
         append_checkpoint(self._directory, checkpoint)
         if self.on_checkpoint is not None:
             self.on_checkpoint(checkpoint.seq, msgspec.json.encode(checkpoint, order="sorted"))
         if self._copies is not None:
-            self._copy(self._copies, checkpoint)
+            self._try_copy(self._copies, checkpoint)
 
     def _prepare(self, copies: Path) -> None:
         copies.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,7 +77,24 @@ class Notary:
         draft.write_bytes(own)
         draft.rename(copies / SIGNING_PUB)
 
+    def _try_copy(self, copies: Path, newest: Checkpoint) -> None:
+        # The checkpoint is made, so it must not be made again with every commit for the want of
+        # its copy: the next one brings this one along, and `settle` reports the last.
+        try:
+            self._copy(copies, newest)
+            self._behind = None
+        except OSError as error:
+            self._behind = error
+            logger.warning("a checkpoint cannot be kept in `%s`: %s", copies, error.strerror)
+
+    def settle(self) -> None:
+        """Raises `OSError` if the last checkpoint is not where it was to be sent."""
+        if self._behind is not None:
+            raise self._behind
+
     def _copy(self, copies: Path, newest: Checkpoint) -> None:
+        if (copies / SIGNING_PUB).read_bytes() != (self._directory / SIGNING_PUB).read_bytes():
+            self._renew_key(copies)
         own = (self._directory / CHECKPOINTS).read_bytes()
         last = last_checkpoint_line(copies)
         # A copy that ends in what we do not have is evidence against us: it is only added to.
