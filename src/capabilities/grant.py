@@ -33,6 +33,8 @@ class Terms:
     rate: Rate | None
     approve: str | None = None
     dry_run: str | None = None
+    at_once: bool = False
+    """Whether its provider never waits."""
 
     @property
     def name(self) -> str:
