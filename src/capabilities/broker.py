@@ -424,8 +424,11 @@ class ExecutionBroker:
         )
 
     def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
-        asked = (request.timeout_ms, terms.spec.timeout_ms, self._broker.default_timeout_ms)
-        return min(value for value in asked if value is not None)
+        least = self._broker.default_timeout_ms
+        for asked in (request.timeout_ms, terms.spec.timeout_ms):
+            if asked is not None and asked < least:
+                least = asked
+        return least
 
 
 def _asks(decision: Decision) -> bool:

@@ -10,7 +10,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -46,8 +45,7 @@ _threads = threading.Semaphore(128)
 _encoder = msgspec.msgpack.Encoder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended: what the worker is told, and what the audit is."""
 
     status: CallStatus

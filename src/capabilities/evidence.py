@@ -32,6 +32,21 @@ class DecisionSummary:
     dry_run_rule: str | None = None
 
 
+def _summary(
+    request_id: str, capability: str, decision: Decision, approval_id: str | None
+) -> DecisionSummary:
+    return DecisionSummary(
+        request_id=request_id,
+        capability=capability,
+        decision="allow" if decision.allowed else "deny",
+        reason=decision.reason.value,
+        rule=decision.rule,
+        message=decision.message,
+        approval=approval_id,
+        dry_run_rule=decision.dry_run_rule,
+    )
+
+
 class CallEvidence:
     """Of one execution. `registered` are the names that may become labels."""
 
@@ -44,7 +59,8 @@ class CallEvidence:
         on_decision: Callable[[DecisionSummary], None] | None,
     ) -> None:
         """`who` is said in every record; `on_decision` hears of each decision as it is made."""
-        self.decisions: list[DecisionSummary] = []
+        # Spelt out when somebody asks: most never do while the execution runs.
+        self._told: list[tuple[str, str, Decision, str | None]] = []
         self._audit = audit
         self._metrics = metrics
         self._who = who
@@ -76,7 +92,7 @@ class CallEvidence:
         redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        self._tell(request, decision, verdict, approval_id)
+        self._tell(request, decision, approval_id)
         return DecisionMade(
             **self._who,
             request_id=request.request_id,
@@ -97,27 +113,18 @@ class CallEvidence:
         )
 
     def _tell(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        verdict: str,
-        approval_id: str | None,
+        self, request: CapabilityRequestMessage, decision: Decision, approval_id: str | None
     ) -> None:
-        summary = DecisionSummary(
-            request_id=request.request_id,
-            capability=request.capability,
-            decision=verdict,
-            reason=decision.reason.value,
-            rule=decision.rule,
-            message=decision.message,
-            approval=approval_id,
-            dry_run_rule=decision.dry_run_rule,
-        )
-        self.decisions.append(summary)
+        self._told.append((request.request_id, request.capability, decision, approval_id))
         if decision.dry_run_rule is not None:
             self._metrics.dry_run_denied.labels(self._label(request)).inc()
         if self._on_decision is not None:
-            self._on_decision(summary)
+            self._on_decision(_summary(*self._told[-1]))
+
+    @property
+    def decisions(self) -> list[DecisionSummary]:
+        """What was decided so far."""
+        return [_summary(*told) for told in self._told]
 
     async def record_outcome(
         self,

@@ -15,9 +15,10 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, TypeVar
+
+import msgspec
 
 from caps.protocol.errors import ProviderError
 from caps.security.scopes import Scope, ScopeViolationError, Violation
@@ -27,8 +28,7 @@ S = TypeVar("S", bound=Scope)
 __all__ = ["CallContext", "Provider", "ProviderError", "Scope", "ScopeViolationError", "Violation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
+class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """Who calls, under which scope. Built by the broker from the grant, never from a message."""
 
     execution_id: str

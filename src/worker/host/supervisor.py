@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
@@ -70,8 +71,7 @@ class Job:
     session: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the handler says to one request."""
 
     result: object = None
