@@ -32,7 +32,12 @@ _held: frozenset[str] | None = None
 def learn() -> None:
     """Note what is loaded. Runs in the zygote, when no more is going to be."""
     global _held  # noqa: PLW0603 - there is one process, and what it has loaded
-    _held = frozenset(_words(set(_texts())))
+    _held = private_names()
+
+
+def private_names() -> frozenset[str]:
+    """Every private name that anything loaded has, or that code could give it."""
+    return frozenset(_words(set(_texts())))
 
 
 def is_nobodys(name: str) -> bool:
