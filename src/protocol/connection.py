@@ -61,6 +61,9 @@ class State(enum.Enum):
     DONE = "done"  # the result is out
     FAILED = "failed"  # the peer broke the protocol
 
+    # There is one of each, and the table below is asked for every message.
+    __hash__ = object.__hash__
+
 
 TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.BOOTING, ReadyMessage): State.READY,
@@ -149,6 +152,8 @@ class _Connection(Generic[Incoming]):
             raise ProtocolError(
                 f"a `{type(message).__name__}` while {self.state.value}", violation="out_of_turn"
             )
+        if after is self.state:
+            return
         self.state = after
         if isinstance(message, ManifestMessage) and message.session:
             self._transitions = SESSION_TRANSITIONS
@@ -201,9 +206,9 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if isinstance(message, ManifestMessage):
-            self._execution_id = message.execution_id
-        if not isinstance(message, CapabilityResponseMessage):
+        if type(message) is not CapabilityResponseMessage:
+            if isinstance(message, ManifestMessage):
+                self._execution_id = message.execution_id
             return self._encode(message)
         self._check_waiting(message.request_id)
         data = self._encode(message)
@@ -227,7 +232,7 @@ class HostConnection(_Connection[FromWorker]):
     def _accept(self, body: bytes) -> FromWorker:
         check_shape(body, limits=self._shape)
         message = super()._accept(body)
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             self._request_bytes[message.request_id] = len(body)
             self._bytes_in_flight += len(body)
         return message
@@ -242,7 +247,7 @@ class HostConnection(_Connection[FromWorker]):
                 f"a message calls itself `{message.id}` where `{expected}` was due",
                 violation="forged_id",
             )
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             self._check_request(message)
         elif isinstance(message, StartedMessage):
             self._code_ran = True
@@ -284,7 +289,7 @@ class WorkerConnection(_Connection[FromHost]):
 
     def send(self, message: FromWorker) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             check_json_like(message.payload, self._limits)
             data = self._encode(message)
             self._waiting.add(message.request_id)
@@ -296,9 +301,9 @@ class WorkerConnection(_Connection[FromHost]):
         return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
 
     def _check_incoming(self, message: FromHost) -> None:
-        if isinstance(message, ManifestMessage):
-            self._execution_id = message.execution_id
-            self._sent = 0
-        elif isinstance(message, CapabilityResponseMessage):
+        if type(message) is CapabilityResponseMessage:
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)
+        elif isinstance(message, ManifestMessage):
+            self._execution_id = message.execution_id
+            self._sent = 0

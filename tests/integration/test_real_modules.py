@@ -44,6 +44,16 @@ def runtime(audit: MemoryAuditLog) -> Iterator[Runtime]:
 
 
 class TestNumpy:
+    def test_beside_real_modules_every_private_name_is_guarded(self, runtime: Runtime) -> None:
+        """Nobody knows what attributes they make up; without them a name can be nobody's."""
+        source = "from collections import deque\ndeque()._unheard_of"
+        beside = runtime.run_sync(source)
+        alone = runtime.run_sync(source, policy={"id": "alone", "allow": []})
+        assert beside.error is not None
+        assert alone.error is not None
+        assert "has no private attributes" in beside.error.message
+        assert "has no attribute `_unheard_of`" in alone.error.message.replace("'", "`")
+
     @pytest.mark.parametrize(
         ("source", "expected"),
         [

@@ -6,9 +6,10 @@ It changes nothing about the sink: what that raises, and when it returns, is the
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
-from caps.security.audit.log import AuditSink
+from caps.security.audit.log import AuditSink, append_all
 from caps.security.audit.records import AuditEvent, PolicyLoaded, kind_of
 from caps.security.audit.redaction import Redactor
 
@@ -26,18 +27,23 @@ class ObservedAudit:
 
     async def append(self, event: AuditEvent) -> None:
         """As `AuditSink.append`. Whoever is cancelled here has no word on the record."""
+        await self.append_all((event,))
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        """The same for several, which are safe together."""
         metrics = self._metrics
         began = time.perf_counter()
         try:
-            await self._sink.append(event)
+            await append_all(self._sink, events)
         except Exception:
-            metrics.audit_failures.inc()
+            metrics.audit_failures.inc(len(events))
             metrics.audit_seconds.observe(time.perf_counter() - began)
             raise
         metrics.audit_seconds.observe(time.perf_counter() - began)
-        metrics.child(metrics.audit_records, kind_of(event)).inc()
-        if isinstance(event, PolicyLoaded):
-            metrics.policy_loads.labels(event.status).inc()
+        for event in events:
+            metrics.child(metrics.audit_records, kind_of(event)).inc()
+            if isinstance(event, PolicyLoaded):
+                metrics.policy_loads.labels(event.status).inc()
 
     async def aclose(self) -> None:
         """As `AuditSink.aclose`."""

@@ -117,10 +117,9 @@ class Segment:
         """How many records this process wrote that no checkpoint covers."""
         return self._unpinned
 
-    @property
-    def slow_commit_due(self) -> bool:
-        """Whether the next commit ends with a checkpoint or begins a file, and so syncs."""
-        return self._unpinned + 1 >= self._checkpoint_every or (
+    def slow_commit_due(self, records: int) -> bool:
+        """Whether a commit of so many ends with a checkpoint or begins a file, and so syncs."""
+        return self._unpinned + records >= self._checkpoint_every or (
             self._rotation is not NEVER and self._rotation_reason() is not None
         )
 

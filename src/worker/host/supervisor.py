@@ -14,11 +14,12 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
@@ -70,8 +71,7 @@ class Job:
     session: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the handler says to one request."""
 
     result: object = None
@@ -93,6 +93,14 @@ class CallHandler(Protocol):
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """The answer to one request. Raises nothing that the worker could provoke."""
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        """The answers to those of `requests` that wait for nothing but their evidence.
+
+        None stands for each of the others: `handle` is called for it, in a task of its own.
+        """
 
     def end(self, used: Used | None) -> None:
         """The worker is gone; what the code used of it, if that is known."""
@@ -231,17 +239,35 @@ class Execution:
     async def _serve(self, calls: TaskGroup) -> ResultMessage:
         while True:
             await self._until_room()
+            result: ResultMessage | None = None
+            requests: list[CapabilityRequestMessage] = []
             for message in self.connection.receive(await self._receive()):
                 match message:
                     case CapabilityRequestMessage():
                         self._count_request()
-                        calls.start_soon(self._answer, message)
+                        requests.append(message)
                     case OutputMessage():
                         self._take_output(message.text)
                     case StartedMessage():
                         self.started = True
                     case ResultMessage():
-                        return message
+                        result = message
+            if requests:
+                await self._answer_all(requests, calls)
+            if result is not None:
+                return result
+
+    async def _answer_all(self, requests: list[CapabilityRequestMessage], calls: TaskGroup) -> None:
+        """Answer what came together; what has to wait does so in a task of its own."""
+        ready: list[bytes] = []
+        answers = await self.calls.handle_at_once(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            if answer is None:
+                calls.start_soon(self._answer, request)
+            else:
+                ready.append(self._encoded_or_failure(request, answer))
+        if ready:
+            await self._send_answers(b"".join(ready))
 
     async def _until_room(self) -> None:
         # The worker reads while it cannot write, so both sides never wait for each other.
@@ -262,17 +288,22 @@ class Execution:
         answer = await self.calls.handle(request)
         if self.connection.state is State.FAILED:
             return  # the execution ends now, with the violation as its reason
-        try:
-            data = self._encoded(request, answer)
-        except _UNSENDABLE:
-            # A provider's own error details may be anything; one call fails, not the execution.
-            data = self._encoded(request, Answer(failure=_NO_FIT))
+        await self._send_answers(self._encoded_or_failure(request, answer))
+
+    async def _send_answers(self, data: bytes) -> None:
         self._untaken_bytes += len(data)
         try:
             await self._send_bytes(data)
         finally:
             self._untaken_bytes -= len(data)
             self._taken.set()
+
+    def _encoded_or_failure(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
+        try:
+            return self._encoded(request, answer)
+        except _UNSENDABLE:
+            # A provider's own error details may be anything; one call fails, not the execution.
+            return self._encoded(request, Answer(failure=_NO_FIT))
 
     def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
         return self.connection.send(

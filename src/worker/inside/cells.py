@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import ManifestMessage
 from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved, wind_up
 from caps.worker.inside.builtins_ import make_builtins
@@ -23,6 +24,7 @@ from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.evaluation import add_evaluation
 from caps.worker.inside.facades import Importer, make_facade
 from caps.worker.inside.guards import OwnClasses
+from caps.worker.inside.library_names import is_nobodys
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.output import Output
 
@@ -67,7 +69,12 @@ class UserSpace:
         channel.loop.listen(self._complaints.lost)
 
     def begin(self, program: Program) -> None:
-        """A cell starts: its source is kept for tracebacks, the last result is not."""
+        """A cell starts: its source is kept for tracebacks, the last result is not.
+
+        Raises ProtocolError for code that was compiled beside other libraries.
+        """
+        if not all(map(is_nobodys, program.unguarded)):
+            raise ProtocolError("code that was not compiled for this worker", violation="malformed")
         self._own.will_meet(program.private_names)
         self.programs[program.filename] = program
         self.globals.pop(program.result_name, None)

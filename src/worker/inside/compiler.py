@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 
 from caps.protocol.errors import ExecutionError
@@ -38,6 +38,9 @@ class Program:
     result_name: str = RESULT_NAME
     restricted: bool = True
     private_names: frozenset[str] = frozenset()
+    unguarded: frozenset[str] = field(kw_only=True)
+    """Those of them that the code touches without a check, as they are nobody's where it was
+    compiled; it may run only where that holds, too."""
 
     @property
     def is_coroutine(self) -> bool:
@@ -53,7 +56,9 @@ def compile_plainly(source: str, filename: str) -> Program:
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
         body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
     code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
-    return Program(code, filename, tuple(_LINE_END.split(source)), restricted=False)
+    return Program(
+        code, filename, tuple(_LINE_END.split(source)), restricted=False, unguarded=frozenset()
+    )
 
 
 def parse_source(source: str, filename: str) -> ast.Module:
@@ -87,7 +92,7 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
         warnings.simplefilter("ignore")
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-            tree, private_names = _transformed(tree, lines)
+            tree, transformer = _transformed(tree, lines)
             code = compile(tree, filename, mode, flags, True, 0)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
@@ -99,7 +104,13 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
             raise SourceError(
                 f"the source is no valid text: {error}", kind="syntax", problems=[]
             ) from None
-    return Program(code, filename, lines, private_names=private_names)
+    return Program(
+        code,
+        filename,
+        lines,
+        private_names=frozenset(transformer.private_names),
+        unguarded=frozenset(transformer.unguarded),
+    )
 
 
 _FOUND_BY = {"refused": "refused", "checked": "check failed"}
@@ -108,13 +119,13 @@ _PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 def _transformed(
     tree: ast.AST, lines: tuple[str, ...]
-) -> tuple[ast.Module | ast.Expression, frozenset[str]]:
+) -> tuple[ast.Module | ast.Expression, Transformer]:
     transformer = Transformer()
     changed = transformer.visit(tree)
     if transformer.refusals:
         raise source_error(transformer.refusals, lines, kind="refused")
     assert isinstance(changed, (ast.Module, ast.Expression))
-    return changed, frozenset(transformer.private_names)
+    return changed, transformer
 
 
 def source_error(refusals: list[Refusal], lines: tuple[str, ...], *, kind: str) -> SourceError:

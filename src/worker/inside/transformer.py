@@ -7,7 +7,8 @@ alone does not settle it, and then under a name that no source can spell:
 
     x._own              ->  <own>(x, "_own")._own     only the user's own objects have private
                                                       attributes; `privacy` says where one check
-                                                      is enough for many
+                                                      is enough for many, `library_names` where
+                                                      none is needed
     x.format, x.obj     ->  <read>(x, "format")       see `reflection`
     x.obj += y          ->  <change>(x, "obj").obj += y
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
@@ -27,6 +28,7 @@ from typing import Any
 from RestrictedPython.transformer import RestrictingNodeTransformer, copy_locations
 
 from caps.worker.inside.formats import reads_no_attribute
+from caps.worker.inside.library_names import is_nobodys
 from caps.worker.inside.names import (
     ASSIGNABLE_IN_CLASS,
     CHECKED,
@@ -88,6 +90,8 @@ class Transformer(RestrictingNodeTransformer):
         self._settled: dict[str, dict[str, ast.expr]] = {}
         # Every private attribute that the source spells.
         self.private_names: set[str] = set()
+        # Those of them that nothing but the user's own code has: see `library_names`.
+        self.unguarded: set[str] = set()
 
     # -- how a refusal is kept ------------------------------------------------------------------
 
@@ -187,6 +191,9 @@ class Transformer(RestrictingNodeTransformer):
         """`value`, with what it takes to know that its private attribute is the user's."""
         name = mangled(node.attr, self._class_name)
         self.private_names.add(name)
+        if is_nobodys(name):
+            self.unguarded.add(name)
+            return value
         if isinstance(value, ast.Name) and value.id in self._settled:
             self._settled[value.id].setdefault(name, node)
             return value

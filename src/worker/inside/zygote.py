@@ -37,6 +37,7 @@ from caps.worker.inside import kernel
 from caps.worker.inside.arguments import Argument, asked_modules, left_out, understand
 from caps.worker.inside.confinement import confine_worker, confine_zygote
 from caps.worker.inside.facades import load_facades
+from caps.worker.inside.library_names import learn
 from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
 from caps.worker.inside.real_modules import RealModuleError, load_real_modules
 from caps.worker.inside.syscalls import prepare_filter
@@ -113,6 +114,8 @@ def main() -> NoReturn:
     forget = tuple(
         name for name in sys.modules if any(f"{name}.".startswith(f"{one}.") for one in unwanted)
     )
+    if not modules and Argument.WITH_TOOLS not in asked:
+        learn()  # all that ever will be loaded is
     shut_in(_HOST)
     Zygote(control, program, without=without, forget=forget, real=real).serve(layers)
 

@@ -3,4 +3,4 @@
 # stopped: raises AttributeError
 # because: has no private attributes
 
-take(type._stands_for)
+take(type._STANDS_FOR)
