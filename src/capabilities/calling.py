@@ -100,9 +100,7 @@ def call_at_once(
     return _checked(terms, context, result)
 
 
-def _ended_by(
-    error: BaseException, terms: Terms, context: CallContext, policy_id: str
-) -> Outcome:
+def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_id: str) -> Outcome:
     """The outcome of a call whose provider raised `error`, which is raised if it is not its."""
     match error:
         case ScopeViolationError():

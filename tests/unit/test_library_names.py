@@ -42,7 +42,7 @@ class Sample:
 
     def __init__(self) -> None:
         self._of_the_instance = 1
-        setattr(self, "_by_a_text" "_alone", 1)  # noqa: B010 - what is to be found
+        setattr(self, "_by_a_text_alone", 1)  # noqa: B010 - what is to be found
         for name in ("_from_a_list", "_and_its_rest"):
             setattr(self, name, 1)
         self.__mangled = 1

@@ -238,7 +238,8 @@ class Execution:
 
     async def _serve(self, calls: TaskGroup) -> ResultMessage:
         while True:
-            await self._until_room()
+            if not self.connection.has_room(self._untaken_bytes):
+                await self._until_room()
             result: ResultMessage | None = None
             requests: list[CapabilityRequestMessage] = []
             for message in self.connection.receive(await self._receive()):
@@ -257,9 +258,7 @@ class Execution:
             if result is not None:
                 return result
 
-    async def _answer_all(
-        self, requests: list[CapabilityRequestMessage], calls: TaskGroup
-    ) -> None:
+    async def _answer_all(self, requests: list[CapabilityRequestMessage], calls: TaskGroup) -> None:
         """Answer what came together; what has to wait does so in a task of its own."""
         ready: list[bytes] = []
         answers = await self.calls.handle_at_once(requests)
