@@ -6,15 +6,15 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log import AuditSink, append_all
-from caps.security.audit.records import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.audit.log import AuditSink, all_at_once
+from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
 from caps.security.decision import Decision
 
 
@@ -61,6 +61,8 @@ class CallEvidence:
         # Spelt out when somebody asks: most never do while the execution runs.
         self._told: list[tuple[str, str, Decision, str | None]] = []
         self._audit = audit
+        self.record_all = all_at_once(audit)
+        """Returns when all are durable; nothing may come of any of them if this raises."""
         self._observed = observed
         self._who = who
         self._on_decision = on_decision
@@ -73,10 +75,6 @@ class CallEvidence:
         approval_id: str | None = None,
     ) -> None:
         await self._audit.append(self.decided(request, decision, terms, approval_id))
-
-    async def record_all(self, events: Sequence[AuditEvent]) -> None:
-        """Returns when all are durable; nothing may come of any of them if this raises."""
-        await append_all(self._audit, events)
 
     def decided(
         self,

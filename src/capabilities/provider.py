@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
@@ -62,7 +62,7 @@ def never_waits(provider: Any) -> bool:
     return _SUSPENDS not in function.__code__.co_code[::2]
 
 
-def finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def finished(coroutine: Any) -> Any:
     """The result of a coroutine that never waits; RuntimeError if it does all the same."""
     try:
         coroutine.send(None)

@@ -68,9 +68,9 @@ class FrameReader:
         """The frames that `data` completes; a ProtocolError if one announces too much."""
         buffer = self._buffer
         size = len(data) - _LENGTH.size
-        if not buffer and 0 <= size <= self._limits.max_frame_bytes:
-            if _LENGTH.unpack_from(data) == (size,):
-                return [data[_LENGTH.size :]]  # the usual case: one frame, and nothing else
+        fits = not buffer and 0 <= size <= self._limits.max_frame_bytes
+        if fits and _LENGTH.unpack_from(data) == (size,):
+            return [data[_LENGTH.size :]]  # the usual case: one frame, and nothing else
         buffer += data
         bodies: list[bytes] = []
         start = 0
@@ -111,9 +111,8 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     That is null, booleans, integers, finite floats, strings, arrays and string-keyed objects.
     Depth first, so that data that holds itself is refused at once.
     """
-    if type(value) is dict and 2 * len(value) <= limits.max_items and limits.max_depth:
-        if _is_flat(value):
-            return  # the usual payload, without the machinery for all others
+    if type(value) is dict and _is_flat(value, limits):
+        return  # the usual payload, without the machinery for all others
     open_containers: list[Iterator[Any]] = [iter((value,))]
     items = 0
     while open_containers:
@@ -132,9 +131,13 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
             open_containers.pop()
 
 
-def _is_flat(value: dict[Any, Any]) -> bool:
-    return _TEXT.issuperset(map(type, value)) and _JSON_SCALARS.issuperset(
-        map(type, value.values())
+def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
+    """Whether it holds but texts, integers, booleans and nulls by name, and not too many."""
+    return (
+        2 * len(value) <= limits.max_items
+        and limits.max_depth > 0
+        and _TEXT.issuperset(map(type, value))
+        and _JSON_SCALARS.issuperset(map(type, value.values()))
     )
 
 

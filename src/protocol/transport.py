@@ -191,7 +191,8 @@ class _AsyncioReader:
             await anyio.lowlevel.checkpoint()
             data, self._untaken = self._untaken, None
             return data
-        waiter = self._waiter = self._loop.create_future()
+        waiter: asyncio.Future[bytes] = self._loop.create_future()
+        self._waiter = waiter
         if not self._watched:
             self._loop.add_reader(self._socket.fileno(), self._readable)
             self._watched = True

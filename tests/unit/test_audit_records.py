@@ -163,6 +163,13 @@ def test_an_event_that_cannot_fit_is_an_audit_error() -> None:
         storable(started("x" * 1024, 2000))
 
 
+@pytest.mark.parametrize("item", ["", "x"])
+def test_too_many_of_the_smallest_values_are_refused_as_well(item: str) -> None:
+    """The size counts, not what it is made of."""
+    with pytest.raises(AuditError, match="over 1048576 bytes"):
+        storable(started(item, 400_000))
+
+
 def test_an_event_with_a_foreign_value_is_an_audit_error() -> None:
     """What JSON has no word for is refused before it joins a batch."""
     with pytest.raises(AuditError, match="cannot be recorded"):

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 from typing import Any
 
+import pytest
 import rfc8785
 
 from audit_examples import REDACTOR
@@ -18,6 +19,15 @@ def test_the_digest_is_hmac_over_canonical_json() -> None:
     value = {"b": [1, 2.5, None], "a": "é\u2028"}
     mac = hmac.new(b"k" * 32, rfc8785.dumps(value), hashlib.sha256)
     assert REDACTOR.digest(value) == f"hmac-sha256:{mac.hexdigest()}"
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("value", [0, -1, 2**53 - 1, True, "x", {"a": 1}, [1]])
+def test_the_digest_is_hmac_for_keys_of_every_length(length: int, value: Any) -> None:
+    """Shorter than a block of the hash, as long, and longer."""
+    key = b"k" * length
+    mac = hmac.new(key, rfc8785.dumps(value), hashlib.sha256)
+    assert Redactor(key).digest(value) == f"hmac-sha256:{mac.hexdigest()}"
 
 
 def test_equal_values_have_equal_digests() -> None:

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from caps.protocol.transport import ChannelClosedError, MemoryTransport, SocketTransport, Transport
@@ -170,3 +171,46 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
         assert await received(right, len(frame) + 4) == frame + b"next"
     left.close()
     right.close()
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_bytes_that_came_for_a_cancelled_reader_are_not_lost(turns: int) -> None:
+    """They are the first that the next one gets, however close the two came together."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    try:
+        got = b""
+        async with anyio.create_task_group() as tasks:
+            reading = anyio.CancelScope()
+
+            async def read() -> None:
+                nonlocal got
+                with reading:
+                    got = await left.receive()
+
+            tasks.start_soon(read)
+            await anyio.wait_all_tasks_blocked()
+            await right.send(b"kept")
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            reading.cancel()
+        assert got + await received(left, 4 - len(got)) == b"kept"
+    finally:
+        left.close()
+        right.close()
+
+
+async def test_bytes_that_nobody_reads_stay_in_the_kernel_and_cost_no_turns() -> None:
+    """A peer that writes on is held back, and is read when somebody wants to."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    try:
+        await right.send(b"one")
+        assert await left.receive() == b"one"
+        await right.send(b"two")
+        for _ in range(3):
+            await anyio.lowlevel.checkpoint()
+        assert await left.receive() == b"two"
+    finally:
+        left.close()
+        right.close()

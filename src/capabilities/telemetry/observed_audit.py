@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
-from caps.security.audit.log import AuditSink, append_all
+from caps.security.audit.log import AuditSink, all_at_once
 from caps.security.audit.records import AuditEvent, PolicyLoaded, kind_of
 from caps.security.audit.redaction import Redactor
 
@@ -19,6 +19,7 @@ class ObservedAudit:
 
     def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
         self._sink = sink
+        self._append_all = all_at_once(sink)
         self._metrics = metrics
 
     @property
@@ -34,7 +35,7 @@ class ObservedAudit:
         metrics = self._metrics
         began = time.perf_counter()
         try:
-            await append_all(self._sink, events)
+            await self._append_all(events)
         except Exception:
             metrics.audit_failures.inc(len(events))
             metrics.audit_seconds.observe(time.perf_counter() - began)

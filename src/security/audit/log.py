@@ -18,7 +18,7 @@ checkpoint or a new file (hence a sync) is due, or a required sink is to be wait
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -74,14 +74,16 @@ class AuditSink(Protocol):
         ...
 
 
-async def append_all(sink: AuditSink, events: Sequence[AuditEvent]) -> None:
-    """Returns when all `events` are safe, raises if any is not; at once, if `sink` can do that."""
-    together = getattr(sink, "append_all", None)
-    if together is not None:
-        await together(events)
-        return
-    for event in events:
-        await sink.append(event)
+def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[None]]:
+    """How `sink` takes several events: it returns when all are safe, and raises if any is not."""
+
+    async def one_by_one(events: Sequence[AuditEvent]) -> None:
+        for event in events:
+            await sink.append(event)
+
+    together: Callable[[Sequence[AuditEvent]], Awaitable[None]]
+    together = getattr(sink, "append_all", one_by_one)
+    return together
 
 
 class AuditLog:

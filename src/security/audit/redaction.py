@@ -89,6 +89,8 @@ class Redactor:
         return Redacted(shown, hidden, self.digest(dict(payload)))
 
     def _hidden_name(self, name: str) -> str:
+        if name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS:
+            return name
         escaped = _field_name(name)
         if len(escaped) <= MAX_NAME_CHARS:
             return escaped
@@ -104,6 +106,9 @@ def _field_name(name: str) -> str:
 
 
 def _bytes_of(value: Any) -> bytes:
+    kind = type(value)
+    if kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
+        return b"%d" % value
     try:
         return _encode(value) if _is_plain(value) else rfc8785.dumps(value)
     except (ValueError, RecursionError):
@@ -118,9 +123,10 @@ def _is_plain(value: Any) -> bool:
     if kind is int:
         return -MAX_INTEGER <= value <= MAX_INTEGER  # type: ignore[no-any-return]
     if kind is dict:
-        return all(
-            type(name) is str and name.isascii() and _is_plain(item) for name, item in value.items()
-        )
+        for name, item in value.items():
+            if type(name) is not str or not name.isascii() or not _is_plain(item):
+                return False
+        return True
     return kind is list and all(map(_is_plain, value))
 
 

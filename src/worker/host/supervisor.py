@@ -238,7 +238,8 @@ class Execution:
 
     async def _serve(self, calls: TaskGroup) -> ResultMessage:
         while True:
-            await self._until_room()
+            if not self.connection.has_room(self._untaken_bytes):
+                await self._until_room()
             result: ResultMessage | None = None
             requests: list[CapabilityRequestMessage] = []
             for message in self.connection.receive(await self._receive()):

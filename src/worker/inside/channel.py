@@ -121,9 +121,10 @@ class Channel:
         try:
             if self._printed:
                 self._flush_printed()
-            if self._outgoing or self._unwritten:
+            if self._outgoing:
                 self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
                 self._outgoing.clear()
+            if self._unwritten:
                 self._write()
         finally:
             self._busy = False

@@ -56,9 +56,8 @@ def compile_plainly(source: str, filename: str) -> Program:
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
         body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
     code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
-    return Program(
-        code, filename, tuple(_LINE_END.split(source)), restricted=False, unguarded=frozenset()
-    )
+    lines = tuple(_LINE_END.split(source))
+    return Program(code, filename, lines, restricted=False, unguarded=frozenset())
 
 
 def parse_source(source: str, filename: str) -> ast.Module:

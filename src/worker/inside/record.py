@@ -51,7 +51,12 @@ class Record(dict[str, Any]):
 def record_of(value: Any) -> Any:
     """JSON-like data with every object in it as a record."""
     if isinstance(value, dict):
-        return Record({name: record_of(item) for name, item in value.items()})
+        return Record(
+            {
+                name: record_of(item) if isinstance(item, (dict, list)) else item
+                for name, item in value.items()
+            }
+        )
     if isinstance(value, list):
         return [record_of(item) for item in value]
     return value

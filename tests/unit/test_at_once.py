@@ -1,0 +1,281 @@
+"""Calls whose providers never wait are answered together; their evidence stays what it was."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from opentelemetry import trace
+from prometheus_client import CollectorRegistry
+
+from caps import CapabilityRegistry, MemoryAuditLog
+from caps.capabilities.approvals import ApprovalDesk
+from caps.capabilities.broker import Broker, ExecutionBroker
+from caps.capabilities.identity import Identity
+from caps.capabilities.provider import CallContext, ProviderError, finished, never_waits
+from caps.capabilities.spec import CapabilitySpec
+from caps.capabilities.telemetry import Metrics
+from caps.protocol.errors import AuditError
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
+from caps.worker.host.supervisor import Answer
+
+pytestmark = pytest.mark.anyio
+
+
+class TogetherLog(MemoryAuditLog):
+    """A log that takes several events at once, and fails at a chosen one of these pieces."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        super().__init__()
+        self.pieces: list[int] = []
+        self.fails_at = fails_at
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        if len(self.pieces) == self.fails_at:
+            raise AuditError("the disk is full")
+        self.pieces.append(len(events))
+        for event in events:
+            await super().append(event)
+
+
+class Desk:
+    """A registry whose providers note that they were called, and the broker of one execution."""
+
+    def __init__(self, audit: MemoryAuditLog | None = None, **policy: Any) -> None:
+        self.audit = TogetherLog() if audit is None else audit
+        self.called: list[Any] = []
+        self.samples = CollectorRegistry()
+        registry = CapabilityRegistry()
+
+        @registry.capability("box.echo", shown=("word",))
+        async def echo(word: str) -> str:
+            self.called.append(word)
+            if word == "bad":
+                raise ProviderError("it is bad")
+            if word == "broken":
+                raise ZeroDivisionError
+            return word
+
+        @registry.capability("box.slow")
+        async def slow() -> str:
+            await anyio.lowlevel.checkpoint()
+            return "late"
+
+        metrics = Metrics(self.samples)
+        broker = Broker(
+            audit=self.audit,
+            metrics=metrics,
+            tracer=trace.NoOpTracer(),
+            default_timeout_ms=5000,
+            approvals=ApprovalDesk(self.audit, metrics, None),
+        )
+        grant = registry.inject("caps", "e1", {"id": "test", "allow": ["box.*"], **policy})
+        self.calls = ExecutionBroker(broker, grant, Identity(), trace.INVALID_SPAN)
+        self.calls.begin()
+
+    async def asked(self, *words: Any, **more: Any) -> list[Answer | None]:
+        return await self.calls.handle_at_once([ask(word, **more) for word in words])
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.audit.events if isinstance(event, kind)]
+
+    def count(self, name: str, **labels: str) -> float:
+        return self.samples.get_sample_value(name, labels) or 0.0
+
+
+def ask(word: Any, capability: str = "box.echo", **more: Any) -> CapabilityRequestMessage:
+    ask.number += 1  # type: ignore[attr-defined]
+    number = ask.number  # type: ignore[attr-defined]
+    payload = {} if word is None else {"word": word}
+    return CapabilityRequestMessage(
+        id=f"e1:{number}",
+        timestamp=0.0,
+        request_id=f"r{number}",
+        capability=capability,
+        payload=payload,
+        **more,
+    )
+
+
+ask.number = 0  # type: ignore[attr-defined]
+
+
+def told(answer: Answer | None) -> Any:
+    assert answer is not None
+    if answer.failure is not None:
+        return answer.failure.code
+    assert isinstance(answer.result, msgspec.Raw)
+    return msgspec.msgpack.decode(answer.result)
+
+
+async def test_what_comes_together_takes_two_pieces_of_the_log() -> None:
+    """All decisions are in the first, all outcomes in the second; each request has its own."""
+    desk = Desk()
+    answers = await desk.asked("a", "b", "c")
+    assert [told(answer) for answer in answers] == ["a", "b", "c"]
+    assert desk.audit.pieces == [3, 3]  # type: ignore[attr-defined]
+    decided, ended = desk.of(DecisionMade), desk.of(OutcomeRecorded)
+    assert [one.request_id for one in decided] == [one.request_id for one in ended]
+    assert [one.shown for one in decided] == [{"word": "a"}, {"word": "b"}, {"word": "c"}]
+    assert desk.calls.calls == 3
+    assert desk.count("caps_capability_requests_total", capability="box.echo", outcome="ok") == 3
+
+
+async def test_no_provider_is_called_before_all_decisions_are_recorded() -> None:
+    """If they cannot be, none is, and every call says so."""
+    desk = Desk(TogetherLog(fails_at=0))
+    answers = await desk.asked("a", "b")
+    assert [told(answer) for answer in answers] == ["audit_error", "audit_error"]
+    assert desk.called == []
+    assert desk.calls.unrecorded is not None
+
+
+async def test_no_answer_is_given_before_all_outcomes_are_recorded() -> None:
+    """The effects happened, and yet nobody gets a result."""
+    desk = Desk(TogetherLog(fails_at=1))
+    answers = await desk.asked("a", "b")
+    assert desk.called == ["a", "b"]
+    assert [told(answer) for answer in answers] == ["audit_error", "audit_error"]
+    assert desk.calls.unrecorded is not None
+
+
+async def test_a_log_that_takes_one_event_at_a_time_gets_them_in_the_same_order() -> None:
+    """Whoever wrote a sink of their own need not know of this."""
+    desk = Desk(MemoryAuditLog())
+    assert [told(answer) for answer in await desk.asked("a", "b")] == ["a", "b"]
+    kinds = [type(event) for event in desk.audit.events]
+    assert kinds == [DecisionMade, DecisionMade, OutcomeRecorded, OutcomeRecorded]
+
+
+async def test_each_call_ends_in_its_own_way() -> None:
+    """Refused by schema, failed, broken and fine, side by side."""
+    desk = Desk()
+    answers = await desk.asked(7, "bad", "broken", "fine")
+    assert [told(answer) for answer in answers] == [
+        "validation_error",
+        "provider_error",
+        "provider_error",
+        "fine",
+    ]
+    assert [one.decision for one in desk.of(DecisionMade)] == ["deny", "allow", "allow", "allow"]
+    assert [one.status for one in desk.of(OutcomeRecorded)] == [
+        CallStatus.PROVIDER_ERROR,
+        CallStatus.PROVIDER_ERROR,
+        CallStatus.OK,
+    ]
+    assert desk.called == ["bad", "broken", "fine"]
+
+
+async def test_calls_that_come_together_are_under_way_together() -> None:
+    """The limit on concurrency counts them, as it does those that wait."""
+    desk = Desk(limits={"concurrency": 2})
+    answers = await desk.asked("a", "b", "c")
+    assert [told(answer) for answer in answers] == ["a", "b", "limit_exceeded"]
+    assert [told(answer) for answer in await desk.asked("d")] == ["d"]
+
+
+async def test_calls_and_rates_count_within_a_piece() -> None:
+    """The decision on a call knows of those before it."""
+    desk = Desk(limits={"calls": 2})
+    assert [told(one) for one in await desk.asked("a", "b", "c")] == ["a", "b", "limit_exceeded"]
+    desk = Desk(limits={"rates": {"box.echo": "2/min"}})
+    assert [told(one) for one in await desk.asked("a", "b", "c")] == ["a", "b", "limit_exceeded"]
+
+
+async def test_what_is_revoked_while_the_decisions_are_recorded_is_not_begun() -> None:
+    """The record says that it was allowed, and the next that it was not made."""
+    desk = Desk()
+
+    class Revoking(TogetherLog):
+        async def append_all(self, events: Sequence[AuditEvent]) -> None:
+            await super().append_all(events)
+            desk.calls.revoke(frozenset({"box.echo"}))
+
+    desk = Desk(Revoking())
+    answers = await desk.asked("a", "b")
+    assert [told(answer) for answer in answers] == ["policy_denied", "policy_denied"]
+    assert desk.called == []
+    assert [one.reason for one in desk.of(OutcomeRecorded)] == ["revoked", "revoked"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ask(None, "box.slow"),
+        ask("a", idempotency_key="k"),
+        ask("a", "box.unknown"),
+        ask("a", "box.echo", timeout_ms=1),
+    ],
+)
+async def test_what_may_wait_is_left_to_a_task_of_its_own(
+    request_: CapabilityRequestMessage,
+) -> None:
+    """A provider that awaits, an earlier call under the same key, a name that is not known."""
+    desk = Desk()
+    (answer,) = await desk.calls.handle_at_once([request_])
+    at_once = request_.timeout_ms is not None  # a deadline changes nothing for who never waits
+    assert (answer is not None) is at_once
+    assert bool(desk.audit.events) is at_once
+
+
+async def test_a_call_that_needs_an_approval_is_left_to_a_task_of_its_own() -> None:
+    """A person is waited for."""
+    assert await Desk(approve=["box.echo"]).asked("a") == [None]
+
+
+async def waits() -> None:
+    await anyio.lowlevel.checkpoint()
+
+
+async def never() -> int:
+    return 1
+
+
+async def loops() -> int:
+    async for _ in never_ending():
+        return 1
+    return 2
+
+
+async def never_ending() -> AsyncIterator[int]:
+    yield 1
+
+
+class Methods:
+    async def never(self) -> int:
+        return 1
+
+    async def __call__(self, context: CallContext, payload: Any) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("provider", "expected"),
+    [
+        (never, True),
+        (Methods().never, True),
+        (waits, False),
+        (loops, False),
+        (never_ending, False),
+        (lambda: 1, False),
+        (Methods(), False),
+        (functools.partial(never), False),
+        (CapabilitySpec, False),
+    ],
+)
+def test_only_a_coroutine_without_a_point_to_wait_at_never_waits(
+    provider: Any, expected: bool
+) -> None:
+    """What cannot be told from its code is taken to wait."""
+    assert never_waits(provider) is expected
+
+
+async def test_a_coroutine_that_waits_all_the_same_is_stopped() -> None:
+    """It is closed and is an error; nothing is left that nobody awaits."""
+    with pytest.raises(RuntimeError, match="never to wait"):
+        finished(waits())
