@@ -40,6 +40,8 @@ from caps.protocol.messages import (
     CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    CompiledMessage,
+    CompileMessage,
     FromHost,
     FromWorker,
     ManifestMessage,
@@ -55,6 +57,7 @@ from caps.protocol.messages import (
 class State(enum.Enum):
     BOOTING = "booting"  # the worker shuts itself in
     READY = "ready"  # it waits for a manifest
+    COMPILING = "compiling"  # it compiles, and will not run anything
     PREPARED = "prepared"  # it has built `caps`
     STARTING = "starting"  # it has the code and compiles it
     RUNNING = "running"  # user code runs
@@ -65,6 +68,10 @@ class State(enum.Enum):
 TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.BOOTING, ReadyMessage): State.READY,
     (State.READY, ManifestMessage): State.PREPARED,
+    # A worker is a compiler or runs code, and is never asked for the other: what it compiled is
+    # taken only from one that has run nothing.
+    (State.READY, CompileMessage): State.COMPILING,
+    (State.COMPILING, CompiledMessage): State.DONE,
     (State.PREPARED, StartMessage): State.STARTING,
     (State.STARTING, StartedMessage): State.RUNNING,
     (State.STARTING, ResultMessage): State.DONE,  # it did not compile
@@ -86,6 +93,7 @@ SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
 }
 
 _MOST_FIELDS = 1024
+_COMPILER = "compiler"
 
 Incoming = TypeVar("Incoming", bound=Message)
 
@@ -203,6 +211,8 @@ class HostConnection(_Connection[FromWorker]):
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
         if isinstance(message, ManifestMessage):
             self._execution_id = message.execution_id
+        elif isinstance(message, CompileMessage):
+            self._execution_id = _COMPILER
         if not isinstance(message, CapabilityResponseMessage):
             return self._encode(message)
         self._check_waiting(message.request_id)
@@ -298,6 +308,9 @@ class WorkerConnection(_Connection[FromHost]):
     def _check_incoming(self, message: FromHost) -> None:
         if isinstance(message, ManifestMessage):
             self._execution_id = message.execution_id
+            self._sent = 0
+        elif isinstance(message, CompileMessage):
+            self._execution_id = _COMPILER
             self._sent = 0
         elif isinstance(message, CapabilityResponseMessage):
             self._check_waiting(message.request_id)

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import ConfigurationError, WorkerLostError
+from caps.worker.host.prepared_groups import PreparedGroup
 from caps.worker.host.worker_memory import WorkerMemory
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess, no_worker
 
@@ -57,6 +58,7 @@ class ZygoteSource:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._memory.keep_tidy)
+            tasks.start_soon(self._memory.keep_some_prepared)
             try:
                 await self._living()
                 yield
@@ -72,10 +74,22 @@ class ZygoteSource:
 
     async def start(self) -> ForkedWorker:
         zygote = await self._living()
+        prepared = await self._memory.prepare()
+        if prepared is not None:
+            return await self._start_within(zygote, prepared)
         worker = await zygote.fork()
         # Not to be cancelled: the worker is here, and nobody else knows of it yet.
         with anyio.CancelScope(shield=True):
             await self._memory.take_in(worker)
+        return worker
+
+    async def _start_within(self, zygote: ZygoteProcess, prepared: PreparedGroup) -> ForkedWorker:
+        try:
+            worker = await zygote.fork(entrance=prepared.entrance)
+        except BaseException:
+            self._memory.give_back(prepared)
+            raise
+        self._memory.enter(worker, prepared)
         return worker
 
     async def _living(self) -> ZygoteProcess:

@@ -24,6 +24,7 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.transport import SocketTransport
 from caps.protocol.zygote import (
+    GROUP_REFUSED,
     MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
@@ -114,6 +115,8 @@ class ForkedWorker:
             self._ending = self._explained(ending)
             os.close(self._pidfd)
             if self._membership is not None:
+                if ending.exit_code == GROUP_REFUSED and not self._killed:
+                    self._membership.entrance_refused()
                 self._membership.leave()
             self._over.set()
 
@@ -174,8 +177,8 @@ class ZygoteProcess:
         """The process that was started."""
         return self._process.pid
 
-    async def fork(self) -> ForkedWorker:
-        """Order a fork; a WorkerLostError if it is refused."""
+    async def fork(self, *, entrance: int | None = None) -> ForkedWorker:
+        """Order a fork; a WorkerLostError if it is refused. `entrance` leads into its group."""
         try:
             transport, theirs = SocketTransport.pair()
         except OSError as error:
@@ -183,8 +186,9 @@ class ZygoteProcess:
         number = next(self._numbers)
         order = self._orders[number] = _Order(transport)
         try:
+            packet = ForkOrder(number=number, grouped=entrance is not None)
             with theirs:
-                await self._ask(order, ForkOrder(number=number), theirs)
+                await self._ask(order, packet, theirs, entrance)
             if order.worker is None:
                 raise no_worker(order.reason)
         except BaseException:
@@ -195,7 +199,9 @@ class ZygoteProcess:
             self._orders.pop(number, None)
         return order.worker
 
-    async def _ask(self, order: _Order, packet: ForkOrder, theirs: socket.socket) -> None:
+    async def _ask(
+        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entrance: int | None
+    ) -> None:
         """Hand it over and wait for its answer, as long as the zygote says anything at all.
 
         One that answers others is busy; silence is as good as death.
@@ -204,7 +210,8 @@ class ZygoteProcess:
         while self.is_alive and not order.answered.is_set():
             with anyio.move_on_at(max(begun, self._heard) + _ANSWER_SECONDS) as patience:
                 if theirs.fileno() >= 0:  # not sent yet
-                    await self._send(packet, theirs.fileno())
+                    own = [theirs.fileno()] if entrance is None else [theirs.fileno(), entrance]
+                    await self._send(packet, own)
                     theirs.close()
                 await order.answered.wait()
             silent_since = max(begun, self._heard)
@@ -212,11 +219,11 @@ class ZygoteProcess:
                 order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
                 self.end()
 
-    async def _send(self, order: ForkOrder, descriptor: int) -> None:
+    async def _send(self, order: ForkOrder, descriptors: list[int]) -> None:
         """Hand the order over, unless the zygote is gone."""
         while self.is_alive:
             try:
-                socket.send_fds(self._control, [msgspec.msgpack.encode(order)], [descriptor])
+                socket.send_fds(self._control, [msgspec.msgpack.encode(order)], descriptors)
             except BlockingIOError:
                 with suppress(anyio.ClosedResourceError):
                     await anyio.wait_writable(self._control)
