@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CapsError,
         ConfigurationError,
         ExecutionError,
+        ExecutionUnknownError,
         IsolationError,
         LimitExceededError,
         PolicyDeniedError,
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
         WorkerLostError,
     )
     from caps.providers.builtin import builtin_registry
+    from caps.security.approval import ApprovalAnswer, ApprovalRequest
     from caps.security.audit import AuditLog, Durability, MemoryAuditLog
     from caps.security.policy import SecurityPolicy
     from caps.worker.host.lease import SessionEnd
 
 _HOMES = {
+    "ApprovalAnswer": "caps.security.approval",
+    "ApprovalRequest": "caps.security.approval",
     "AuditError": "caps.protocol.errors",
     "AuditLog": "caps.security.audit",
     "CallContext": "caps.capabilities.provider",
@@ -53,6 +57,7 @@ _HOMES = {
     "Durability": "caps.security.audit",
     "ExecutionError": "caps.protocol.errors",
     "ExecutionResult": "caps.capabilities.result",
+    "ExecutionUnknownError": "caps.protocol.errors",
     "Failure": "caps.capabilities.result",
     "Finished": "caps.capabilities.stream",
     "IsolationError": "caps.protocol.errors",
@@ -82,6 +87,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "ApprovalAnswer",
+    "ApprovalRequest",
     "AuditError",
     "AuditLog",
     "CallContext",
@@ -94,6 +101,7 @@ __all__ = [
     "Durability",
     "ExecutionError",
     "ExecutionResult",
+    "ExecutionUnknownError",
     "Failure",
     "Finished",
     "IsolationError",

@@ -87,10 +87,15 @@ def _check_names(
     loaded: LoadedPolicy, domains: Mapping[str, Domain], capabilities: Mapping[str, Registered]
 ) -> None:
     policy = loaded.policy
+    listed = {
+        "allow": policy.allow,
+        "deny": [each.rule for each in policy.deny_rules],
+        "approve": policy.approve,
+    }
     rules = [
         (f"{key}[{index}]", rule)
-        for key in ("allow", "deny", "approve")
-        for index, rule in enumerate(getattr(policy, key))
+        for key, these in listed.items()
+        for index, rule in enumerate(these)
     ]
     rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
     for place, rule in rules:
@@ -143,6 +148,7 @@ def _terms(
     rule, withheld = evaluate_terms(
         loaded.policy, name, has_scope_model=domain.scope is not None, scope_given=scope is not None
     )
+    verdict = loaded.policy.verdict(name)
     return Terms(
         spec=entry.spec,
         provider=entry.provider,
@@ -152,6 +158,8 @@ def _terms(
         withheld=withheld,
         scope=scope,
         rate=loaded.policy.limits.rate_for(name),
+        approve=verdict.approve,
+        dry_run=verdict.dry_run,
     )
 
 
@@ -159,7 +167,7 @@ def _run_tests(bound: BoundPolicy) -> None:
     grant = Grant(execution_id="policy-test", namespace="caps", bound=bound)
     for index, test in enumerate(bound.policy.tests):
         decision = decide(grant, Request(test.call, test.payload), NOTHING_USED)
-        got = "allow" if decision.allowed else "deny"
+        got = decision.expectation
         if got != test.expect:
             raise _invalid(
                 bound.source,

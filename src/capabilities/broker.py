@@ -3,14 +3,16 @@
 One `ExecutionBroker` serves one channel. It trusts nothing in a request: the execution, the
 principal and the grant are its own, fixed when the channel was opened. Each request goes
 
-    decide -> audit the decision -> call the provider -> audit the outcome -> answer
+    decide (-> wait for an approval -> decide anew) -> audit the decision -> call the provider
+    -> audit the outcome -> answer
 
 and these hold on every path:
 
 - no provider is called unless the decision allows it *and* its record is durable;
 - a provider's result is not handed out unless it fits its schema and the outcome is durable;
 - an idempotency key has one effect, and every repeat gets its recorded answer;
-- a call ends at its deadline, or with its execution, whichever comes first.
+- a call ends at its deadline, with its execution, or when its grant is revoked, whichever comes
+  first; once a grant is revoked no call of it begins, also if its decision was recorded before.
 """
 
 from __future__ import annotations
@@ -18,24 +20,28 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import anyio
 from opentelemetry import trace
 
+from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
+from caps.capabilities.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, KeyedAnswers
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
-from caps.capabilities.telemetry import UNREGISTERED, Metrics
+from caps.capabilities.revocation import LiveGrants
+from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
-from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.audit.records import CallStatus
 from caps.security.decision import (
+    NOTHING_USED,
+    ApprovalUse,
     Decision,
     KeyUse,
     ReasonCode,
@@ -46,6 +52,7 @@ from caps.security.decision import (
 )
 from caps.worker.host.process import Used
 from caps.worker.host.supervisor import Answer
+from caps.worker.host.wall_clock import WallClock
 
 # What user space is told; why, and where on the host, is for the operator's log.
 _UNRECORDED = AuditError(
@@ -64,19 +71,9 @@ class Broker:
     metrics: Metrics
     tracer: trace.Tracer
     default_timeout_ms: int
+    approvals: ApprovalDesk
     rates: RateWindows = field(default_factory=RateWindows)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionSummary:
-    """One decision as the result of an execution lists it."""
-
-    request_id: str
-    capability: str
-    decision: str
-    reason: str
-    rule: str | None
-    message: str
+    live: LiveGrants = field(default_factory=LiveGrants)
 
 
 class ExecutionBroker:
@@ -90,27 +87,34 @@ class ExecutionBroker:
         span: trace.Span,
         *,
         degraded: str | None = None,
+        channel_id: str | None = None,
         keys: KeyedAnswers | None = None,
+        clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
     ) -> None:
-        """`keys` are shared by the executions of a session; `on_decision` hears of each decision
-        as it is made."""
+        """`channel_id` and `keys` are shared by the executions of a session, `clock` with the
+        supervisor; `on_decision` hears of each decision as it is made."""
         self.grant = grant
         self.calls = 0
         self.used: Used | None = None
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if that happened; the first time."""
-        self.decisions: list[DecisionSummary] = []
+        self.channel_id = grant.execution_id if channel_id is None else channel_id
         self._broker = broker
         self._identity = identity
-        # Said in every record, and in the context of every provider call.
+        # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
-        self._degraded = degraded
+        self.who = {**self._who, "degraded": degraded}
+        self._evidence = CallEvidence(
+            broker.audit, broker.metrics, self.who, grant.terms, on_decision
+        )
         self._span_context = trace.set_span_in_context(span)
+        self._clock = WallClock() if clock is None else clock
+        # The scopes of calls under way, each of which ends when its capability is revoked.
+        self._stoppable: dict[anyio.CancelScope, str] = {}
         self._deadline = 0.0
         self._in_flight = 0
         self._by_key = KeyedAnswers() if keys is None else keys
-        self._on_decision = on_decision
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being handed over."""
@@ -119,40 +123,55 @@ class ExecutionBroker:
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
         began = time.perf_counter()
-        decision = decide(
-            self.grant, Request(request.capability, request.payload), self._usage(request)
-        )
+        usage = self._usage(request)
+        decision = decide(self.grant, Request(request.capability, request.payload), usage)
         self.calls += 1
         self._in_flight += 1
         try:
-            answer = await self._settle(request, decision)
+            answer = await self._settle(request, decision, usage)
         except AuditError as error:
             logger.error("a call was refused for want of evidence: %s", error)  # noqa: TRY400
             self.unrecorded = self.unrecorded or error
-            self._count_request(request, "audit_error")
+            self._evidence.count_request(request, "audit_error")
             answer = failure_answer(_UNRECORDED)
         finally:
             self._in_flight -= 1
-        metrics = self._broker.metrics
-        metrics.request_seconds.labels(self._label(request)).observe(time.perf_counter() - began)
+        self._evidence.count_seconds(request, time.perf_counter() - began)
         return answer
 
     def end(self, used: Used | None) -> None:
         """The worker is gone; what the code used of it."""
         self.used = used
 
+    @property
+    def decisions(self) -> list[DecisionSummary]:
+        """What was decided so far."""
+        return self._evidence.decisions
+
+    def revoke(self, capabilities: frozenset[str]) -> None:
+        """Refuse `capabilities` from now on, and stop the calls of them that are under way."""
+        self.grant = self.grant.revoking(*capabilities)
+        for scope, name in self._stoppable.items():
+            if name in capabilities:
+                scope.cancel()
+
     def _usage(self, request: CapabilityRequestMessage) -> Usage:
-        terms = self.grant.terms.get(request.capability)
-        now = time.monotonic()
-        in_window = 0
-        if terms is not None and terms.rate is not None:
-            in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
+        in_window, past_deadline = self._usage_by_time(request)
         key_use = self._key_use(request)
         calls = self.calls
         if request.idempotency_key is not None and key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: no more of them than calls in one run.
             calls = max(calls, len(self._by_key))
-        return Usage(calls, self._in_flight, in_window, now > self._deadline, key_use)
+        return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
+
+    def _usage_by_time(self, request: CapabilityRequestMessage) -> tuple[int, bool]:
+        """The calls in the rate's window, and whether the execution's time is over."""
+        terms = self.grant.terms.get(request.capability)
+        now = time.monotonic()
+        in_window = 0
+        if terms is not None and terms.rate is not None:
+            in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
+        return in_window, now > self._deadline + self._clock.stood_still_s
 
     def _key_use(self, request: CapabilityRequestMessage) -> KeyUse:
         if request.idempotency_key is None:
@@ -166,34 +185,90 @@ class ExecutionBroker:
     def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
         return (self.grant.policy_id, self._identity.principal, terms.name)
 
-    async def _settle(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
+    async def _settle(
+        self, request: CapabilityRequestMessage, decision: Decision, usage: Usage
+    ) -> Answer:
         terms = self.grant.terms.get(request.capability)
-        if not decision.allowed or terms is None:
-            await self._record_decision(request, decision, terms)
-            return self._refuse(request, decision)
+        if terms is None or not (decision.allowed or _asks(decision)):
+            return await self._refuse(request, decision, terms)
         key = (request.capability, request.idempotency_key or "")
         recorded = self._by_key.get(key)
         if recorded is not None:
             return await self._repeat(request, decision, terms, recorded)
+        if request.idempotency_key is None:
+            return await self._proceed(request, decision, terms, usage)
+        return await self._once(key, request, decision, terms, usage)
+
+    async def _proceed(
+        self,
+        request: CapabilityRequestMessage,
+        decision: Decision,
+        terms: Terms,
+        usage: Usage,
+        recorded: KeyedAnswer | None = None,
+    ) -> Answer:
+        approval_id = None
+        if _asks(decision):
+            decision, approval_id = await self._ask(request, terms, usage)
+        if not decision.allowed:
+            return await self._refuse(request, decision, terms)
+        if recorded is not None:
+            recorded.begun = True
         if terms.rate is not None:
             self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
-        if request.idempotency_key is None:
-            return await self._act(request, decision, terms)
-        return await self._act_once(key, request, decision, terms)
+        return await self._act(request, decision, terms, approval_id)
 
-    async def _act_once(
+    async def _ask(
+        self, request: CapabilityRequestMessage, terms: Terms, usage: Usage
+    ) -> tuple[Decision, str | None]:
+        """Find or wait for an approval, then decide anew: much may have happened meanwhile."""
+        redacted = self._broker.audit.redactor.split(request.payload, terms.spec.shown)
+        call = AskedCall(
+            who=self.who,
+            channel_id=self.channel_id,
+            request_id=request.request_id,
+            grant=self.grant,
+            terms=terms,
+            redacted=redacted,
+        )
+        desk = self._broker.approvals
+        covering = desk.take(call)
+        if covering is not None:
+            settled = Settled(ApprovalUse.GIVEN, covering)
+        else:
+            settled = Settled(ApprovalUse.NONE)
+            left_ms = self.grant.limits.approval_ms - int(self._clock.stood_still_s * 1000)
+            scope = anyio.CancelScope()
+            self._stoppable[scope] = terms.name
+            try:
+                with self._clock.standing_still(), scope:
+                    settled = await desk.ask(call, left_ms)
+            finally:
+                del self._stoppable[scope]
+        in_window, past_deadline = self._usage_by_time(request)
+        usage = replace(
+            usage,
+            in_rate_window=in_window,
+            past_deadline=past_deadline,
+            approval=settled.use,
+        )
+        decision = decide(self.grant, Request(request.capability, request.payload), usage)
+        return decision, settled.approval_id
+
+    async def _once(
         self,
         key: tuple[str, str],
         request: CapabilityRequestMessage,
         decision: Decision,
         terms: Terms,
+        usage: Usage,
     ) -> Answer:
         # The key is taken before the first await, so that a repeat at the same time finds it.
         args_hmac = self._broker.audit.redactor.digest(request.payload)
         recorded = self._by_key[key] = KeyedAnswer(args_hmac)
         try:
-            answer = await self._act(request, decision, terms)
-            kept = self._by_key.has_room_for(answer)
+            answer = await self._proceed(request, decision, terms, usage, recorded)
+            kept = not recorded.begun or self._by_key.has_room_for(answer)
             recorded.answer = answer if kept else failure_answer(NOT_KEPT)
         except AuditError:
             # Whether the effect happened is known only if the decision was recorded; either way
@@ -201,6 +276,8 @@ class ExecutionBroker:
             recorded.answer = failure_answer(_UNRECORDED)
             raise
         finally:
+            if not recorded.begun:
+                del self._by_key[key]  # it was not approved: nothing was done under the key
             # In a session the key outlives a call that was cancelled; it must not act again.
             if recorded.answer is None:
                 recorded.answer = failure_answer(CUT_SHORT)
@@ -214,17 +291,23 @@ class ExecutionBroker:
         terms: Terms,
         recorded: KeyedAnswer,
     ) -> Answer:
-        await self._record_decision(request, decision, terms)
+        await self._evidence.record_decision(request, decision, terms)
         await recorded.ready.wait()
-        await self._record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
-        self._count_request(request, CallStatus.REPLAYED.value)
+        await self._evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
+        self._evidence.count_request(request, CallStatus.REPLAYED.value)
         assert recorded.answer is not None  # `ready` is set after it
         return recorded.answer
 
     async def _act(
-        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms
+        self,
+        request: CapabilityRequestMessage,
+        decision: Decision,
+        terms: Terms,
+        approval_id: str | None,
     ) -> Answer:
-        await self._record_decision(request, decision, terms)
+        await self._evidence.record_decision(request, decision, terms, approval_id)
+        if terms.name in self.grant.revoked:  # while the record was written
+            return (await self._end_revoked(request, CallStatus.DENIED, 0)).answer
         timeout_ms = self._timeout_ms(request, terms)
         context = CallContext(
             **self._who,
@@ -248,19 +331,25 @@ class ExecutionBroker:
         self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
     ) -> Outcome:
         began = time.perf_counter_ns()
+        scope = anyio.CancelScope()
+        self._stoppable[scope] = terms.name
         try:
             outcome = await call_provider(
-                terms, context, request.payload, policy_id=self.grant.policy_id
+                terms, context, request.payload, policy_id=self.grant.policy_id, deadline=scope
             )
         except anyio.get_cancelled_exc_class():
             # The execution is over. The effect may have begun, so its end is evidence, too.
             with anyio.CancelScope(shield=True):
-                await self._record_outcome(
+                await self._evidence.record_outcome(
                     request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
                 )
-            self._count_request(request, CallStatus.CANCELLED.value)
+            self._evidence.count_request(request, CallStatus.CANCELLED.value)
             raise
-        await self._record_outcome(
+        finally:
+            del self._stoppable[scope]
+        if outcome.status is CallStatus.TIMEOUT and terms.name in self.grant.revoked:
+            return await self._end_revoked(request, CallStatus.CANCELLED, _micros_since(began))
+        await self._evidence.record_outcome(
             request,
             outcome.status,
             outcome.reason,
@@ -269,89 +358,39 @@ class ExecutionBroker:
             outcome.bytes_out,
         )
         if outcome.status is CallStatus.DENIED:
-            self._count_denied(request, outcome.reason or ReasonCode.SCOPE_VIOLATION.value)
-        self._count_request(request, outcome.status.value)
+            self._evidence.count_denied(request, outcome.reason or ReasonCode.SCOPE_VIOLATION.value)
+        self._evidence.count_request(request, outcome.status.value)
         return outcome
 
-    def _refuse(self, request: CapabilityRequestMessage, decision: Decision) -> Answer:
-        self._count_denied(request, decision.reason.value)
-        self._count_request(request, "denied")
+    async def _end_revoked(
+        self, request: CapabilityRequestMessage, status: CallStatus, duration_us: int
+    ) -> Outcome:
+        """A call was allowed and is revoked: not begun (denied), or stopped midway (cancelled)."""
+        reason = ReasonCode.REVOKED.value
+        await self._evidence.record_outcome(request, status, reason, None, duration_us, 0)
+        self._evidence.count_denied(request, reason)
+        self._evidence.count_request(request, status.value)
+        asked = Request(request.capability, request.payload)
+        error = error_for(decide(self.grant, asked, NOTHING_USED), request.capability)
+        if status is CallStatus.CANCELLED:
+            error.message += " while the call was made; whether it had its effect is not known"
+        return Outcome(status=status, answer=failure_answer(error), reason=reason)
+
+    async def _refuse(
+        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None
+    ) -> Answer:
+        await self._evidence.record_decision(request, decision, terms)
+        self._evidence.count_denied(request, decision.reason.value)
+        self._evidence.count_request(request, "denied")
         return failure_answer(error_for(decision, request.capability))
 
     def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
         asked = (request.timeout_ms, terms.spec.timeout_ms, self._broker.default_timeout_ms)
         return min(value for value in asked if value is not None)
 
-    async def _record_decision(
-        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None
-    ) -> None:
-        redactor = self._broker.audit.redactor
-        redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
-        key = request.idempotency_key
-        verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        summary = DecisionSummary(
-            request_id=request.request_id,
-            capability=request.capability,
-            decision=verdict,
-            reason=decision.reason.value,
-            rule=decision.rule,
-            message=decision.message,
-        )
-        self.decisions.append(summary)
-        if self._on_decision is not None:
-            self._on_decision(summary)
-        await self._broker.audit.append(
-            DecisionMade(
-                **self._who,
-                degraded=self._degraded,
-                request_id=request.request_id,
-                capability=request.capability,
-                decision=verdict,
-                reason=decision.reason.value,
-                rule=decision.rule,
-                message=decision.message,
-                nearest=decision.nearest,
-                policy_id=decision.policy_id,
-                policy_sha256=decision.policy_sha256,
-                args_hmac=redacted.args_hmac,
-                shown=redacted.shown,
-                hidden=redacted.hidden,
-                idempotency_key_hmac=None if key is None else redactor.digest(key),
-            )
-        )
 
-    async def _record_outcome(
-        self,
-        request: CapabilityRequestMessage,
-        status: CallStatus,
-        reason: str | None,
-        detail: str | None,
-        duration_us: int,
-        bytes_out: int,
-    ) -> None:
-        await self._broker.audit.append(
-            OutcomeRecorded(
-                **self._who,
-                degraded=self._degraded,
-                request_id=request.request_id,
-                capability=request.capability,
-                status=status,
-                reason=reason,
-                detail=detail,
-                duration_us=duration_us,
-                bytes_out=bytes_out,
-            )
-        )
-
-    def _label(self, request: CapabilityRequestMessage) -> str:
-        # A name that a worker made up must not become a label.
-        return request.capability if request.capability in self.grant.terms else UNREGISTERED
-
-    def _count_request(self, request: CapabilityRequestMessage, outcome: str) -> None:
-        self._broker.metrics.requests.labels(self._label(request), outcome).inc()
-
-    def _count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
-        self._broker.metrics.denied.labels(self._label(request), reason).inc()
+def _asks(decision: Decision) -> bool:
+    return decision.reason is ReasonCode.APPROVAL_REQUIRED
 
 
 def _micros_since(began_ns: int) -> int:

@@ -58,10 +58,20 @@ class Outcome:
 
 
 async def call_provider(
-    terms: Terms, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
+    terms: Terms,
+    context: CallContext,
+    payload: Mapping[str, Any],
+    *,
+    policy_id: str,
+    deadline: anyio.CancelScope | None = None,
 ) -> Outcome:
-    """Call the provider within its deadline; every error of its becomes an outcome."""
-    with anyio.move_on_after(context.timeout_ms / 1000) as deadline:
+    """Call the provider within its deadline; every error of its becomes an outcome.
+
+    `deadline` is a scope that the caller may cancel, and is to look at afterwards if it did.
+    """
+    deadline = anyio.CancelScope() if deadline is None else deadline
+    deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
+    with deadline:
         try:
             result = await _invoke(terms.provider, context, payload)
         except ScopeViolationError as error:

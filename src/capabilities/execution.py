@@ -17,8 +17,9 @@ from typing import Any
 import anyio
 from opentelemetry import trace
 
-from caps.capabilities.broker import Broker, DecisionSummary, ExecutionBroker
+from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.cell import Cell, Runner
+from caps.capabilities.evidence import DecisionSummary
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.result import (
@@ -47,6 +48,7 @@ from caps.security.audit.records import (
     Withheld,
 )
 from caps.worker.host.supervisor import Job
+from caps.worker.host.wall_clock import WallClock
 
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
 _PATIENCE = 64
@@ -126,13 +128,16 @@ class _Run:
         self._grant = grant
         self._request = request
         self._who = {**request.identity.who(grant.execution_id), "degraded": degraded}
+        self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
             grant,
             request.identity,
             span,
             degraded=degraded,
+            channel_id=request.cell.channel_id if request.cell else None,
             keys=request.cell.keys if request.cell else None,
+            clock=self._clock,
             on_decision=request.on_decision,
         )
         self._progress = _Progress()
@@ -141,12 +146,15 @@ class _Run:
     async def to_end(self) -> ExecutionResult:
         status = ExecutionStatus.HOST_FAILED
         try:
-            await self._run()
+            with self._broker.live.holding(self._calls):
+                await self._run()
             status = self._status()
         except anyio.get_cancelled_exc_class():
             status = ExecutionStatus.CANCELLED
             raise
         finally:
+            if self._request.cell is None:
+                self._broker.approvals.forget(self._calls.channel_id)
             with anyio.CancelScope(shield=True):
                 status = await self._record_end(status)
         return self._result(status)
@@ -182,6 +190,7 @@ class _Run:
             session=cell is not None,
             output_bytes=limits.output_bytes,
             most_requests=limits.calls + _PATIENCE,
+            clock=self._clock,
             worker_limits=WorkerLimits(
                 cpu_ms=limits.cpu_ms,
                 memory_mb=limits.memory_mb,

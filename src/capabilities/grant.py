@@ -31,6 +31,8 @@ class Terms:
     withheld: ReasonCode | None
     scope: Scope | None
     rate: Rate | None
+    approve: str | None = None
+    dry_run: str | None = None
 
     @property
     def name(self) -> str:
@@ -106,9 +108,9 @@ class Grant:
     def terms(self) -> Mapping[str, Terms]:
         return self.bound.terms
 
-    def revoking(self, capability: str) -> Grant:
-        """The same grant without `capability`."""
-        return replace(self, revoked=self.revoked | {capability})
+    def revoking(self, *capabilities: str) -> Grant:
+        """The same grant without `capabilities`."""
+        return replace(self, revoked=self.revoked.union(capabilities))
 
     def for_learning(self) -> Grant:
         """The same grant for an execution that is watched for what it asks."""

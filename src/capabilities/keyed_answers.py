@@ -32,6 +32,8 @@ class KeyedAnswer:
     args_hmac: str
     ready: anyio.Event = field(default_factory=anyio.Event)
     answer: Answer | None = None
+    begun: bool = False
+    """Whether it came as far as to act; a call that waits for its approval has not."""
 
 
 class KeyedAnswers(dict[tuple[str, str], KeyedAnswer]):

@@ -11,14 +11,17 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from caps.capabilities.approvals import DirectoryApprover
 from caps.capabilities.broker import Broker
 from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
+from caps.capabilities.policy_watch import PolicyInForce
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostError
+from caps.security.approval import Approver
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.records import PolicyLoaded
 from caps.security.policy_source import PolicySource, load_policy
@@ -56,17 +59,24 @@ class Underway:
 class Opened:
     """An open runtime. `tasks` are what runs beside the caller's own: its streams.
 
-    `pool` is the one of its own policy, `bound`; `pools` has it, and those of other policies.
+    `pool` is the one of the policy that it was opened with, and holds `modules`; `pools` has it,
+    and those of other policies.
     """
 
     broker: Broker
     pools: WorkerPools
     pool: WorkerPool
-    bound: BoundPolicy
+    modules: tuple[str, ...]
+    in_force: PolicyInForce
     isolation: str
     underway: Underway
     tasks: TaskGroup
     closing: AsyncExitStack
+
+    @property
+    def bound(self) -> BoundPolicy:
+        """The policy that the next execution or session begins with."""
+        return self.in_force.bound
 
     async def run(
         self, bound: BoundPolicy, inject: Callable[[str], Grant], request: ExecutionRequest
@@ -76,7 +86,7 @@ class Opened:
         Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
         """
         modules = bound.policy.modules
-        if modules == self.bound.policy.modules:
+        if modules == self.modules:
             return await self.execute(self.pool, inject, request, modules)
         async with AsyncExitStack() as stack:
             pool = await take_workers(self.pools, stack, bound)
@@ -109,6 +119,12 @@ async def take_workers(pools: WorkerPools, stack: AsyncExitStack, bound: BoundPo
         raise refused_module(bound, lost) from None
 
 
+async def prove_workers(pools: WorkerPools, bound: BoundPolicy) -> None:
+    """Start the workers that `bound` asks for, if there are none yet. Raises as `take_workers`."""
+    async with AsyncExitStack() as stack:
+        await take_workers(pools, stack, bound)
+
+
 def refused_module(
     bound: BoundPolicy, lost: WorkerLostError
 ) -> PolicyInvalidError | WorkerLostError:
@@ -133,6 +149,13 @@ def open_audit(
     log = AuditLog.open(default_audit_directory() if given is None else Path(given))
     stack.push_async_callback(_close_whatever_happens, log)
     return log
+
+
+def approver_from(given: Approver | str | os.PathLike[str] | None) -> Approver:
+    """The approver that was given, or one that asks through a directory."""
+    if given is None or isinstance(given, (str, os.PathLike)):
+        return DirectoryApprover(None if given is None else Path(given))
+    return given
 
 
 async def _close_whatever_happens(audit: AuditLog) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from caps.capabilities.broker import DecisionSummary
+from caps.capabilities.evidence import DecisionSummary
 from caps.capabilities.json_form import Spelling, json_form
 from caps.protocol.errors import (
     CapsError,

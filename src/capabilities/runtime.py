@@ -24,13 +24,23 @@ import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 from opentelemetry.trace import TracerProvider
 
-from caps.capabilities.blocking import SyncSession
+from caps.capabilities.approvals import ApprovalDesk
+from caps.capabilities.blocking import SyncSession, wait_for
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
-from caps.capabilities.opened import Opened, Underway, bind_policy, open_audit, take_workers
+from caps.capabilities.opened import (
+    Opened,
+    Underway,
+    approver_from,
+    bind_policy,
+    open_audit,
+    prove_workers,
+    take_workers,
+)
+from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch, watched_path
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.session import (
@@ -47,6 +57,7 @@ from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
@@ -73,18 +84,25 @@ class Runtime:
         default_timeout_ms: int | None = None,
         metrics: Metrics | None = None,
         tracer_provider: TracerProvider | None = None,
+        watch: bool | None = None,
+        approver: Approver | str | os.PathLike[str] | None = None,
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it.
+        closed with it. `watch` says whether a change of the policy's file comes into force while
+        the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked about
+        calls that the policy wants approved: a function, or a directory for `caps approvals`, by
+        default CAPS_APPROVALS_PATH.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
         self.registry = CapabilityRegistry() if registry is None else registry
         self._policy_source = policy
+        self._watch = watch
+        self._approver = approver_from(approver)
         self._audit_source = audit
         self._namespace = namespace
         self._isolation = isolation_wanted(isolation)
@@ -115,6 +133,7 @@ class Runtime:
 
     async def _open_all(self, stack: AsyncExitStack) -> Opened:
         audit = open_audit(self._audit_source, stack)
+        watched = watched_path(self._policy_source, self._watch)
         underway = Underway()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -135,8 +154,27 @@ class Runtime:
             metrics=self._metrics,
             tracer=self._tracer,
             default_timeout_ms=self._timeout_ms,
+            approvals=ApprovalDesk(audit, self._metrics, self._approver),
         )
-        return Opened(broker, pools, pool, bound, self._isolation, underway, tasks, stack.pop_all())
+        in_force = PolicyInForce(bound, self._metrics)
+        stack.callback(in_force.end)
+        if watched is not None:
+            have_workers = functools.partial(prove_workers, pools)
+            watch = PolicyWatch(
+                watched, self.registry, have_workers, audit, self._metrics, in_force
+            )
+            tasks.start_soon(watch.run)
+        return Opened(
+            broker=broker,
+            pools=pools,
+            pool=pool,
+            modules=bound.policy.modules,
+            in_force=in_force,
+            isolation=self._isolation,
+            underway=underway,
+            tasks=tasks,
+            closing=stack.pop_all(),
+        )
 
     async def __aexit__(
         self,
@@ -182,6 +220,41 @@ class Runtime:
             take = functools.partial(take_workers, opened.pools, stack)
             bound, _ = await bind_policy(self.registry, opened.broker.audit, policy, take)
         return bound
+
+    async def revoke(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """Take `capability` (or all of `domain.*`) back from an execution while it runs.
+
+        Its later calls are refused and those under way are stopped; what was taken is returned. In
+        a session it is gone from the later runs, too, and the session's id will do as well as that
+        of a run. Raises ExecutionUnknownError if nothing of that id is under way in this runtime,
+        ConfigurationError if no such capability is registered, and AuditError if it could not be
+        recorded; it is revoked all the same then.
+        """
+        broker = self._open().broker
+        return await broker.live.revoke(
+            broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
+        )
+
+    def revoke_sync(
+        self,
+        execution_id: str,
+        capability: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[str, ...]:
+        """`revoke` for programs without an event loop; from any thread."""
+        revoke: Callable[[], Awaitable[tuple[str, ...]]] = functools.partial(
+            self.revoke, execution_id, capability, by=by, reason=reason
+        )
+        return wait_for(self._sync_portal("revoke_sync"), revoke)
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.

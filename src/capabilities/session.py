@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self, TypedDict
+from typing import Any, Self, TypedDict
 
 from caps.capabilities.cell import Cell
 from caps.capabilities.execution import ExecutionRequest
@@ -107,6 +107,27 @@ class Session:
         """Why it is over; None while it lives."""
         return None if self._lease.ended is None else self._lease.ended.reason
 
+    @property
+    def channel_id(self) -> str:
+        """What its runs share, and nobody else has."""
+        return self._channel_id
+
+    @property
+    def grant(self) -> Grant:
+        """What its next run may do."""
+        if self._grant is None:
+            raise ConfigurationError("the session is not open; use `async with runtime.session()`")
+        return self._grant
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """Whose it is, as records say it."""
+        return self._identity.who(self._channel_id)
+
+    def revoke(self, capabilities: frozenset[str]) -> None:
+        """Take these from its next runs; `Runtime.revoke` does, and from the one under way."""
+        self._grant = self.grant.revoking(*capabilities)
+
     async def __aenter__(self) -> Self:
         """Fix the policy and take a worker.
 
@@ -121,6 +142,7 @@ class Session:
             self._lease.draw_from(await take_workers(self._opened.pools, stack, bound))
             await self._lease.open()
             self._held = stack.pop_all()
+        self._opened.broker.live.add(self)
         return self
 
     async def __aexit__(
@@ -133,6 +155,8 @@ class Session:
 
     async def close(self) -> None:
         """Kill the worker. What still runs in it is lost; leaving the context does the same."""
+        self._opened.broker.live.remove(self)
+        self._opened.broker.approvals.forget(self._channel_id)
         await self._lease.end(SessionEnd.CLOSED, "it was closed")
         await self._held.aclose()
 
@@ -188,8 +212,7 @@ class Session:
             raise SessionBusyError(
                 "the session runs another cell; wait for it, or open a session of its own"
             )
-        if self._grant is None:
-            raise ConfigurationError("the session is not open; use `async with runtime.session()`")
+        _ = self.grant  # raises if it was never opened
         if self._runs >= self._limits.max_runs:
             await self._lease.end(SessionEnd.RUNS, f"it has had its {self._limits.max_runs} runs")
         ended = self._lease.ended
@@ -211,5 +234,4 @@ class Session:
 
     def _granted(self, execution_id: str) -> Grant:
         """The session's grant, under the name of one of its runs."""
-        assert self._grant is not None
-        return replace(self._grant, execution_id=execution_id)
+        return replace(self.grant, execution_id=execution_id)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskGroup
 
-from caps.capabilities.broker import DecisionSummary
+from caps.capabilities.evidence import DecisionSummary
 from caps.capabilities.result import ExecutionResult
 from caps.protocol.errors import WorkerLostError
 

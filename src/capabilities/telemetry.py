@@ -7,6 +7,7 @@ through the OpenTelemetry API; without a configured provider they cost next to n
 from __future__ import annotations
 
 import functools
+from collections import Counter as Tally
 
 from opentelemetry.trace import Tracer, TracerProvider, get_tracer
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
@@ -20,6 +21,7 @@ class Metrics:
     """What an operator watches."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self._runtimes: Tally[tuple[str, str]] = Tally()
         self.injected = Counter(
             "capability_injected",
             "Capabilities granted to an execution.",
@@ -54,7 +56,50 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self.dry_run_denied = Counter(
+            "caps_policy_dry_run_denied",
+            "Allowed requests that a deny rule in dry run would have refused.",
+            ["capability"],
+            registry=registry,
+        )
+        self.revoked = Counter(
+            "caps_grants_revoked",
+            "Capabilities taken back from a running execution or session.",
+            ["capability"],
+            registry=registry,
+        )
+        self.approvals = Counter(
+            "caps_approvals",
+            "Approvals that were asked for, by how the waiting ended.",
+            ["capability", "outcome"],
+            registry=registry,
+        )
+        self.approvals_waiting = Gauge(
+            "caps_approvals_waiting", "Calls that wait for an approval.", registry=registry
+        )
+        self.policy_reloads = Counter(
+            "caps_policy_reloads",
+            "Changes of a watched policy, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.policy_info = Gauge(
+            "caps_policy_info",
+            "The policies in force, each with the number of runtimes that it is in force for.",
+            ["policy_id", "policy_sha256"],
+            registry=registry,
+        )
         self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
+
+    def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
+        """One runtime more or less has this policy; in force for none, it has no sample."""
+        labels = (policy_id, policy_sha256)
+        self._runtimes[labels] += change
+        if self._runtimes[labels]:
+            self.policy_info.labels(*labels).set(self._runtimes[labels])
+        else:
+            del self._runtimes[labels]
+            self.policy_info.remove(*labels)
 
 
 @functools.cache

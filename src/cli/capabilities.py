@@ -58,8 +58,10 @@ def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
 
 
 def _standing(bound: BoundPolicy, name: str) -> str:
-    withheld = bound.terms[name].withheld
-    return "granted" if withheld is None else str(withheld)
+    terms = bound.terms[name]
+    if terms.withheld is not None:
+        return str(terms.withheld)
+    return "granted" if terms.approve is None else "granted with approval"
 
 
 def _print_table(found: list[dict[str, Any]]) -> None:

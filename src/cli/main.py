@@ -10,6 +10,7 @@ import click
 from caps.cli.exits import ExitCode, fail
 
 _COMMANDS = {
+    "approvals": ("caps.cli.approvals", "approvals"),
     "audit": ("caps.cli.audit", "audit"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "doctor": ("caps.cli.doctor", "doctor"),

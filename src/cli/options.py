@@ -29,6 +29,15 @@ registry_option = click.option(
     show_envvar=True,
     help="A registry of your own, or a function that makes one, instead of the built-in one.",
 )
+approvals_option = click.option(
+    "--approvals",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    envvar="CAPS_APPROVALS_PATH",
+    show_envvar=True,
+    help="Where calls wait for approvals; by default in the user's state directory.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 

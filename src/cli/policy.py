@@ -45,11 +45,13 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
     with told_in_one_line():
         bound = load_registry(registry_name).bind(loaded_policy(file))
         _load_modules(bound)
-    found = {
+    found: dict[str, Any] = {
         "policy": bound.policy.id,
         "source": bound.source,
         "sha256": bound.policy.sha256,
         "granted": list(bound.granted),
+        "approve": [name for name in bound.granted if bound.terms[name].approve],
+        "dry_run": list(bound.policy.dry_run),
         "withheld": {terms.name: str(terms.withheld) for terms in bound.withheld},
         "modules": list(bound.policy.modules),
         "tests": len(bound.policy.tests),
@@ -62,9 +64,12 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
         f"{len(bound.terms)} capabilities, {len(bound.policy.tests)} tests pass"
     )
     click.echo(f"granted: {', '.join(bound.granted) or 'nothing'}")
+    for label, names in (("waits for an approval", "approve"), ("denied in dry run", "dry_run")):
+        if found[names]:
+            click.echo(f"{label}: {', '.join(found[names])}")
     _print_modules(bound.policy.modules)
     for terms in bound.withheld:
-        if terms.withheld in (ReasonCode.SCOPE_MISSING, ReasonCode.APPROVAL_REQUIRED):
+        if terms.withheld is ReasonCode.SCOPE_MISSING:
             click.echo(f"allowed and still withheld: {terms.name} ({terms.withheld})")
 
 
@@ -169,9 +174,10 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
     decision = explanation.decision
     return {
         "capability": capability,
-        "decision": "allow" if decision.allowed else "deny",
+        "decision": decision.expectation,
         "reason": decision.reason.value,
         "rule": decision.rule,
+        "dry_run_rule": decision.dry_run_rule,
         "message": decision.message,
         "detail": decision.detail,
         "nearest": decision.nearest,
@@ -191,6 +197,9 @@ def _print_explanation(found: dict[str, Any]) -> None:
     for label in ("reason", "rule", "detail", "nearest"):
         if found[label]:
             click.echo(f"  {label}: {visible(str(found[label]))}")
+    if found["dry_run_rule"]:
+        rule = visible(found["dry_run_rule"])
+        click.echo(f"  dry run: rule `{rule}` would deny it, were it in force")
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {visible(text)}")

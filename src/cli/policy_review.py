@@ -56,6 +56,7 @@ def _diff_object(found: PolicyDiff) -> dict[str, Any]:
         "gained": list(found.gained),
         "lost": list(found.lost),
         "capabilities": [asdict(one) for one in found.capabilities],
+        "modules": [asdict(one) for one in found.modules],
         "scopes": [asdict(one) for one in found.scopes],
         "limits": [asdict(one) for one in found.limits],
         "tests": {"added": found.tests_added, "removed": found.tests_removed},

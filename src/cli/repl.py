@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import load_registry, policy_option, registry_option
-from caps.cli.run import EXIT_BY_STATUS, current_user, print_output, print_result
+from caps.cli.options import approvals_option, load_registry, policy_option, registry_option
+from caps.cli.run import (
+    EXIT_BY_STATUS,
+    announcing_approver,
+    current_user,
+    print_output,
+    print_result,
+)
 from caps.cli.stopping import leaving_on_terminate
 from caps.protocol.errors import SessionEndedError
 
@@ -42,12 +48,14 @@ _WALL_MS = 24 * 60 * 60 * 1000
 )
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
+@approvals_option
 @registry_option
 def repl(
     policy_path: str | None,
     audit_path: Path | None,
     principal: str | None,
     agent: str | None,
+    directory: Path | None,
     registry_name: str | None,
 ) -> None:
     """Run cells from the terminal or a pipe in one session; names live on between them.
@@ -62,7 +70,12 @@ def repl(
     with (
         told_in_one_line(),
         leaving_on_terminate(),
-        Runtime(policy_path, registry=load_registry(registry_name), audit=audit_path) as runtime,
+        Runtime(
+            policy_path,
+            registry=load_registry(registry_name),
+            audit=audit_path,
+            approver=announcing_approver(directory),
+        ) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)

@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.options import (
+    approvals_option,
+    json_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
 from caps.cli.stopping import StopSignals
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from caps.capabilities.approvals import DirectoryApprover
     from caps.capabilities.result import ExecutionResult, Failure
+    from caps.security.approval import ApprovalRequest
 
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
 EXIT_BY_STATUS = {
@@ -49,6 +57,7 @@ EXIT_BY_STATUS = {
     help="Run nothing if a capability call is certain to fail; all such calls are listed.",
 )
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
+@approvals_option
 @registry_option
 @json_option
 def run(
@@ -59,6 +68,7 @@ def run(
     agent: str | None,
     check: bool,
     trail: bool,
+    directory: Path | None,
     registry_name: str | None,
     as_json: bool,
 ) -> None:
@@ -67,13 +77,19 @@ def run(
     from caps.security.audit import default_audit_directory
 
     source = read_source(file)
-    directory = audit_path or default_audit_directory()
+    audit = audit_path or default_audit_directory()
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     with (
         told_in_one_line(),
         StopSignals() as stop,
-        Runtime(policy_path, registry=load_registry(registry_name), audit=directory) as runtime,
+        Runtime(
+            policy_path,
+            registry=load_registry(registry_name),
+            audit=audit,
+            approver=announcing_approver(directory),
+            watch=False,  # its one execution keeps the revision that it begins with
+        ) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
@@ -95,8 +111,24 @@ def run(
     else:
         print_result(result)
     if trail:
-        _print_trail(directory, result.execution_id, beside_json=as_json)
+        _print_trail(audit, result.execution_id, beside_json=as_json)
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+
+
+def announcing_approver(directory: Path | None) -> DirectoryApprover:
+    """Asks through the directory, and says on standard error what waits there."""
+    from caps.capabilities.approvals import DirectoryApprover
+
+    return DirectoryApprover(directory, announce=_announce)
+
+
+def _announce(request: ApprovalRequest) -> None:
+    from caps.cli.tables import visible
+
+    shown = ", ".join(f"{name}={value!r}" for name, value in request.shown.items())
+    what = visible(f"{request.capability}({shown})")
+    answer = f"caps approvals allow|deny {request.id[:12]}"
+    click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)
 
 
 def result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:

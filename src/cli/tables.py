@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from caps.security.audit import (
+    ApprovalOutcome,
+    ApprovalRequested,
+    ApprovalSettled,
     AuditEvent,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
+    GrantRevoked,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -156,10 +160,8 @@ def _row(event: AuditEvent) -> _Row:
     match event:
         case DecisionMade():
             style = _GOOD if event.decision == "allow" else _BAD
-            why = event.message if event.decision == "deny" else f"by rule `{event.rule}`"
-            why = _joined(why, event.reason if event.decision == "deny" else None)
             what = f"{event.capability}({_arguments(event)})"
-            return _Row(what, event.decision, style, why)
+            return _Row(what, event.decision, style, _why_decided(event))
         case OutcomeRecorded():
             style = _GOOD if event.status is CallStatus.OK else _BAD
             why = _joined(event.reason, event.detail, f"{event.duration_us} µs")
@@ -170,6 +172,8 @@ def _row(event: AuditEvent) -> _Row:
             return _Row("protocol", "violated", _BAD, _joined(event.violation, event.message))
         case LimitReached():
             return _Row("limit", "reached", _BAD, _joined(event.limit, event.message))
+        case GrantRevoked() | ApprovalRequested() | ApprovalSettled():
+            return _live_row(event)
         case PolicyLoaded():
             style = _GOOD if event.status == "accepted" else _BAD
             why = _joined(event.policy_id, event.source, event.message)
@@ -178,6 +182,34 @@ def _row(event: AuditEvent) -> _Row:
             return _Row("log", "opened", _PLAIN, event.host_software)
         case LogRecovered():
             return _Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
+
+
+def _why_decided(event: DecisionMade) -> str:
+    if event.decision == "deny":
+        return _joined(event.message, event.reason)
+    approval = f"by approval `{event.approval[:_SHORT_ID]}`" if event.approval else None
+    tried = f"rule `{event.dry_run_rule}` in dry run denies it" if event.dry_run_rule else None
+    return _joined(f"by rule `{event.rule}`", approval, tried)
+
+
+def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row:
+    """What people did while the code ran."""
+    by = f"by `{event.by}`" if not isinstance(event, ApprovalRequested) and event.by else None
+    match event:
+        case GrantRevoked():
+            what = ", ".join(event.capabilities)
+            return _Row(what, "revoked", _BAD, _joined(by, event.reason))
+        case ApprovalRequested():
+            what = f"{event.capability}({_arguments(event)})"
+            why = f"waits for approval `{event.approval[:_SHORT_ID]}` by rule `{event.rule}`"
+            return _Row(what, "waits", _PLAIN, why)
+        case ApprovalSettled():
+            style = _GOOD if event.outcome is ApprovalOutcome.GIVEN else _BAD
+            calls = f"{event.calls} calls" if event.calls else None
+            span = f"{event.seconds} s" if event.seconds else None
+            what = f"approval `{event.approval[:_SHORT_ID]}`"
+            outcome = event.outcome.value.replace("_", " ")
+            return _Row(what, outcome, style, _joined(by, event.reason, calls, span))
 
 
 def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
@@ -195,7 +227,7 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
     return _Row("execution ended", event.status.value, style, why)
 
 
-def _arguments(event: DecisionMade) -> str:
+def _arguments(event: DecisionMade | ApprovalRequested) -> str:
     return _spelled(event.shown, event.hidden)
 
 

@@ -12,6 +12,7 @@ embedding program catches them on the host. The split is by who can mend it.
     │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
     │   ├── RegistrationError        a capability or domain cannot be registered
     │   ├── ConfigurationError       an environment variable or argument is out of range
+    │   ├── ExecutionUnknownError    no execution or session of that id is under way here
     │   ├── SessionBusyError         a session runs one cell at a time
     │   └── SessionEndedError        the session is over; says why, and a new one is to be opened
     ├── PolicyFault                  the policy said no
@@ -94,6 +95,12 @@ class RegistrationError(CallerFault):
 
 class ConfigurationError(CallerFault):
     code = "configuration_error"
+
+
+class ExecutionUnknownError(CallerFault):
+    """Details: `execution_id`."""
+
+    code = "execution_unknown"
 
 
 class SessionBusyError(CallerFault):

@@ -8,7 +8,6 @@ the order in which they are applied; the first that refuses is the answer.
 - `deny` beats `allow`: a capability under a `deny` rule is withheld.
 - Deny by default: a capability under no `allow` rule is withheld.
 - A capability whose domain has scopes is withheld when the policy gives that domain none.
-- A capability under an `approve` rule is withheld until somebody approved it.
 - A capability that was revoked since the execution started is refused.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
@@ -18,10 +17,12 @@ the order in which they are applied; the first that refuses is the answer.
 - An idempotency key that was used before with other arguments is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope of the capability's domain is refused.
-- What is left is allowed.
+- A capability under an `approve` rule is refused until somebody approved the call, which nobody is
+  asked to do for a call that the rules above refuse; a repeat under the same key needs no approval.
+- What is left is allowed. If a `deny` rule in dry run covers it, the decision says that, too.
 - Any error while evaluating these rules is a refusal.
 
-The first five are settled by `evaluate_terms` when a policy meets the registry; `decide` reads the
+The first four are settled by `evaluate_terms` when a policy meets the registry; `decide` reads the
 outcome from the grant. `message` and `nearest` are for the operator and the audit and never quote a
 payload; `detail` and `problems` may, and are for the caller. `error_for` is what the caller sees.
 """
@@ -33,7 +34,7 @@ import functools
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from caps.protocol.errors import (
     CapsError,
@@ -56,6 +57,8 @@ class ReasonCode(enum.StrEnum):
     SCOPE_MISSING = "scope_missing"
     REVOKED = "revoked"
     APPROVAL_REQUIRED = "approval_required"
+    APPROVAL_DENIED = "approval_denied"
+    APPROVAL_TIMEOUT = "approval_timeout"
     DEADLINE_PASSED = "deadline_passed"
     CALLS_EXCEEDED = "calls_exceeded"
     CONCURRENCY_EXCEEDED = "concurrency_exceeded"
@@ -90,6 +93,7 @@ class Decision:
     `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
     `scopes.<domain>.<key>` or `limits.<name>`. `nearest` is the name that was probably meant, or
     the change of the policy that is needed first for an allow. `bound` is the value of the limit.
+    `dry_run_rule` is the `deny` rule that would have refused it, were it in force.
     """
 
     allowed: bool
@@ -102,6 +106,14 @@ class Decision:
     problems: tuple[Problem, ...] = ()
     bound: int | str | None = None
     detail: str | None = None
+    dry_run_rule: str | None = None
+
+    @property
+    def expectation(self) -> Literal["allow", "deny", "approve"]:
+        """The decision as the tests of a policy spell it."""
+        if self.reason is ReasonCode.APPROVAL_REQUIRED:
+            return "approve"
+        return "allow" if self.allowed else "deny"
 
     def __post_init__(self) -> None:
         if self.allowed is not (self.reason is ReasonCode.ALLOWED):
@@ -123,6 +135,14 @@ class CapabilityTerms(Protocol):
     def scope(self) -> Scope | None: ...
     @property
     def rate(self) -> Rate | None: ...
+    @property
+    def approve(self) -> str | None:
+        """The rule that asks for an approval, if one does."""
+
+    @property
+    def dry_run(self) -> str | None:
+        """The `deny` rule in dry run that covers it, if one does."""
+
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         """What does not fit the schema of the capability; pure, and empty if all fits."""
 
@@ -158,6 +178,15 @@ class KeyUse(enum.Enum):
     CONFLICT = "conflict"  # another call
 
 
+class ApprovalUse(enum.Enum):
+    """What became of the approval of this request."""
+
+    NONE = "none"  # nobody was asked
+    GIVEN = "given"
+    DENIED = "denied"
+    TIMED_OUT = "timed_out"
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What the execution used before this request."""
@@ -167,6 +196,7 @@ class Usage:
     in_rate_window: int
     past_deadline: bool
     key: KeyUse = KeyUse.FRESH
+    approval: ApprovalUse = ApprovalUse.NONE
 
 
 # An execution that has not called anything yet.
@@ -184,8 +214,6 @@ def evaluate_terms(
         return None, ReasonCode.NOT_ALLOWED
     if has_scope_model and not scope_given:
         return verdict.rule, ReasonCode.SCOPE_MISSING
-    if verdict.approve is not None:
-        return verdict.approve, ReasonCode.APPROVAL_REQUIRED
     return verdict.rule, None
 
 
@@ -204,8 +232,9 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
             _over_limit(grant, terms, usage)
             or _conflict(grant, terms, usage)
             or _misfit(grant, terms, request)
+            or _unapproved(grant, terms, usage)
         )
-        return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256)
+        return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
         what = f"the rules could not be evaluated, `{type(error).__name__}`"
@@ -213,9 +242,10 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
 
 
 @functools.lru_cache(maxsize=1024)
-def _allowed(rule: str | None, policy_id: str, policy_sha256: str) -> Decision:
+def _allowed(rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None) -> Decision:
     # Kept, for building one costs more than all the checks before it; frozen, so it can be shared.
-    return Decision(True, ReasonCode.ALLOWED, rule, policy_id, policy_sha256, "allowed")
+    reason, message = ReasonCode.ALLOWED, "allowed"
+    return Decision(True, reason, rule, policy_id, policy_sha256, message, dry_run_rule=dry_run)
 
 
 def _refusal(
@@ -247,9 +277,6 @@ def _withheld(grant: GrantTerms, terms: CapabilityTerms, reason: ReasonCode) -> 
         case ReasonCode.SCOPE_MISSING:
             message = f"{name} is allowed by rule `{rule}` of {policy} but has no `scopes.{domain}`"
             change = f"scopes: {domain}"
-        case ReasonCode.APPROVAL_REQUIRED:
-            message = f"{name} needs an approval by rule `{rule}` of {policy}"
-            change = f"remove approve: {rule}"
         case _:
             raise ValueError("not a reason to withhold a capability")
     return _refusal(grant, reason, message, rule=rule, nearest=change)
@@ -305,6 +332,22 @@ def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Deci
     return _refusal(grant, reason, message, rule=rule, detail=violation.message)
 
 
+def _unapproved(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+    rule, use = terms.approve, usage.approval
+    if rule is None or use is ApprovalUse.GIVEN or usage.key is KeyUse.REPEAT:
+        return None
+    name, asked_by = f"`{terms.name}`", f"rule `{rule}` of policy `{grant.policy_id}`"
+    match use:
+        case ApprovalUse.DENIED:
+            reason, message = ReasonCode.APPROVAL_DENIED, f"{name} was denied its approval"
+        case ApprovalUse.TIMED_OUT:
+            reason, message = ReasonCode.APPROVAL_TIMEOUT, f"{name} was not approved in time"
+        case _:
+            reason, message = ReasonCode.APPROVAL_REQUIRED, f"{name} needs an approval"
+    change = f"remove approve: {rule}"
+    return _refusal(grant, reason, f"{message}, by {asked_by}", rule=rule, nearest=change)
+
+
 def error_for(decision: Decision, capability: str) -> CapsError:
     """What a refused caller sees: which capability and which policy, but not what would help."""
     name, policy_id, reason = quoted(capability), decision.policy_id, decision.reason
@@ -351,6 +394,10 @@ def _why(decision: Decision) -> str:
             return f" for these arguments: {decision.detail or decision.message}"
         case ReasonCode.APPROVAL_REQUIRED:
             return " without an approval"
+        case ReasonCode.APPROVAL_DENIED:
+            return ": its approval was denied"
+        case ReasonCode.APPROVAL_TIMEOUT:
+            return ": nobody approved it in time"
         case ReasonCode.REVOKED:
             return ": it was revoked"
         case ReasonCode.INTERNAL_ERROR:

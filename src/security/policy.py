@@ -36,6 +36,7 @@ from pydantic import (
     model_validator,
 )
 
+from caps.security.deny_rules import DenyRules, RuleMode
 from caps.security.module_names import MODULE_PATTERN, MOST_MODULES, checked_module
 from caps.security.patterns import (
     CAPABILITY_PATTERN,
@@ -53,6 +54,7 @@ _DIGEST_DOMAIN = b"caps.policy.v1\0"
 # Beyond it a number means different things to different JSON readers, and has no canonical form.
 _LARGEST_INTEGER = 2**53 - 1
 _MIB = 1024 * 1024
+APPROVAL_MS: Final = 300_000
 
 _PERIODS = {"s": 1, "sec": 1, "min": 60, "hour": 3600, "day": 86400}
 _PERIOD_NAMES = {1: "s", 60: "min", 3600: "hour", 86400: "day"}
@@ -200,6 +202,12 @@ class Limits(_Part):
     output_bytes: int = Field(
         default=_MIB, ge=0, le=64 * _MIB, description="Captured output, in bytes."
     )
+    approval_ms: int = Field(
+        default=APPROVAL_MS,
+        ge=1,
+        le=86_400_000,
+        description="Waiting for approvals in all, in ms; `wall_ms` stands still meanwhile.",
+    )
     rates: dict[Rule, RateText] = Field(
         default={},
         description="Calls of each capability in a time, `60/min`; the exact rule comes first.",
@@ -217,7 +225,7 @@ class PolicyTest(_Part):
 
     call: Capability
     payload: JsonObject = {}
-    expect: Literal["allow", "deny"]
+    expect: Literal["allow", "deny", "approve"]
 
 
 class RuleEffect(enum.StrEnum):
@@ -230,21 +238,25 @@ class RuleEffect(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """The effect, the rule that has it, and the rule that asks for an approval besides."""
+    """The effect, the rule that has it, the rule that asks for an approval besides, and the one
+    that would deny if it were in force."""
 
     effect: RuleEffect
     rule: str | None
     approve: str | None = None
+    dry_run: str | None = None
 
 
 class SecurityPolicy(_Part):
     """Everything that one execution may do. Deny by default; `deny` beats `allow`."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     version: Annotated[Literal[1], BeforeValidator(_version)] = 1
     id: str = Field(default="unnamed", min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._-]+$")
     description: str | None = Field(default=None, max_length=1024)
     allow: Rules = Field(default=(), description="`domain.function` or `domain.*`.")
-    deny: Rules = Field(default=(), description="Beats `allow`.")
+    deny_rules: DenyRules = Field(default=(), alias="deny", description="Beats `allow`.")
     approve: Rules = Field(default=(), description="Allowed only once somebody approved.")
     scopes: dict[Domain, JsonObject] = Field(
         default={},
@@ -271,9 +283,13 @@ class SecurityPolicy(_Part):
 
     @model_validator(mode="after")
     def _digest(self) -> Self:
-        # Younger than digests that logs hold: a policy that grants none is named as it always was.
-        unset = set() if self.modules else {"modules"}
-        canonical = rfc8785.dumps(self.model_dump(mode="json", exclude=unset))
+        # What is younger than digests that logs hold is left out where it says nothing.
+        meaning = self.model_dump(mode="json")
+        if not self.modules:
+            del meaning["modules"]
+        if self.limits.approval_ms == APPROVAL_MS:
+            del meaning["limits"]["approval_ms"]
+        canonical = rfc8785.dumps(meaning)
         self._sha256 = hashlib.sha256(_DIGEST_DOMAIN + canonical).hexdigest()
         return self
 
@@ -285,6 +301,16 @@ class SecurityPolicy(_Part):
     def sha256(self) -> str:
         """The digest of the policy's meaning: its RFC 8785 form with every default filled in."""
         return self._sha256
+
+    @property
+    def deny(self) -> tuple[str, ...]:
+        """The `deny` rules that are in force."""
+        return tuple(each.rule for each in self.deny_rules if each.mode is RuleMode.ENFORCE)
+
+    @property
+    def dry_run(self) -> tuple[str, ...]:
+        """The `deny` rules that are only tried out."""
+        return tuple(each.rule for each in self.deny_rules if each.mode is RuleMode.DRY_RUN)
 
     def scope_of(self, domain: str) -> dict[str, Any] | None:
         """A copy of `scopes.<domain>`; None if the policy gives the domain none."""
@@ -299,4 +325,9 @@ class SecurityPolicy(_Part):
         allowed = matching_rule(self.allow, capability)
         if allowed is None:
             return RuleVerdict(RuleEffect.NONE, None)
-        return RuleVerdict(RuleEffect.ALLOW, allowed, matching_rule(self.approve, capability))
+        return RuleVerdict(
+            RuleEffect.ALLOW,
+            allowed,
+            approve=matching_rule(self.approve, capability),
+            dry_run=matching_rule(self.dry_run, capability),
+        )

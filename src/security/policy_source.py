@@ -79,7 +79,7 @@ def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
     except TypeError:
         kind = type(path).__name__
         raise _invalid(kind, "should be a path, a dictionary or a `SecurityPolicy`") from None
-    policy = policy_from_json(_read(label), source=label)
+    policy = policy_from_json(read_policy(label), source=label)
     return LoadedPolicy(policy, label, Path(label).absolute().parent)
 
 
@@ -97,7 +97,8 @@ def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
     return _validated(source, value)
 
 
-def _read(path: str) -> bytes:
+def read_policy(path: str) -> bytes:
+    """The bytes of a policy file, or one more than it may have. Raises `PolicyInvalidError`."""
     try:
         with Path(path).open("rb") as file:
             return file.read(MAX_POLICY_BYTES + 1)
@@ -229,7 +230,7 @@ def _known_keys(path: _Path) -> list[str]:
         model = Limits
     elif path[:1] == ("tests",):
         model = PolicyTest
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _kind(value: object) -> str:

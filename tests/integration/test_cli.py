@@ -25,6 +25,7 @@ from caps.security.audit import ExecutionStarted, PolicyLoaded, read_records
 SCRIPT = Path(sys.executable).with_name("caps")
 VARIABLES = (
     "CAPS_POLICY_PATH",
+    "CAPS_APPROVALS_PATH",
     "CAPS_AUDIT_PATH",
     "CAPS_REGISTRY",
     "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
@@ -461,6 +462,8 @@ class TestJson:
             "reason": "allowed",
             "rule": "math.*",
             "message": "allowed",
+            "approval": None,
+            "dry_run_rule": None,
         }
         started = [event for event in place.events() if isinstance(event, ExecutionStarted)]
         assert [event.execution_id for event in started] == [found["execution_id"]]
@@ -546,11 +549,22 @@ class TestPolicy:
     def test_validate_for_programs(self, place: Place) -> None:
         """With what is withheld, and why."""
         found = json.loads(place.caps("policy", "validate", str(place.policy), "--json").stdout)
-        named = {"policy", "source", "sha256", "granted", "withheld", "modules", "tests"}
-        assert found.keys() == named
+        named = "policy source sha256 granted approve dry_run withheld modules tests"
+        assert found.keys() == set(named.split())
         assert (found["policy"], found["tests"], found["modules"]) == ("reader", 1, [])
         assert "files.read" in found["granted"]
         assert found["withheld"]["files.write"] == "not_allowed"
+
+    def test_validate_says_what_waits_and_what_is_tried_out(self, place: Place) -> None:
+        """Granted with an approval, and denied in dry run, are lines of their own."""
+        tried = {"rule": "math.*", "mode": "dry_run"}
+        other = place.policy_of({**READER, "approve": ["files.read"], "deny": [tried]})
+        lines = place.caps("policy", "validate", other).stdout.splitlines()
+        assert lines[2:] == ["waits for an approval: files.read", "denied in dry run: math.*"]
+        listed = place.caps("capabilities", "--policy", other, "--json").stdout
+        standing = {entry["name"]: entry["granted"] for entry in json.loads(listed)}
+        assert standing["files.read"] == "granted with approval"
+        assert standing["math.add"] == "granted"
 
     def test_validate_takes_the_variable(self, place: Place) -> None:
         """Without a file, the one that is in force."""

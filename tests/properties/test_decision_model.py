@@ -14,6 +14,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from caps.security.decision import (
+    ApprovalUse,
     CapabilityTerms,
     Decision,
     Problem,
@@ -52,6 +53,8 @@ class Terms:
     withheld: Any
     scope: Scope | None
     rate: Rate | None
+    approve: str | None
+    dry_run: str | None
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         if payload["kind"] == SCHEMA_RAISES:
@@ -92,8 +95,19 @@ def bound(policy: SecurityPolicy, registered: frozenset[str], revoked: frozenset
         scoped = domain in SCOPED_DOMAINS
         rule, withheld = evaluate_terms(policy, name, scoped, given_scope is not None)
         scope = Watched() if scoped and given_scope is not None else None
-        terms[name] = Terms(name, rule, withheld, scope, policy.limits.rate_for(name))
+        verdict, rate = policy.verdict(name), policy.limits.rate_for(name)
+        terms[name] = Terms(name, rule, withheld, scope, rate, verdict.approve, verdict.dry_run)
     return Grant(policy.id, policy.sha256, policy.limits, terms, revoked)
+
+
+def enforced(source: dict[str, Any]) -> list[str]:
+    """The `deny` rules that are in force: those that are written as plain text."""
+    return [rule for rule in source["deny"] if isinstance(rule, str)]
+
+
+def tried(source: dict[str, Any]) -> list[str]:
+    """The `deny` rules in dry run."""
+    return [rule["rule"] for rule in source["deny"] if isinstance(rule, dict)]
 
 
 def model(world: World) -> str:
@@ -103,6 +117,7 @@ def model(world: World) -> str:
     kind = world.request.payload["kind"]
     limits = {"calls": 1000, "concurrency": 64, "rates": {}, **source["limits"]}
     scoped = domain in SCOPED_DOMAINS
+    answer = usage.approval.value
 
     def covered(rules: Any) -> bool:
         return any(rule in (name, f"{domain}.*") for rule in rules)
@@ -115,10 +130,9 @@ def model(world: World) -> str:
 
     verdicts = [
         (name not in world.registered, "unknown_capability"),
-        (covered(source["deny"]), "denied_by_rule"),
+        (covered(enforced(source)), "denied_by_rule"),
         (not covered(source["allow"]), "not_allowed"),
         (scoped and domain not in source["scopes"], "scope_missing"),
-        (covered(source["approve"]), "approval_required"),
         (name in world.revoked, "revoked"),
         (usage.past_deadline, "deadline_passed"),
         (usage.calls + 1 > limits["calls"], "calls_exceeded"),
@@ -128,11 +142,18 @@ def model(world: World) -> str:
         (kind == MISFIT, "payload_invalid"),
         (scoped and kind == SCOPE_RAISES, "internal_error"),
         (scoped and kind == OUTSIDE, "scope_violation"),
+        (covered(source["approve"]) and answer == "none", "approval_required"),
+        (covered(source["approve"]) and answer == "denied", "approval_denied"),
+        (covered(source["approve"]) and answer == "timed_out", "approval_timeout"),
     ]
     return next((reason for applies, reason in verdicts if applies), "allowed")
 
 
 rules = st.lists(st.sampled_from(RULES), max_size=3)
+trials = st.sampled_from(RULES) | st.builds(
+    lambda rule: {"rule": rule, "mode": "dry_run"}, st.sampled_from(RULES)
+)
+APPROVAL_REASONS = ("approval_required", "approval_denied", "approval_timeout")
 ALL_DOMAINS = [f"{domain}.*" for domain in DOMAINS]
 ALL_SCOPES = {domain: {"any": 1} for domain in SCOPED_DOMAINS}
 
@@ -145,7 +166,7 @@ def mostly(usual: Any, others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]
 policies = st.fixed_dictionaries(
     {
         "allow": mostly(ALL_DOMAINS, st.lists(st.sampled_from(RULES), max_size=9)),
-        "deny": mostly([], rules),
+        "deny": mostly([], rules | st.lists(trials, max_size=3)),
         "approve": mostly([], rules),
         "scopes": mostly(
             ALL_SCOPES, st.dictionaries(st.sampled_from(DOMAINS), st.just({"any": 1}), max_size=3)
@@ -168,6 +189,7 @@ usages = st.builds(
     in_flight=st.integers(0, 5),
     in_rate_window=st.integers(0, 4),
     past_deadline=mostly(False, st.just(True)),
+    approval=st.sampled_from(ApprovalUse),
 )
 names = st.sampled_from(NAMES)
 worlds = st.builds(
@@ -204,6 +226,31 @@ def test_an_allow_names_an_allow_rule_that_covers_the_request(world: World) -> N
         domain = world.request.capability.split(".")[0]
         assert decision.rule in (world.request.capability, f"{domain}.*")
     assert decision.policy_sha256 == load_policy(world.source).policy.sha256
+
+
+@EXAMPLES
+@given(worlds)
+def test_a_rule_in_dry_run_turns_nothing_and_is_named_where_it_would_have(world: World) -> None:
+    """Without such rules every decision is the same; with them enforced, the named are refused."""
+    decision = world.decision()
+    plain = changed(world, deny=enforced(world.source)).decision()
+    assert (decision.allowed, decision.reason) == (plain.allowed, plain.reason)
+    strict = changed(world, deny=[*enforced(world.source), *tried(world.source)]).decision()
+    turned = decision.allowed and not strict.allowed
+    assert (decision.dry_run_rule is not None) is turned
+    assert decision.dry_run_rule is None or decision.dry_run_rule == strict.rule
+
+
+@EXAMPLES
+@given(worlds)
+def test_an_approval_allows_only_what_waits_for_one(world: World) -> None:
+    """Whatever else refuses a call, no person can overrule it."""
+    given_usage = replace(world.usage, approval=ApprovalUse.GIVEN)
+    given_one = replace(world, usage=given_usage).decision()
+    if world.decision().reason not in APPROVAL_REASONS:
+        assert given_one.reason == world.decision().reason
+    else:
+        assert given_one.allowed
 
 
 def changed(world: World, **rules: Any) -> World:
@@ -248,6 +295,7 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
         before.in_flight + usage.in_flight,
         before.in_rate_window + usage.in_rate_window,
         before.past_deadline or usage.past_deadline,
+        approval=before.approval,
     )
     assert world.decision().allowed or not replace(world, usage=later).decision().allowed
 

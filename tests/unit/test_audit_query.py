@@ -135,7 +135,10 @@ def test_filters_narrow_what_is_printed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kind", "decisions"], "`decisions` is not a kind of record; there are decision_made,"),
+        (
+            ["--kind", "decisions"],
+            "`decisions` is not a kind of record; there are approval_requested,",
+        ),
         (["--since", "yesterday"], "`yesterday` is not a time"),
         (["--until", "9999999999999w"], "`9999999999999w` is not a time"),
         (["--capability", "*.read"], "`*.read` is neither a capability nor `domain.*`"),

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from prometheus_client import CollectorRegistry
 
+from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext, ProviderError, Scope, ScopeViolationError
@@ -27,6 +28,7 @@ from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.telemetry import UNREGISTERED, Metrics
 from caps.protocol.errors import CALL_ERRORS, AuditError, ValidationError
 from caps.protocol.messages import CallFailure, CapabilityRequestMessage
+from caps.security.approval import Approver
 from caps.security.audit import (
     AuditEvent,
     CallStatus,
@@ -105,16 +107,19 @@ class Bench:
     samples: CollectorRegistry = field(default_factory=CollectorRegistry)
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
     default_timeout_ms: int = 5000
+    approver: Approver | None = None
     broker: Broker = field(init=False)
 
     def __post_init__(self) -> None:
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        metrics = Metrics(self.samples)
         self.broker = Broker(
             audit=self.audit,
-            metrics=Metrics(self.samples),
+            metrics=metrics,
             tracer=provider.get_tracer("test"),
             default_timeout_ms=self.default_timeout_ms,
+            approvals=ApprovalDesk(self.audit, metrics, self.approver),
         )
 
     def provides(self, name: str, provider: Callable[..., Any], **more: Any) -> None:

@@ -17,6 +17,7 @@ from caps.protocol.errors import (
 )
 from caps.security.decision import (
     NOTHING_USED,
+    ApprovalUse,
     CapabilityTerms,
     Decision,
     KeyUse,
@@ -58,6 +59,8 @@ class Terms:
     withheld: ReasonCode | None = None
     scope: Scope | None = None
     rate: Rate | None = None
+    approve: str | None = None
+    dry_run: str | None = None
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         if isinstance(payload.get("path"), str):
@@ -141,12 +144,6 @@ class TestRules:
                 " but has no `scopes.files`",
                 "scopes: files",
             ),
-            (
-                ReasonCode.APPROVAL_REQUIRED,
-                "files.read",
-                "`files.read` needs an approval by rule `files.read` of policy `reader`",
-                "remove approve: files.read",
-            ),
         ],
     )
     def test_what_is_withheld_says_why_and_what_would_change_it(
@@ -156,6 +153,45 @@ class TestRules:
         decision = asked(grant_of(Terms(withheld=reason, rule=rule)))
         assert (decision.allowed, decision.reason, decision.rule) == (False, reason, rule)
         assert (decision.message, decision.nearest) == (message, change)
+
+    @pytest.mark.parametrize(
+        ("use", "reason", "message"),
+        [
+            (ApprovalUse.NONE, ReasonCode.APPROVAL_REQUIRED, "needs an approval"),
+            (ApprovalUse.DENIED, ReasonCode.APPROVAL_DENIED, "was denied its approval"),
+            (ApprovalUse.TIMED_OUT, ReasonCode.APPROVAL_TIMEOUT, "was not approved in time"),
+        ],
+    )
+    def test_without_its_approval_a_call_is_refused(
+        self, use: ApprovalUse, reason: ReasonCode, message: str
+    ) -> None:
+        """Not asked for, denied and too late are told apart; the rule is the one that asks."""
+        usage = dataclasses.replace(UNUSED, approval=use)
+        decision = asked(grant_of(Terms(approve="files.read")), usage)
+        assert (decision.allowed, decision.reason, decision.rule) == (False, reason, "files.read")
+        by = "by rule `files.read` of policy `reader`"
+        assert decision.message == f"`files.read` {message}, {by}"
+        assert decision.nearest == "remove approve: files.read"
+
+    def test_an_approval_is_asked_for_last_and_allows_nothing_else(self) -> None:
+        """What another rule refuses is not a person's to approve."""
+        given = dataclasses.replace(UNUSED, approval=ApprovalUse.GIVEN)
+        grant = grant_of(Terms(approve="files.*", scope=Beneath()))
+        assert asked(grant, UNUSED, path="/etc/a").reason is ReasonCode.SCOPE_VIOLATION
+        assert asked(grant, given, path="/etc/a").reason is ReasonCode.SCOPE_VIOLATION
+        assert asked(grant, UNUSED).reason is ReasonCode.APPROVAL_REQUIRED
+        assert (asked(grant, given).allowed, asked(grant, given).rule) == (True, "files.*")
+
+    def test_a_repeat_under_its_key_needs_no_approval(self) -> None:
+        """It has no effect of its own."""
+        repeat = dataclasses.replace(UNUSED, key=KeyUse.REPEAT)
+        assert asked(grant_of(Terms(approve="files.*")), repeat).allowed
+
+    def test_an_allow_says_which_rule_in_dry_run_would_have_refused_it(self) -> None:
+        """A refusal does not: the rule would have turned nothing."""
+        grant = grant_of(Terms(dry_run="files.read", scope=Beneath()))
+        assert (asked(grant).allowed, asked(grant).dry_run_rule) == (True, "files.read")
+        assert asked(grant, UNUSED, path="/etc/a").dry_run_rule is None
 
     def test_a_revoked_capability_is_refused(self) -> None:
         """A grant can be taken back while the execution runs."""
@@ -298,11 +334,12 @@ class TestTerms:
                 True,
                 ("files.read", ReasonCode.DENIED_BY_RULE),
             ),
+            ({"allow": ["files.read"], "approve": ["files.*"]}, True, True, ("files.read", None)),
             (
-                {"allow": ["files.read"], "approve": ["files.*"]},
+                {"allow": ["files.*"], "deny": [{"rule": "files.read", "mode": "dry_run"}]},
                 True,
                 True,
-                ("files.*", ReasonCode.APPROVAL_REQUIRED),
+                ("files.*", None),
             ),
             ({"approve": ["files.*"]}, True, True, (None, ReasonCode.NOT_ALLOWED)),
             (
@@ -320,7 +357,7 @@ class TestTerms:
         given: bool,
         expected: tuple[str | None, ReasonCode | None],
     ) -> None:
-        """What is granted needs an allow, no deny, its scope, and no approval outstanding."""
+        """What is granted needs an allow, its scope, and no deny that is in force."""
         policy = load_policy(source).policy
         assert evaluate_terms(policy, "files.read", scoped, given) == expected
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema_rs
 import pydantic
@@ -152,6 +152,65 @@ class TestVerdict:
         assert policy.verdict("files.read") == expected
 
 
+class TestDryRun:
+    TRIED: ClassVar = {"rule": "files.delete", "mode": "dry_run"}
+
+    def test_a_rule_in_dry_run_denies_nothing_and_is_named(self) -> None:
+        """It is kept apart from the rules that are in force."""
+        policy = load_policy({"allow": ["files.*"], "deny": ["files.write", self.TRIED]}).policy
+        assert (policy.deny, policy.dry_run) == (("files.write",), ("files.delete",))
+        tried = RuleVerdict(RuleEffect.ALLOW, "files.*", dry_run="files.delete")
+        assert policy.verdict("files.delete") == tried
+        assert policy.verdict("files.read") == RuleVerdict(RuleEffect.ALLOW, "files.*")
+
+    def test_an_enforced_rule_may_be_spelled_out(self) -> None:
+        """Both spellings are the same policy."""
+        spelled = load_policy({"deny": [{"rule": "a.b", "mode": "enforce"}]}).policy
+        assert spelled.sha256 == load_policy({"deny": ["a.b"]}).policy.sha256
+        assert spelled.deny == ("a.b",)
+
+    def test_what_is_enforced_is_not_only_tried_out(self) -> None:
+        """Said in both modes, the stricter one holds."""
+        policy = load_policy({"deny": [self.TRIED, "files.delete"]}).policy
+        assert (policy.deny, policy.dry_run) == (("files.delete",), ())
+
+    def test_the_mode_is_part_of_the_meaning(self) -> None:
+        """A policy that tries a rule out has another digest than one without it or with it."""
+        sources: list[Any] = [[], ["files.delete"], [self.TRIED]]
+        assert len({load_policy({"deny": deny}).policy.sha256 for deny in sources}) == 3
+
+    def test_a_policy_with_one_survives_being_written_and_copied(self) -> None:
+        """What is dumped can be read again."""
+        policy = load_policy({"deny": ["a.b", self.TRIED]}).policy
+        assert policy.model_dump(mode="json")["deny"] == ["a.b", self.TRIED]
+        assert policy.model_copy() == policy
+        assert policy_from_json(policy.model_dump_json().encode(), source="p") == policy
+
+    @pytest.mark.parametrize(
+        ("rule", "what"),
+        [
+            ({"rule": "a.b"}, "`mode` should be `enforce` or `dry_run`"),
+            ({"rule": "a.b", "mode": "dryrun"}, "`mode` should be `enforce` or `dry_run`"),
+            ({"rule": "a.b", "mode": True}, "`mode` should be `enforce` or `dry_run`"),
+            ({"mode": "dry_run"}, "`rule` should be a string"),
+            ({"rule": 5, "mode": "dry_run"}, "`rule` should be a string"),
+            ({"rule": "*", "mode": "dry_run"}, "would match everything"),
+            ({"rule": "a.b", "mod": "dry_run"}, "`mod` is no key of a rule (did you mean `mode`?)"),
+            (["a.b"], "should be a string, or an object with `rule` and `mode`"),
+        ],
+    )
+    def test_a_rule_object_that_does_not_fit_is_refused(self, rule: Any, what: str) -> None:
+        """A misspelt mode neither enforces nor lets through by chance."""
+        error = refusal({"deny": ["a.b", rule]})
+        assert what in error.message
+        assert error.place == "deny[1]"
+
+    @pytest.mark.parametrize("key", ["allow", "approve"])
+    def test_other_lists_hold_plain_rules(self, key: str) -> None:
+        """There is nothing to try out about an allow."""
+        assert "should be a string, got object" in refusal({key: [self.TRIED]}).message
+
+
 class TestDigest:
     def test_the_digest_is_pinned(self) -> None:
         """Audit logs hold it for years: it must not change between releases unnoticed."""
@@ -186,6 +245,7 @@ class TestDigest:
             {"scopes": {}},
             {"scopes": {"files": {**FULL["scopes"]["files"], "read_only": False}}},
             {"limits": {}},
+            {"limits": {**FULL["limits"], "approval_ms": 1000}},
             {"tests": []},
             {"modules": ["numpy"]},
         ],
@@ -235,7 +295,11 @@ class TestRefusals:
             ({"limits": {"rates": {"a*": "5/s"}}}, "is not a rule", 'limits.rates["a*"]'),
             ({"tests": [{"call": "a.b"}]}, "missing key", "tests[0].expect"),
             ({"tests": [{"call": "a.*", "expect": "deny"}]}, "not a capability", "tests[0].call"),
-            ({"tests": [{"call": "a.b", "expect": "no"}]}, "`allow` or `deny`", "tests[0].expect"),
+            (
+                {"tests": [{"call": "a.b", "expect": "no"}]},
+                "`deny` or `approve`",
+                "tests[0].expect",
+            ),
             ({1: 2}, "keys should be strings", "[1]"),
         ],
     )

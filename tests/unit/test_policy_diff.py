@@ -34,6 +34,24 @@ def test_capabilities_are_gained_and_lost() -> None:
     assert found.verdict is Width.MIXED
 
 
+def test_a_real_module_is_wider() -> None:
+    """And its loss is narrower."""
+    found = compared({"modules": ["pandas"]}, {"modules": ["numpy"]})
+    assert {d.place: d.width for d in found.modules} == {
+        "modules.numpy": Width.WIDER,
+        "modules.pandas": Width.NARROWER,
+    }
+    assert compared({}, {"modules": ["numpy"]}).verdict is Width.WIDER
+
+
+def test_a_rule_that_is_only_tried_out_denies_nothing() -> None:
+    """To stop enforcing it is wider, and to try one out changes nothing."""
+    tried = {"allow": ["math.add"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
+    enforced = {"allow": ["math.add"], "deny": ["math.add"]}
+    assert compared(enforced, tried).gained == ("math.add",)
+    assert compared({"allow": ["math.add"]}, tried).all == ()
+
+
 def test_the_limits() -> None:
     """Raised is wider, lowered is narrower."""
     found = compared({}, {"limits": {"calls": 2000, "wall_ms": 10}})

@@ -31,6 +31,7 @@ def files(*allow: str, **scope: Any) -> dict[str, Any]:
     [
         ({"allow": ["math.ad"]}, "unknown-rule", "/allow/0"),
         ({"deny": ["maths.*"]}, "unknown-rule", "/deny/0"),
+        ({"deny": [{"rule": "maths.*", "mode": "dry_run"}]}, "unknown-rule", "/deny/0"),
         ({"limits": {"rates": {"no.such": "1/s"}}}, "unknown-rule", "/limits/rates/no.such"),
         ({"tests": [{"call": "a.b", "expect": "allow"}]}, "unknown-rule", "/tests/0/call"),
         ({"scopes": {"files": {"allowlits": ["/a"]}}}, "bad-scope", "/scopes/files"),
@@ -47,6 +48,7 @@ def files(*allow: str, **scope: Any) -> dict[str, Any]:
         ({"limits": {"rates": {"math.*": "1/s"}}}, "idle-rate", "/limits/rates/math.*"),
         ({"scopes": {"files": {"allowlist": ["/srv"]}}}, "idle-scope", "/scopes/files"),
         ({"allow": ["math.*"]}, "whole-domain", "/allow/0"),
+        ({"modules": ["numpy"]}, "real-module", "/modules/0"),
         ({"limits": {"wall_ms": 60_000}}, "high-limit", "/limits/wall_ms"),
         ({}, "no-tests", "/tests"),
         ({"tests": [{"call": "time.now", "expect": "allow"}]}, "no-deny-test", "/tests"),

@@ -11,12 +11,13 @@ import pytest
 import caps
 
 PUBLIC = """
-AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec CapabilityTimeoutError CapsError
-ConfigurationError Decided Durability ExecutionError ExecutionResult Failure Finished IsolationError
-LimitExceededError MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError
-ProviderError RegistrationError Runtime Scope ScopeViolationError SecurityPolicy Session
-SessionBusyError SessionEnd SessionEndedError Started StreamEvent ValidationError Violation
-WorkerLostError builtin_registry
+ApprovalAnswer ApprovalRequest AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec
+CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
+ExecutionResult ExecutionUnknownError Failure Finished IsolationError LimitExceededError
+MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
+RegistrationError Runtime Scope ScopeViolationError SecurityPolicy Session SessionBusyError
+SessionEnd SessionEndedError Started StreamEvent ValidationError Violation WorkerLostError
+builtin_registry
 """.split()
 
 

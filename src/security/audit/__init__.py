@@ -15,12 +15,16 @@ from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.memory import MemoryAuditLog
 from caps.security.audit.reader import read_records
 from caps.security.audit.records import (
+    ApprovalOutcome,
+    ApprovalRequested,
+    ApprovalSettled,
     AuditEvent,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
+    GrantRevoked,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -35,6 +39,9 @@ from caps.security.audit.segment import Durability
 from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
 
 __all__ = [
+    "ApprovalOutcome",
+    "ApprovalRequested",
+    "ApprovalSettled",
     "AuditEvent",
     "AuditLog",
     "AuditSink",
@@ -44,6 +51,7 @@ __all__ = [
     "ExecutionEnded",
     "ExecutionStarted",
     "ExecutionStatus",
+    "GrantRevoked",
     "LimitReached",
     "LogOpened",
     "LogRecovered",

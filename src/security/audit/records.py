@@ -50,6 +50,15 @@ class ExecutionStatus(enum.Enum):
     HOST_FAILED = "host_failed"
 
 
+class ApprovalOutcome(enum.Enum):
+    """What became of an approval that was asked for."""
+
+    GIVEN = "given"
+    DENIED = "denied"
+    TIMED_OUT = "timed_out"
+    WITHDRAWN = "withdrawn"  # nobody waits any more: revoked, ended, or covered by another
+
+
 class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events; a field that is None is left out of the record."""
 
@@ -103,6 +112,10 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     shown: dict[str, ShownValue]
     hidden: dict[str, str]
     idempotency_key_hmac: str | None = None
+    approval: str | None = None
+    """The approval that covers the call."""
+    dry_run_rule: str | None = None
+    """The `deny` rule that would have refused it, were it in force."""
 
 
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
@@ -145,6 +158,44 @@ class ExecutionEnded(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_
     max_rss_kb: int | None = None
 
 
+class GrantRevoked(_ExecutionEvent, frozen=True, kw_only=True, tag="grant_revoked"):
+    """Capabilities were taken back from an execution, or a session, while it ran."""
+
+    rule: str
+    capabilities: list[str]
+    by: str | None = None
+    reason: str | None = None
+
+
+class ApprovalRequested(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_requested"):
+    """A call waits for a person."""
+
+    approval: str
+    request_id: str
+    capability: str
+    rule: str
+    policy_id: str
+    policy_sha256: str
+    args_hmac: str
+    shown: dict[str, ShownValue]
+    hidden: dict[str, str]
+    timeout_ms: int
+
+
+class ApprovalSettled(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_settled"):
+    """How the waiting ended; who answered, and what the answer covers."""
+
+    approval: str
+    request_id: str
+    capability: str
+    outcome: ApprovalOutcome
+    by: str | None = None
+    reason: str | None = None
+    calls: int | None = None
+    seconds: int | None = None
+    reach: str | None = None
+
+
 class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
     """A policy was put in force, or refused."""
 
@@ -176,6 +227,9 @@ AuditEvent = (
     | ProtocolViolated
     | LimitReached
     | ExecutionEnded
+    | GrantRevoked
+    | ApprovalRequested
+    | ApprovalSettled
     | PolicyLoaded
     | LogOpened
     | LogRecovered

@@ -53,6 +53,7 @@ class PolicyDiff:
     """How the second policy differs from the first."""
 
     capabilities: tuple[Difference, ...]
+    modules: tuple[Difference, ...]
     scopes: tuple[Difference, ...]
     limits: tuple[Difference, ...]
     tests_added: int
@@ -65,7 +66,7 @@ class PolicyDiff:
 
     @property
     def all(self) -> tuple[Difference, ...]:
-        return (*self.capabilities, *self.scopes, *self.limits)
+        return (*self.capabilities, *self.modules, *self.scopes, *self.limits)
 
     @property
     def gained(self) -> tuple[str, ...]:
@@ -84,6 +85,7 @@ def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> Poli
     new_tests = [test.model_dump_json() for test in newer.policy.tests]
     return PolicyDiff(
         capabilities=tuple(_capabilities(one, other)),
+        modules=tuple(_modules(older.policy, newer.policy)),
         scopes=tuple(_scopes(catalogue, one, other)),
         limits=(*_limits(older.policy.limits, newer.policy.limits), *_rates(one, other)),
         tests_added=sum(test not in old_tests for test in new_tests),
@@ -121,6 +123,19 @@ def _capabilities(before: _Side, after: _Side) -> Iterator[Difference]:
         if was is not now:
             width = Width.WIDER if now.rank > was.rank else Width.NARROWER
             yield Difference(name, was.value, now.value, width, note=str(terms.withheld or ""))
+
+
+def _modules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
+    """A real module takes the code out of the language layer: having one is always wider."""
+    for name in sorted({*before.modules, *after.modules}):
+        was, now = name in before.modules, name in after.modules
+        if was is not now:
+            width = Width.WIDER if now else Width.NARROWER
+            yield Difference(f"modules.{name}", _held(was), _held(now), width)
+
+
+def _held(granted: bool) -> str:
+    return (Standing.GRANTED if granted else Standing.WITHHELD).value
 
 
 def _scopes(catalogue: Catalogue, before: _Side, after: _Side) -> Iterator[Difference]:

@@ -29,6 +29,7 @@ class LintCode(enum.StrEnum):
     REDUNDANT_RULE = "redundant-rule"
     IDLE_DENY = "idle-deny"
     WHOLE_DOMAIN = "whole-domain"
+    REAL_MODULE = "real-module"
     NO_DENY_TEST = "no-deny-test"
     UNTESTED = "untested"
 
@@ -51,6 +52,7 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
     LintCode.REDUNDANT_RULE: _INFO,
     LintCode.IDLE_DENY: _INFO,
     LintCode.WHOLE_DOMAIN: _INFO,
+    LintCode.REAL_MODULE: _INFO,
     LintCode.NO_DENY_TEST: _INFO,
     LintCode.UNTESTED: _INFO,
 }

@@ -26,6 +26,8 @@ _NEVER: Final = frozenset(
         ReasonCode.PAYLOAD_INVALID,
         ReasonCode.DENIED_BY_RULE,
         ReasonCode.REVOKED,
+        ReasonCode.APPROVAL_DENIED,
+        ReasonCode.APPROVAL_TIMEOUT,
         ReasonCode.INTERNAL_ERROR,
     }
 )

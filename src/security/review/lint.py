@@ -63,7 +63,10 @@ def lint(
         catalogue, replace(loaded, policy=_known_part(catalogue, loaded.policy))
     )
     judged = _Judged(catalogue, loaded.policy, catalogue.terms_of(loaded), document)
-    checks = (_rules, _idle_rules, _idle_bounds, _unsatisfiable, _scopes, _limits, _tests)
+    checks = (
+        *(_rules, _idle_rules, _idle_bounds, _unsatisfiable),
+        *(_scopes, _modules, _limits, _tests),
+    )
     found = [*unknown, *bad_scopes, *(one for check in checks for one in check(judged))]
     return tuple(sorted(found, key=lambda one: (-one.severity.rank, one.place, one.code)))
 
@@ -80,6 +83,7 @@ def _unknown_rules(
     places = [
         (rule, rule_place(written, key, rule)) for key in _LISTS for rule in getattr(policy, key)
     ]
+    places += [(rule, rule_place(written, "deny", rule)) for rule in policy.dry_run]
     places += [(rule, pointer("limits", "rates", rule)) for rule in policy.limits.rates]
     everything = [*catalogue.capabilities, *(f"{name}.*" for name in catalogue.domains)]
     for rule, place in places:
@@ -224,6 +228,13 @@ def _scopes(judged: _Judged) -> Iterator[Finding]:
             )
 
 
+def _modules(judged: _Judged) -> Iterator[Finding]:
+    for index, name in enumerate(judged.policy.modules):
+        message = f"`{name}` is a real module: code that has it has left the language layer"
+        remedy = "keep it only if the code cannot do without; the kernel layers hold it"
+        yield finding(LintCode.REAL_MODULE, pointer("modules", index), message, remedy)
+
+
 def _limits(judged: _Judged) -> Iterator[Finding]:
     for name in Limits.model_fields:
         value, safe = getattr(judged.policy.limits, name), getattr(_SAFE, name)
@@ -252,7 +263,7 @@ def _tests(judged: _Judged) -> Iterator[Finding]:
         message = "no test expects a denial"
         remedy = "add a call that must never pass"
         yield finding(LintCode.NO_DENY_TEST, pointer("tests"), message, remedy)
-    tested = {test.call for test in policy.tests if test.expect == "allow"}
+    tested = {test.call for test in policy.tests if test.expect != "deny"}
     for name in sorted(granted(judged.terms) - tested):
-        message = f"`{name}` is granted and no test expects it to be allowed"
+        message = f"`{name}` is granted and no test expects it to be allowed or approved"
         yield finding(LintCode.UNTESTED, pointer("tests"), message, "add one")

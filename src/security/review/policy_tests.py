@@ -47,7 +47,7 @@ def run_tests(
             call=test.call,
             payload=test.payload,
             expect=test.expect,
-            got="allow" if decision.allowed else "deny",
+            got=decision.expectation,
             reason=decision.reason.value,
             rule=decision.rule,
             message=decision.message if decision.detail is None else decision.detail,

@@ -45,6 +45,7 @@ from caps.protocol.messages import (
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
 from caps.worker.host.process import Ending, Used, Worker
+from caps.worker.host.wall_clock import WallClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,7 @@ class Job:
     output_bytes: int
     most_requests: int
     worker_limits: WorkerLimits
+    clock: WallClock = field(default_factory=WallClock)
     check: bool = False
     session: bool = False
 
@@ -136,7 +138,7 @@ class Execution:
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
-        with anyio.move_on_after(self.job.wall_ms / 1000):
+        with self.job.clock.start(self.job.wall_ms):
             self.calls.begin()
             # What it used before, to get ready, is not the code's.
             self._begun_us = self.worker.cpu_us()

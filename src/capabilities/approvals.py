@@ -1,0 +1,290 @@
+"""(6) The approval desk: calls wait here for a person, and answers are counted here.
+
+What was approved is a *cover*: so many calls of one capability, for so long, for one channel (an
+execution or its session) or for one principal under one policy revision. A call that a cover is
+there for takes one of its calls at once; any other is parked until it is answered, covered by the
+answer to another, out of time, or ended with its execution. Every step of that is in the audit log
+before it has a consequence: who asks nobody, or cannot say what was answered, is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from caps.capabilities.grant import Grant, Terms
+from caps.capabilities.telemetry import Metrics
+from caps.protocol.errors import ConfigurationError
+from caps.security.approval import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Approver,
+    Reach,
+    new_approval_id,
+)
+from caps.security.approval_store import ApprovalStore, default_approvals_directory
+from caps.security.audit.bounds import storable
+from caps.security.audit.log import AuditSink
+from caps.security.audit.records import ApprovalOutcome, ApprovalRequested, ApprovalSettled
+from caps.security.audit.redaction import Redacted
+from caps.security.decision import ApprovalUse
+
+_LOOK_SECONDS = 0.2
+
+logger = logging.getLogger(__name__)
+
+CoverKey = tuple[Reach, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCall:
+    """A call that needs an approval, and who makes it."""
+
+    who: dict[str, Any]
+    """As every record of the execution says it."""
+    channel_id: str
+    request_id: str
+    grant: Grant
+    terms: Terms
+    redacted: Redacted
+
+    @property
+    def keys(self) -> dict[Reach, CoverKey]:
+        """What a cover for this call may be filed under, the narrowest first."""
+        name, sha256 = self.terms.name, self.grant.policy_sha256
+        return {
+            Reach.EXECUTION: (Reach.EXECUTION, self.channel_id, sha256, name),
+            Reach.PRINCIPAL: (Reach.PRINCIPAL, self.who["principal"], sha256, name),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of it, and the approval that covers the call if one does."""
+
+    use: ApprovalUse
+    approval_id: str | None = None
+
+
+@dataclass(slots=True)
+class _Cover:
+    approval_id: str
+    calls_left: int | None
+    until: float | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.calls_left == 0 or (self.until is not None and time.monotonic() >= self.until)
+
+
+@dataclass(slots=True, eq=False)
+class _Parked:
+    """A call that waits: for its own answer, or for a cover that another's brings."""
+
+    call: AskedCall
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    answer: ApprovalAnswer | None = None
+    covered_by: str | None = None
+
+
+class ApprovalDesk:
+    """One for each runtime; its covers end with it."""
+
+    def __init__(self, audit: AuditSink, metrics: Metrics, approver: Approver | None) -> None:
+        """Without an `approver` there is nobody to ask, and what needs an approval is refused."""
+        self._audit = audit
+        self._metrics = metrics
+        self._approver = approver
+        self._covers: dict[CoverKey, list[_Cover]] = {}
+        self._parked: list[_Parked] = []
+
+    def take(self, call: AskedCall) -> str | None:
+        """One call of a cover, if there is one for this; the id of its approval."""
+        for key in call.keys.values():
+            covers = [cover for cover in self._covers.pop(key, []) if not cover.is_over]
+            if not covers:
+                continue
+            self._covers[key] = covers
+            if covers[0].calls_left is not None:
+                covers[0].calls_left -= 1
+            return covers[0].approval_id
+        return None
+
+    def forget(self, channel_id: str) -> None:
+        """An execution or session is over, and what was approved for it with it."""
+        gone = [key for key in self._covers if key[:2] == (Reach.EXECUTION, channel_id)]
+        for key in gone:
+            del self._covers[key]
+
+    async def ask(self, call: AskedCall, timeout_ms: int) -> Settled:
+        """Wait for an answer, at most so long. Raises AuditError: there is no evidence of it."""
+        if self._approver is None:
+            return Settled(ApprovalUse.NONE)
+        if timeout_ms <= 0:
+            return Settled(ApprovalUse.TIMED_OUT)  # its waiting was used up by calls before
+        request, event = _asked(call, timeout_ms)
+        await self._audit.append(event)
+        parked = _Parked(call)
+        self._parked.append(parked)
+        self._metrics.approvals_waiting.inc()
+        try:
+            with anyio.move_on_after(timeout_ms / 1000):
+                await self._until_settled(self._approver, parked, request)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._record(call, request.id, ApprovalOutcome.WITHDRAWN)
+            raise
+        finally:
+            self._parked.remove(parked)
+            self._metrics.approvals_waiting.dec()
+        return await self._settle(parked, request.id)
+
+    async def _until_settled(
+        self, approver: Approver, parked: _Parked, request: ApprovalRequest
+    ) -> None:
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(_put_to, approver, request, parked)
+            await parked.changed.wait()
+            asking.cancel_scope.cancel()
+
+    async def _settle(self, parked: _Parked, approval_id: str) -> Settled:
+        call, answer = parked.call, parked.answer
+        if parked.covered_by is not None:
+            reason = f"covered by approval {parked.covered_by}"
+            await self._record(call, approval_id, ApprovalOutcome.WITHDRAWN, reason=reason)
+            return Settled(ApprovalUse.GIVEN, parked.covered_by)
+        if answer is None:
+            await self._record(call, approval_id, ApprovalOutcome.TIMED_OUT)
+            return Settled(ApprovalUse.TIMED_OUT)
+        said = {"by": answer.by, "reason": answer.reason}
+        if not answer.allowed:
+            await self._record(call, approval_id, ApprovalOutcome.DENIED, **said)
+            return Settled(ApprovalUse.DENIED)
+        await self._record(
+            call,
+            approval_id,
+            ApprovalOutcome.GIVEN,
+            **said,
+            calls=answer.calls_covered,
+            seconds=answer.seconds,
+            reach=answer.reach.value,
+        )
+        self._cover(call, approval_id, answer)
+        return Settled(ApprovalUse.GIVEN, approval_id)
+
+    def _cover(self, call: AskedCall, approval_id: str, answer: ApprovalAnswer) -> None:
+        """Put into force what the answer covers beyond the call that was asked about."""
+        calls = answer.calls_covered
+        until = None if answer.seconds is None else time.monotonic() + answer.seconds
+        cover = _Cover(approval_id, None if calls is None else calls - 1, until)
+        if cover.is_over:
+            return
+        self._covers.setdefault(call.keys[answer.reach], []).append(cover)
+        for parked in self._parked:
+            if not parked.changed.is_set():
+                parked.covered_by = self.take(parked.call)
+                if parked.covered_by is not None:
+                    parked.changed.set()
+
+    async def _record(
+        self, call: AskedCall, approval_id: str, outcome: ApprovalOutcome, **said: Any
+    ) -> None:
+        self._metrics.approvals.labels(call.terms.name, outcome.value).inc()
+        await self._audit.append(
+            ApprovalSettled(
+                **call.who,
+                approval=approval_id,
+                request_id=call.request_id,
+                capability=call.terms.name,
+                outcome=outcome,
+                **said,
+            )
+        )
+
+
+async def _put_to(approver: Approver, request: ApprovalRequest, parked: _Parked) -> None:
+    """Ask; an approver that fails has denied."""
+    try:
+        answer = await approver(request)
+        if not isinstance(answer, ApprovalAnswer):
+            raise TypeError("an approver answers with an `ApprovalAnswer`")
+        parked.answer = answer
+    except Exception as error:
+        logger.exception("the approval of `%s` could not be asked for", request.capability)
+        reason = f"the approver failed: {type(error).__name__}"
+        parked.answer = ApprovalAnswer(allowed=False, by="(host)", reason=reason)
+    parked.changed.set()
+
+
+def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest, ApprovalRequested]:
+    now, grant, terms = datetime.now(UTC), call.grant, call.terms
+    assert terms.approve is not None  # `decide` asked for an approval
+    what = {
+        "request_id": call.request_id,
+        "capability": terms.name,
+        "rule": terms.approve,
+        "policy_id": grant.policy_id,
+        "policy_sha256": grant.policy_sha256,
+    }
+    approval_id = new_approval_id()
+    event = ApprovalRequested(
+        **call.who,
+        **what,
+        approval=approval_id,
+        args_hmac=call.redacted.args_hmac,
+        shown=call.redacted.shown,
+        hidden=call.redacted.hidden,
+        timeout_ms=timeout_ms,
+    )
+    who = {name: text for name, text in call.who.items() if name != "degraded"}
+    request = ApprovalRequest(
+        **who,
+        **what,
+        id=approval_id,
+        title=terms.spec.title,
+        # As the record has them: short, and free of what JSON cannot carry.
+        shown=storable(event)["shown"],
+        hidden=sorted(call.redacted.hidden),
+        asked_at=now.isoformat(timespec="seconds"),
+        expires_at=(now + timedelta(milliseconds=timeout_ms)).isoformat(timespec="seconds"),
+    )
+    return request, event
+
+
+class DirectoryApprover:
+    """Asks through a directory, which `caps approvals` answers from another process."""
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        announce: Callable[[ApprovalRequest], None] | None = None,
+    ) -> None:
+        """By default in the directory that CAPS_APPROVALS_PATH names when a call begins to wait,
+        of which `announce` is told."""
+        self._directory = directory
+        self._announce = announce
+
+    async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Raises ConfigurationError: the directory is of no use."""
+        directory = self._directory or default_approvals_directory()
+        with ApprovalStore.open(directory, make=True) as store:
+            try:
+                with store.posted(request):
+                    if self._announce is not None:
+                        self._announce(request)
+                    # Another process answers; there is no event to wait for.
+                    while (answer := store.answer_to(request.id)) is None:  # noqa: ASYNC110
+                        await anyio.sleep(_LOOK_SECONDS)
+                    return answer
+            except OSError as error:
+                raise ConfigurationError(
+                    f"approvals directory `{directory}` cannot be used: {error.strerror}"
+                ) from error

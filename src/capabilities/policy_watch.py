@@ -1,0 +1,176 @@
+"""(1) The policy in force, and the watch over the file that it came from.
+
+The file is read again every second, by its name, and what counts is its content. A swap of the
+links of a mounted ConfigMap, a rename, a write in place and a directory that was replaced are thus
+all the same, on file systems without notifications, too; a policy is small and a read is cheap.
+
+A new content is parsed, set against the registry and tested, and workers with the modules that it
+grants are started; then it is recorded, and then it is in
+force for what starts from there on. A bad one leaves the last good one in force and is recorded
+once, when it was found twice: what is found once may be half of a write. Executions and sessions
+under way keep the revision that they began with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.telemetry import Metrics
+from caps.protocol.errors import AuditError, ConfigurationError, PolicyInvalidError
+from caps.security.audit.log import AuditSink
+from caps.security.audit.records import PolicyLoaded
+from caps.security.policy_source import (
+    POLICY_PATH_VARIABLE,
+    LoadedPolicy,
+    PolicySource,
+    policy_from_json,
+    read_policy,
+)
+
+LOOK_SECONDS: Final = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+class PolicyInForce:
+    """The one place where a runtime's policy changes."""
+
+    def __init__(self, bound: BoundPolicy, metrics: Metrics) -> None:
+        self._bound = bound
+        self._metrics = metrics
+        self._count(1)
+
+    @property
+    def bound(self) -> BoundPolicy:
+        return self._bound
+
+    def swap(self, bound: BoundPolicy) -> None:
+        """From now on `bound` is what executions and sessions begin with."""
+        self._count(-1)
+        self._bound = bound
+        self._count(1)
+
+    def end(self) -> None:
+        """The runtime is closed."""
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        self._metrics.count_policy(self._bound.policy.id, self._bound.policy.sha256, change)
+
+
+def watched_path(source: PolicySource | None, watch: bool | None) -> str | None:
+    """The file to watch, if one is: what CAPS_POLICY_PATH names, and other paths when asked to.
+
+    ConfigurationError if `watch` is asked for and the policy is no file.
+    """
+    if watch is False:
+        return None
+    if source is None:
+        path = os.environ.get(POLICY_PATH_VARIABLE) or None
+    elif watch and isinstance(source, (str, os.PathLike)):
+        path = os.fsdecode(source)
+    else:
+        path = None
+    if watch and path is None:
+        raise ConfigurationError("`watch` needs a policy from a file; this one is none")
+    return path
+
+
+def _here() -> Path:
+    return Path.cwd()
+
+
+@dataclass(slots=True)
+class PolicyWatch:
+    """Keeps `in_force` at what the file says."""
+
+    path: str
+    registry: CapabilityRegistry
+    prove_workers: Callable[[BoundPolicy], Awaitable[None]]
+    """Raises if workers for it cannot be had: PolicyInvalidError if that is the policy's fault."""
+    audit: AuditSink
+    metrics: Metrics
+    in_force: PolicyInForce
+    every_s: float = LOOK_SECONDS
+    _start: Path = field(default_factory=_here)
+    """Where a relative path starts, whatever the program's directory is later."""
+    _settled: str | None = None
+    _suspected: str | None = None
+
+    async def run(self) -> None:
+        """Watch until cancelled. Whatever goes wrong, the last good policy stays in force."""
+        while True:
+            await anyio.sleep(self.every_s)
+            try:
+                await self.look()
+            except Exception:
+                self.metrics.policy_reloads.labels("failed").inc()
+                logger.exception("policy `%s` could not be looked at; it is tried again", self.path)
+
+    async def look(self) -> None:
+        """Read the file once, and act on what is new. Raises AuditError: nothing was changed."""
+        try:
+            data = await anyio.to_thread.run_sync(
+                read_policy, str(self._start / self.path), abandon_on_cancel=True
+            )
+        except PolicyInvalidError as error:
+            await self._refuse(f"unread: {error.message}", error)
+            return
+        content = hashlib.sha256(data).hexdigest()
+        if content == self._settled:
+            return
+        try:
+            bound = self.registry.bind(self._loaded(data))
+            await self.prove_workers(bound)
+        except PolicyInvalidError as error:
+            await self._refuse(content, error)
+            return
+        await self._accept(content, bound)
+
+    def _loaded(self, data: bytes) -> LoadedPolicy:
+        policy = policy_from_json(data, source=self.path)
+        return LoadedPolicy(policy, self.path, (self._start / self.path).parent)
+
+    async def _accept(self, content: str, bound: BoundPolicy) -> None:
+        if bound.policy.sha256 != self.in_force.bound.policy.sha256:
+            await self._record(bound.policy.id, bound.policy.sha256, None)
+            self.in_force.swap(bound)
+            self.metrics.policy_reloads.labels("accepted").inc()
+            logger.info("policy `%s` is in force as %s", self.path, bound.policy.sha256)
+        self._settled, self._suspected = content, None
+
+    async def _refuse(self, content: str, error: PolicyInvalidError) -> None:
+        if content == self._settled:
+            return
+        if content != self._suspected:
+            self._suspected = content  # it may be half of a write: look again
+            return
+        await self._record("(unread)", "", error.message)
+        self.metrics.policy_reloads.labels("refused").inc()
+        logger.error("%s; the last good one stays in force", error.message)
+        self._settled = content
+
+    async def _record(self, policy_id: str, sha256: str, refused: str | None) -> None:
+        try:
+            await self.audit.append(
+                PolicyLoaded(
+                    policy_id=policy_id,
+                    policy_sha256=sha256,
+                    source=self.path,
+                    status="accepted" if refused is None else "refused",
+                    message=refused,
+                )
+            )
+        except AuditError as error:
+            raise AuditError(f"a change of policy cannot be recorded: {error.message}") from error
