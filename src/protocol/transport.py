@@ -83,9 +83,10 @@ class SocketTransport:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        self._sending = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
         self._unsent = b""
         self._closed = False
+        self._had_more = False
 
     @classmethod
     def pair(cls) -> tuple[SocketTransport, socket.socket]:
@@ -115,21 +116,23 @@ class SocketTransport:
             raise
 
     async def receive(self) -> bytes:
-        waited = False
+        # A peer that always has more to say must not keep the loop to itself. Before anything is
+        # taken: whoever is cancelled here has lost nothing.
+        if self._had_more:
+            self._had_more = False
+            await anyio.lowlevel.checkpoint()
         while True:
             try:
                 data = self._socket.recv(_RECEIVE_BYTES)
             except BlockingIOError:
+                self._had_more = False
                 await self._wait(anyio.wait_readable)
-                waited = True
             except ConnectionResetError:
                 return b""
             except OSError:
                 raise ChannelClosedError from None
             else:
-                if not waited:
-                    # A peer that always has more to say must not keep the loop to itself.
-                    await anyio.lowlevel.checkpoint()
+                self._had_more = True
                 return data
 
     async def _wait(self, ready: object) -> None:

@@ -113,6 +113,10 @@ class Held:
     def kill(self) -> None:
         self.killed.set()
 
+    def max_rss_kb(self) -> int | None:
+        """Not to be seen while it lives."""
+        return None
+
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
 

@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import ConfigurationError, WorkerLostError
+from caps.worker.host.launching import Launched, launch
 from caps.worker.host.prepared_groups import PreparedGroup
 from caps.worker.host.worker_memory import WorkerMemory
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess, no_worker
@@ -28,8 +29,12 @@ _START_SECONDS = 30
 class ZygoteSource:
     """Workers forked by a zygote, which is started again if it dies."""
 
-    def __init__(self, *, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, arguments: tuple[str, ...] = (), launched: Launched | None = None
+    ) -> None:
+        """The first zygote is the one that was `launched` ahead, if there is one."""
         self._arguments = arguments
+        self._launched = launched
         self._zygote: ZygoteProcess | None = None
         self._layers: tuple[Layer, ...] = ()
         self._memory = WorkerMemory()
@@ -111,7 +116,8 @@ class ZygoteSource:
 
     def _started(self, tasks: TaskGroup) -> ZygoteProcess:
         try:
-            zygote = ZygoteProcess.start(self._arguments)
+            ahead = self._launched.take() if self._launched is not None else None
+            zygote = ZygoteProcess(ahead or launch(self._arguments))
         except OSError as error:
             raise WorkerLostError(
                 f"the zygote cannot be started: {error.strerror}", started=False

@@ -14,8 +14,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 import anyio
 import msgspec
@@ -35,12 +34,12 @@ from caps.protocol.zygote import (
     ZygoteReady,
 )
 from caps.worker.host.cpu_clock import CpuClock
+from caps.worker.host.launching import Launched
+from caps.worker.host.peak_memory import PeakMemory
 from caps.worker.host.process import Ending
 from caps.worker.host.worker_memory import Membership
 
 logger = logging.getLogger(__name__)
-
-ZYGOTE_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
 
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
@@ -55,6 +54,7 @@ class ForkedWorker:
         self.transport = transport
         self._pidfd = pidfd
         self._clock = CpuClock.of(pidfd)
+        self._peak = PeakMemory(pidfd)
         self._ending: Ending | None = None
         self._over = anyio.Event()
         self._membership: Membership | None = None
@@ -66,6 +66,9 @@ class ForkedWorker:
 
     def cpu_us(self) -> int | None:
         return self._clock.used_us() if self._ending is None else None
+
+    def max_rss_kb(self) -> int | None:
+        return self._peak.kilobytes() if self._ending is None else None
 
     def join(self, membership: Membership) -> None:
         """It is in a group of its own now, which is left when it ends."""
@@ -114,6 +117,7 @@ class ForkedWorker:
         if self._ending is None:
             self._ending = self._explained(ending)
             os.close(self._pidfd)
+            self._peak.close()
             if self._membership is not None:
                 if ending.exit_code == GROUP_REFUSED and not self._killed:
                     self._membership.entrance_refused()
@@ -140,37 +144,18 @@ class _Order:
 class ZygoteProcess:
     """One zygote process, from its start to its end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    def __init__(self, launched: Launched) -> None:
         self.layers: tuple[Layer, ...] = ()
         self.refused: ModuleRefused | None = None
         self.ready = anyio.Event()
         self.is_alive = True
-        self._process = process
-        self._control = control
+        self._process = launched.process
+        self._control = launched.control
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
         self._workers: dict[int, ForkedWorker] = {}
         self._packets = msgspec.msgpack.Decoder(FromZygote)
         self._heard = 0.0
-
-    @classmethod
-    def start(cls, arguments: tuple[str, ...]) -> ZygoteProcess:
-        with ExitStack() as undo:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            undo.enter_context(ours)
-            with theirs:
-                process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    (*ZYGOTE_COMMAND, *arguments),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env={},
-                    cwd="/",
-                    start_new_session=True,
-                )
-            undo.pop_all()
-        ours.setblocking(False)
-        return cls(process, ours)
 
     @property
     def pid(self) -> int:

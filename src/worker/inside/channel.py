@@ -162,6 +162,13 @@ class Channel:
             if not isinstance(message, CapabilityResponseMessage | CancelMessage):
                 raise ProtocolError("a start was due", violation="out_of_turn")
 
+    def until_closed(self) -> NoReturn:
+        """Everything is said: take no notice of what comes, until nothing does."""
+        while True:
+            self._poll.poll()
+            self._read()
+            self._unparsed.clear()
+
     def forget_answers(self) -> None:
         """The cell is over: nobody waits for its answers, and their places are free again."""
         answers, self._answers = self._answers, {}

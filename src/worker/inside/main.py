@@ -73,10 +73,12 @@ def shut_in(keep: int) -> None:
 def serve_execution(*, restricted: bool, real: RealModules, script: list[bytes]) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        serve(Channel(CHANNEL), real, restricted=restricted, script=script)
+        channel = Channel(CHANNEL)
+        serve(channel, real, restricted=restricted, script=script)
+        # The host looks at what this process used, and then kills it.
+        channel.until_closed()
     except ProtocolError:
         leave(2)
-    leave()
 
 
 def serve(channel: Channel, real: RealModules, *, restricted: bool, script: list[bytes]) -> None:

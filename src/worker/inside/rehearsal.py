@@ -11,6 +11,7 @@ what its code made is collected.
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 from collections.abc import Mapping
 from types import ModuleType
@@ -137,6 +138,8 @@ def rehearse(script: list[bytes], real: Mapping[str, ModuleType], *, restricted:
     compile_code = compile_source if restricted else compile_plainly
     packed = pack(compile_code(start.source, start.filename))
     program = unpack(packed, start.source, start.filename, restricted=restricted)
+    for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
+        resource.setrlimit(kind, resource.getrlimit(kind))
     stage.send(StartedMessage)
     space.grant(manifest, start.limits.concurrency)
     ended = run(program, space, stage)
