@@ -209,12 +209,10 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if isinstance(message, ManifestMessage):
-            self._execution_id = message.execution_id
-        elif isinstance(message, CompileMessage):
-            self._execution_id = _COMPILER
         if not isinstance(message, CapabilityResponseMessage):
-            return self._encode(message)
+            data = self._encode(message)
+            self._execution_id = _named_by(message) or self._execution_id
+            return data
         self._check_waiting(message.request_id)
         data = self._encode(message)
         self._waiting.remove(message.request_id)
@@ -306,12 +304,21 @@ class WorkerConnection(_Connection[FromHost]):
         return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
 
     def _check_incoming(self, message: FromHost) -> None:
-        if isinstance(message, ManifestMessage):
-            self._execution_id = message.execution_id
+        named = _named_by(message)
+        if named:
+            self._execution_id = named
             self._sent = 0
-        elif isinstance(message, CompileMessage):
-            self._execution_id = _COMPILER
-            self._sent = 0
-        elif isinstance(message, CapabilityResponseMessage):
+        if isinstance(message, CapabilityResponseMessage):
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)
+
+
+def _named_by(message: Message) -> str:
+    """What the worker's messages are counted under from `message` on; empty if as before."""
+    match message:
+        case ManifestMessage():
+            return message.execution_id
+        case CompileMessage():
+            return _COMPILER
+        case _:
+            return ""

@@ -29,8 +29,8 @@ from caps.protocol.zygote import (
     ZygoteReady,
 )
 from caps.worker.host import zygote_process
-from caps.worker.host.process import Ending
 from caps.worker.host.launching import Launched
+from caps.worker.host.process import Ending
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,9 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 import anyio
 from anyio.abc import TaskGroup
@@ -34,49 +34,19 @@ from caps.protocol.messages import (
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     FromWorker,
-    ManifestEntry,
     ManifestMessage,
     OutputMessage,
     ReadyMessage,
     ResultMessage,
     StartedMessage,
     StartMessage,
-    WorkerLimits,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
+from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
 from caps.worker.host.process import Ending, Used, Worker
-from caps.worker.host.wall_clock import WallClock
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What a worker is asked to do, and the bounds that the host holds it to.
-
-    `execution_id` names the channel: in a session it is the same for every cell.
-    """
-
-    execution_id: str
-    namespace: str
-    policy_id: str
-    manifest: tuple[ManifestEntry, ...]
-    source: str
-    filename: str
-    wall_ms: int
-    output_bytes: int
-    most_requests: int
-    worker_limits: WorkerLimits
-    clock: WallClock = field(default_factory=WallClock)
-    check: bool = False
-    session: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the handler says to one request."""
-
-    result: object = None
-    failure: CallFailure | None = None
+__all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
 
 
 # What encoding raises for an answer that the channel has no room for.
@@ -84,22 +54,6 @@ _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionErr
 _NO_FIT = CallFailure(
     code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
 )
-
-
-class CallHandler(Protocol):
-    """Who answers the requests of one execution: the broker."""
-
-    def begin(self) -> None:
-        """The code is handed over now; the execution's clock starts."""
-
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
-        """The answer to one request. Raises nothing that the worker could provoke."""
-
-    def end(self, used: Used | None) -> None:
-        """The worker is gone; what the code used of it, if that is known."""
-
-
-OutputHandler = Callable[[str], None]
 
 
 async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:

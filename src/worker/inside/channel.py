@@ -162,12 +162,12 @@ class Channel:
             if not isinstance(message, CapabilityResponseMessage | CancelMessage):
                 raise ProtocolError("a start was due", violation="out_of_turn")
 
-    def until_closed(self) -> NoReturn:
-        """Everything is said: take no notice of what comes, until nothing does."""
-        while True:
-            self._poll.poll()
+    def linger(self, seconds: float) -> NoReturn:
+        """Everything is said: take no notice of what comes, and leave when nothing does."""
+        while self._poll.poll(seconds * 1000):
             self._read()
             self._unparsed.clear()
+        leave()
 
     def forget_answers(self) -> None:
         """The cell is over: nobody waits for its answers, and their places are free again."""

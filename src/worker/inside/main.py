@@ -50,6 +50,7 @@ from caps.worker.inside.running import run
 CHANNEL = 0
 # Who has waited for so long will most likely wait longer than a rehearsal takes.
 _CALM_SECONDS = 0.015
+_LONGEST_LOOK_SECONDS = 1.0
 
 RealModules = Mapping[str, ModuleType]
 
@@ -76,7 +77,7 @@ def serve_execution(*, restricted: bool, real: RealModules, script: list[bytes])
         channel = Channel(CHANNEL)
         serve(channel, real, restricted=restricted, script=script)
         # The host looks at what this process used, and then kills it.
-        channel.until_closed()
+        channel.linger(_LONGEST_LOOK_SECONDS)
     except ProtocolError:
         leave(2)
 

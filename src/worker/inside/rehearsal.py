@@ -112,9 +112,7 @@ def write_script() -> list[bytes]:
             capabilities=[_ENTRY],
             **host.stamp(),
         )
-    ) + host.send(
-        StartMessage(source=_SOURCE, filename=_FILENAME, limits=_LIMITS, **host.stamp())
-    )
+    ) + host.send(StartMessage(source=_SOURCE, filename=_FILENAME, limits=_LIMITS, **host.stamp()))
     worker.connection.receive(granted)
     host.receive(_said(worker, StartedMessage))
     asked = {"request_id": "r1", "capability": _ENTRY.name, "payload": {"question": "who?"}}

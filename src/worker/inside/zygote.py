@@ -16,7 +16,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import NoReturn
 
@@ -199,24 +199,20 @@ class Zygote:
             os._exit(0)  # the host has closed us; the same
         order = self._orders.decode(data)
         passed = array.array("i", ancillary[0][2] if ancillary else b"")
-        try:
-            if len(passed) != 1 + order.grouped:
-                # The kernel drops a descriptor that there is no room for.
-                self._refuse(order, os.strerror(errno.EMFILE))
-            else:
-                self._fork(order, *passed)
-        finally:
-            for descriptor in passed:
-                os.close(descriptor)
-
-    def _fork(self, order: ForkOrder, channel: int, group: int | None = None) -> None:
+        if len(passed) != 1 + order.grouped:
+            # The kernel drops a descriptor that there is no room for.
+            _close(passed)
+            self._refuse(order, os.strerror(errno.EMFILE))
+            return
         try:
             worker = os.fork()
         except OSError as error:
+            _close(passed)
             self._refuse(order, str(error.strerror))
             return
         if worker == 0:
-            become_worker(self._upbringing, channel, group)
+            become_worker(self._upbringing, passed[0], passed[1] if order.grouped else None)
+        _close(passed)
         self._announce(order, worker)
 
     def _refuse(self, order: ForkOrder, reason: str) -> None:
@@ -259,3 +255,8 @@ class Zygote:
             self._control.sendmsg([msgspec.msgpack.encode(packet)], ancillary)
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
