@@ -13,7 +13,7 @@ from types import MappingProxyType
 import pydantic
 
 from caps.capabilities.grant import BoundPolicy, Grant, Terms
-from caps.capabilities.provider import Provider, Scope
+from caps.capabilities.provider import Provider, Scope, never_waits
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
@@ -160,6 +160,7 @@ def _terms(
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,
+        at_once=never_waits(entry.provider),
     )
 
 

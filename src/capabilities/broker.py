@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
 from opentelemetry import trace
 
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
+from caps.capabilities.at_once import answer_at_once
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
 from caps.capabilities.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.grant import Grant, Terms
@@ -105,10 +106,11 @@ class ExecutionBroker:
         # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
         self.who = {**self._who, "degraded": degraded}
-        self._evidence = CallEvidence(
+        self.evidence = CallEvidence(
             broker.audit, broker.metrics, self.who, grant.terms, on_decision
         )
         self._span_context = trace.set_span_in_context(span)
+        self._traced = span.get_span_context().is_valid
         self._clock = WallClock() if clock is None else clock
         # The scopes of calls under way, each of which ends when its capability is revoked.
         self._stoppable: dict[anyio.CancelScope, str] = {}
@@ -123,21 +125,45 @@ class ExecutionBroker:
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
         began = time.perf_counter()
+        decision, usage = self.judge(request)
+        try:
+            answer = await self._settle(request, decision, usage)
+        except AuditError as error:
+            self.evidence.count_request(request, "audit_error")
+            answer = self.miss_evidence(error)
+        finally:
+            self.conclude(1)
+        self.evidence.count_seconds(request, time.perf_counter() - began)
+        return answer
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        """The same for those that cannot wait, together; None for the others: `handle` them.
+
+        A span is open as long as its call is, and one inside another, so each has its own `handle`.
+        """
+        if self._traced:
+            return [None] * len(requests)
+        return await answer_at_once(self, requests)
+
+    def judge(self, request: CapabilityRequestMessage) -> tuple[Decision, Usage]:
+        """Decide; the call is under way from now on, until it is concluded."""
         usage = self._usage(request)
         decision = decide(self.grant, Request(request.capability, request.payload), usage)
         self.calls += 1
         self._in_flight += 1
-        try:
-            answer = await self._settle(request, decision, usage)
-        except AuditError as error:
-            logger.error("a call was refused for want of evidence: %s", error)  # noqa: TRY400
-            self.unrecorded = self.unrecorded or error
-            self._evidence.count_request(request, "audit_error")
-            answer = failure_answer(_UNRECORDED)
-        finally:
-            self._in_flight -= 1
-        self._evidence.count_seconds(request, time.perf_counter() - began)
-        return answer
+        return decision, usage
+
+    def conclude(self, calls: int) -> None:
+        """So many calls are no longer under way."""
+        self._in_flight -= calls
+
+    def miss_evidence(self, error: AuditError) -> Answer:
+        """What is answered for want of evidence, which fails the execution, too."""
+        logger.error("a call was refused for want of evidence: %s", error)
+        self.unrecorded = self.unrecorded or error
+        return failure_answer(_UNRECORDED)
 
     def end(self, used: Used | None) -> None:
         """The worker is gone; what the code used of it."""
@@ -146,7 +172,7 @@ class ExecutionBroker:
     @property
     def decisions(self) -> list[DecisionSummary]:
         """What was decided so far."""
-        return self._evidence.decisions
+        return self.evidence.decisions
 
     def revoke(self, capabilities: frozenset[str]) -> None:
         """Refuse `capabilities` from now on, and stop the calls of them that are under way."""
@@ -182,6 +208,11 @@ class ExecutionBroker:
         same = recorded.args_hmac == self._broker.audit.redactor.digest(request.payload)
         return KeyUse.REPEAT if same else KeyUse.CONFLICT
 
+    def take_rate(self, terms: Terms) -> None:
+        """A call is allowed and counts in the window of its rate, if it has one."""
+        if terms.rate is not None:
+            self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
+
     def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
         return (self.grant.policy_id, self._identity.principal, terms.name)
 
@@ -214,8 +245,7 @@ class ExecutionBroker:
             return await self._refuse(request, decision, terms)
         if recorded is not None:
             recorded.begun = True
-        if terms.rate is not None:
-            self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
+        self.take_rate(terms)
         return await self._act(request, decision, terms, approval_id)
 
     async def _ask(
@@ -291,10 +321,10 @@ class ExecutionBroker:
         terms: Terms,
         recorded: KeyedAnswer,
     ) -> Answer:
-        await self._evidence.record_decision(request, decision, terms)
+        await self.evidence.record_decision(request, decision, terms)
         await recorded.ready.wait()
-        await self._evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
-        self._evidence.count_request(request, CallStatus.REPLAYED.value)
+        await self.evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
+        self.evidence.count_request(request, CallStatus.REPLAYED.value)
         assert recorded.answer is not None  # `ready` is set after it
         return recorded.answer
 
@@ -305,17 +335,10 @@ class ExecutionBroker:
         terms: Terms,
         approval_id: str | None,
     ) -> Answer:
-        await self._evidence.record_decision(request, decision, terms, approval_id)
+        await self.evidence.record_decision(request, decision, terms, approval_id)
         if terms.name in self.grant.revoked:  # while the record was written
             return (await self._end_revoked(request, CallStatus.DENIED, 0)).answer
-        timeout_ms = self._timeout_ms(request, terms)
-        context = CallContext(
-            **self._who,
-            request_id=request.request_id,
-            capability=terms.name,
-            scope=terms.scope,
-            timeout_ms=timeout_ms,
-        )
+        context = self.context_of(request, terms)
         with self._broker.tracer.start_as_current_span(
             f"capability {terms.name}",
             context=self._span_context,
@@ -340,16 +363,16 @@ class ExecutionBroker:
         except anyio.get_cancelled_exc_class():
             # The execution is over. The effect may have begun, so its end is evidence, too.
             with anyio.CancelScope(shield=True):
-                await self._evidence.record_outcome(
+                await self.evidence.record_outcome(
                     request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
                 )
-            self._evidence.count_request(request, CallStatus.CANCELLED.value)
+            self.evidence.count_request(request, CallStatus.CANCELLED.value)
             raise
         finally:
             del self._stoppable[scope]
         if outcome.status is CallStatus.TIMEOUT and terms.name in self.grant.revoked:
             return await self._end_revoked(request, CallStatus.CANCELLED, _micros_since(began))
-        await self._evidence.record_outcome(
+        await self.evidence.record_outcome(
             request,
             outcome.status,
             outcome.reason,
@@ -358,35 +381,54 @@ class ExecutionBroker:
             outcome.bytes_out,
         )
         if outcome.status is CallStatus.DENIED:
-            self._evidence.count_denied(request, outcome.reason or ReasonCode.SCOPE_VIOLATION.value)
-        self._evidence.count_request(request, outcome.status.value)
+            self.evidence.count_denied(request, outcome.denied_for)
+        self.evidence.count_request(request, outcome.status.value)
         return outcome
 
     async def _end_revoked(
         self, request: CapabilityRequestMessage, status: CallStatus, duration_us: int
     ) -> Outcome:
         """A call was allowed and is revoked: not begun (denied), or stopped midway (cancelled)."""
-        reason = ReasonCode.REVOKED.value
-        await self._evidence.record_outcome(request, status, reason, None, duration_us, 0)
-        self._evidence.count_denied(request, reason)
-        self._evidence.count_request(request, status.value)
+        outcome = self.revoked(request, status)
+        reason = outcome.denied_for
+        await self.evidence.record_outcome(request, status, reason, None, duration_us, 0)
+        self.evidence.count_denied(request, reason)
+        self.evidence.count_request(request, status.value)
+        return outcome
+
+    def revoked(self, request: CapabilityRequestMessage, status: CallStatus) -> Outcome:
+        """The outcome of a call that was revoked after it was allowed."""
         asked = Request(request.capability, request.payload)
         error = error_for(decide(self.grant, asked, NOTHING_USED), request.capability)
         if status is CallStatus.CANCELLED:
             error.message += " while the call was made; whether it had its effect is not known"
+        reason = ReasonCode.REVOKED.value
         return Outcome(status=status, answer=failure_answer(error), reason=reason)
 
     async def _refuse(
         self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None
     ) -> Answer:
-        await self._evidence.record_decision(request, decision, terms)
-        self._evidence.count_denied(request, decision.reason.value)
-        self._evidence.count_request(request, "denied")
+        await self.evidence.record_decision(request, decision, terms)
+        self.evidence.count_denied(request, decision.reason.value)
+        self.evidence.count_request(request, "denied")
         return failure_answer(error_for(decision, request.capability))
 
+    def context_of(self, request: CapabilityRequestMessage, terms: Terms) -> CallContext:
+        """What the provider is told of the call, all of it from the grant."""
+        return CallContext(
+            **self._who,
+            request_id=request.request_id,
+            capability=terms.name,
+            scope=terms.scope,
+            timeout_ms=self._timeout_ms(request, terms),
+        )
+
     def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
-        asked = (request.timeout_ms, terms.spec.timeout_ms, self._broker.default_timeout_ms)
-        return min(value for value in asked if value is not None)
+        least = self._broker.default_timeout_ms
+        for asked in (request.timeout_ms, terms.spec.timeout_ms):
+            if asked is not None and asked < least:
+                least = asked
+        return least
 
 
 def _asks(decision: Decision) -> bool:

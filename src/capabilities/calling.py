@@ -10,7 +10,6 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -18,7 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from caps.capabilities.grant import Terms
-from caps.capabilities.provider import CallContext, Provider
+from caps.capabilities.provider import CallContext, Provider, finished
 from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
@@ -46,8 +45,7 @@ _threads = threading.Semaphore(128)
 _encoder = msgspec.msgpack.Encoder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended: what the worker is told, and what the audit is."""
 
     status: CallStatus
@@ -55,6 +53,11 @@ class Outcome:
     reason: str | None = None
     detail: str | None = None
     bytes_out: int = 0
+
+    @property
+    def denied_for(self) -> str:
+        """Why it was denied, if it was: by its scope, unless something else is said."""
+        return self.reason or ReasonCode.SCOPE_VIOLATION.value
 
 
 async def call_provider(
@@ -74,16 +77,8 @@ async def call_provider(
     with deadline:
         try:
             result = await _invoke(terms.provider, context, payload)
-        except ScopeViolationError as error:
-            return _refused_by_scope(terms, policy_id, error)
-        except ValidationError as error:
-            return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
-        except ProviderError as error:
-            return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
-        except BaseException as error:
-            if _is_not_the_providers(error):
-                raise
-            return _broke(context, error)
+        except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
+            return _ended_by(error, terms, context, policy_id)
         return _checked(terms, context, result)
     assert deadline.cancelled_caught
     late = CapabilityTimeoutError(
@@ -92,6 +87,31 @@ async def call_provider(
         timeout_ms=context.timeout_ms,
     )
     return _failed(CallStatus.TIMEOUT, late, None)
+
+
+def call_at_once(
+    terms: Terms, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
+) -> Outcome:
+    """The same for a provider that never waits: no deadline could end it, so it has none."""
+    try:
+        result = finished(terms.provider(context, payload))
+    except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
+        return _ended_by(error, terms, context, policy_id)
+    return _checked(terms, context, result)
+
+
+def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_id: str) -> Outcome:
+    """The outcome of a call whose provider raised `error`, which is raised if it is not its."""
+    match error:
+        case ScopeViolationError():
+            return _refused_by_scope(terms, policy_id, error)
+        case ValidationError():
+            return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
+        case ProviderError():
+            return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
+    if _is_not_the_providers(error):
+        raise error
+    return _broke(context, error)
 
 
 def _is_not_the_providers(error: BaseException) -> bool:

@@ -33,6 +33,8 @@ class Terms:
     rate: Rate | None
     approve: str | None = None
     dry_run: str | None = None
+    at_once: bool = False
+    """Whether its provider never waits."""
 
     @property
     def name(self) -> str:
@@ -62,6 +64,18 @@ class BoundPolicy:
     terms: Mapping[str, Terms]
     granted: tuple[str, ...]
     manifest: tuple[ManifestEntry, ...]
+    # What every decision asks the policy for, taken from it once.
+    policy_id: str = field(init=False)
+    policy_sha256: str = field(init=False)
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("policy_id", self.policy.id),
+            ("policy_sha256", self.policy.sha256),
+            ("limits", self.policy.limits),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def withheld(self) -> tuple[Terms, ...]:
@@ -90,15 +104,15 @@ class Grant:
 
     @property
     def policy_id(self) -> str:
-        return self.bound.policy.id
+        return self.bound.policy_id
 
     @property
     def policy_sha256(self) -> str:
-        return self.bound.policy.sha256
+        return self.bound.policy_sha256
 
     @property
     def limits(self) -> Limits:
-        return self.bound.policy.limits
+        return self.bound.limits
 
     @property
     def modules(self) -> tuple[str, ...]:

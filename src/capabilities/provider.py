@@ -2,7 +2,8 @@
 
 A provider is called as `provider(context, payload)` after the broker allowed the call and the
 decision is on disk. It may be a coroutine function, or a plain function, which then runs in a
-thread. It returns JSON-like data. It refuses by raising:
+thread. A coroutine function without an `await` cannot wait, and is called without a task of its
+own. It returns JSON-like data. It refuses by raising:
 
 - `ScopeViolationError`: its scope forbids this; user space sees `PolicyDeniedError`;
 - `ProviderError(message)`: it failed, and the message is safe for user space to see;
@@ -11,9 +12,13 @@ thread. It returns JSON-like data. It refuses by raising:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import dis
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from types import FunctionType, MethodType
 from typing import Any, TypeVar
+
+import msgspec
 
 from caps.protocol.errors import ProviderError
 from caps.security.scopes import Scope, ScopeViolationError, Violation
@@ -23,8 +28,7 @@ S = TypeVar("S", bound=Scope)
 __all__ = ["CallContext", "Provider", "ProviderError", "Scope", "ScopeViolationError", "Violation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
+class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """Who calls, under which scope. Built by the broker from the grant, never from a message."""
 
     execution_id: str
@@ -44,3 +48,25 @@ class CallContext:
 
 
 Provider = Callable[[CallContext, Mapping[str, Any]], Awaitable[Any] | Any]
+
+# The one instruction at which the frame of a coroutine is left before its end.
+_SUSPENDS = dis.opmap["YIELD_VALUE"]
+
+
+def never_waits(provider: Any) -> bool:
+    """Whether `provider` is a coroutine function whose own code holds no point to wait at."""
+    function = provider.__func__ if type(provider) is MethodType else provider
+    if type(function) is not FunctionType or not inspect.iscoroutinefunction(function):
+        return False
+    # Instructions stand at even places, their arguments at odd ones.
+    return _SUSPENDS not in function.__code__.co_code[::2]
+
+
+def finished(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that never waits; RuntimeError if it does all the same."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    coroutine.close()
+    raise RuntimeError("a provider that was thought never to wait waits")

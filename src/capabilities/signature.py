@@ -16,7 +16,7 @@ from typing import Any, get_args, get_type_hints
 
 import pydantic
 
-from caps.capabilities.provider import CallContext, Provider
+from caps.capabilities.provider import CallContext, Provider, finished, never_waits
 from caps.protocol.errors import RegistrationError, ValidationError
 
 _MOST_PROBLEMS = 16
@@ -114,6 +114,7 @@ def _provider(
     context_name: str | None,
 ) -> Provider:
     names = {str(field.alias): own for own, field in payload_model.model_fields.items()}
+    serializer = adapter.serializer
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -127,7 +128,15 @@ def _provider(
 
     def plain(result: Any) -> Any:
         # By alias, as the schema has it. A warning would print the value; the schema judges it.
-        return adapter.dump_python(result, mode="json", by_alias=True, warnings="none")
+        return serializer.to_python(result, mode="json", by_alias=True, warnings="none")
+
+    if never_waits(function):
+
+        async def call_at_once(context: CallContext, payload: Mapping[str, Any]) -> Any:
+            # Without an `await`, so that this never waits either.
+            return plain(finished(function(**arguments(context, payload))))
+
+        return call_at_once
 
     if inspect.iscoroutinefunction(function):
 

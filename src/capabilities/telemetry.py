@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections import Counter as Tally
+from typing import Any, TypeVar
 
 from opentelemetry.trace import Tracer, TracerProvider, get_tracer
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+_Child = TypeVar("_Child", Counter, Histogram)
 
 UNREGISTERED = "(unregistered)"
 
@@ -22,6 +25,7 @@ class Metrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._runtimes: Tally[tuple[str, str]] = Tally()
+        self._children: dict[tuple[Any, ...], Any] = {}
         self.injected = Counter(
             "capability_injected",
             "Capabilities granted to an execution.",
@@ -90,6 +94,14 @@ class Metrics:
             registry=registry,
         )
         self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
+
+    def child(self, metric: _Child, *labels: str) -> _Child:
+        """`metric.labels(...)`, remembered: the library takes a lock and copies every time."""
+        key = (metric, *labels)
+        found: _Child | None = self._children.get(key)
+        if found is None:
+            found = self._children[key] = metric.labels(*labels)
+        return found
 
     def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
         """One runtime more or less has this policy; in force for none, it has no sample."""

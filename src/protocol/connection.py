@@ -64,6 +64,9 @@ class State(enum.Enum):
     DONE = "done"  # the result is out
     FAILED = "failed"  # the peer broke the protocol
 
+    # There is one of each, and the table below is asked for every message.
+    __hash__ = object.__hash__
+
 
 TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.BOOTING, ReadyMessage): State.READY,
@@ -157,6 +160,8 @@ class _Connection(Generic[Incoming]):
             raise ProtocolError(
                 f"a `{type(message).__name__}` while {self.state.value}", violation="out_of_turn"
             )
+        if after is self.state:
+            return
         self.state = after
         if isinstance(message, ManifestMessage) and message.session:
             self._transitions = SESSION_TRANSITIONS
@@ -235,7 +240,7 @@ class HostConnection(_Connection[FromWorker]):
     def _accept(self, body: bytes) -> FromWorker:
         check_shape(body, limits=self._shape)
         message = super()._accept(body)
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             self._request_bytes[message.request_id] = len(body)
             self._bytes_in_flight += len(body)
         return message
@@ -250,7 +255,7 @@ class HostConnection(_Connection[FromWorker]):
                 f"a message calls itself `{message.id}` where `{expected}` was due",
                 violation="forged_id",
             )
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             self._check_request(message)
         elif isinstance(message, StartedMessage):
             self._code_ran = True
@@ -292,7 +297,7 @@ class WorkerConnection(_Connection[FromHost]):
 
     def send(self, message: FromWorker) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if isinstance(message, CapabilityRequestMessage):
+        if type(message) is CapabilityRequestMessage:
             check_json_like(message.payload, self._limits)
             data = self._encode(message)
             self._waiting.add(message.request_id)

@@ -21,6 +21,7 @@ from caps.protocol.errors import ProtocolError
 
 _LENGTH = struct.Struct(">I")
 _JSON_SCALARS = frozenset((str, int, bool, type(None)))
+_TEXT = frozenset((str,))
 # So few bytes hold too few keys to do harm, so that ordinary requests skip the look over.
 _HARMLESS_BYTES = 2048
 
@@ -66,6 +67,10 @@ class FrameReader:
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that `data` completes; a ProtocolError if one announces too much."""
         buffer = self._buffer
+        size = len(data) - _LENGTH.size
+        if not buffer and 0 <= size <= self._limits.max_frame_bytes:
+            if _LENGTH.unpack_from(data) == (size,):
+                return [data[_LENGTH.size :]]  # the usual case: one frame, and nothing else
         buffer += data
         bodies: list[bytes] = []
         start = 0
@@ -106,6 +111,9 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     That is null, booleans, integers, finite floats, strings, arrays and string-keyed objects.
     Depth first, so that data that holds itself is refused at once.
     """
+    if type(value) is dict and 2 * len(value) <= limits.max_items and limits.max_depth:
+        if _is_flat(value):
+            return  # the usual payload, without the machinery for all others
     open_containers: list[Iterator[Any]] = [iter((value,))]
     items = 0
     while open_containers:
@@ -122,6 +130,12 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
             break
         else:
             open_containers.pop()
+
+
+def _is_flat(value: dict[Any, Any]) -> bool:
+    return _TEXT.issuperset(map(type, value)) and _JSON_SCALARS.issuperset(
+        map(type, value.values())
+    )
 
 
 def _inside(item: Any) -> Collection[Any]:

@@ -6,6 +6,7 @@ of a socket pair is a plain blocking descriptor.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import socket
 from typing import Protocol
@@ -83,10 +84,10 @@ class SocketTransport:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        self._sending = anyio.Lock(fast_acquire=True)
+        self._sending = anyio.Lock()
         self._unsent = b""
+        self._incoming: _AsyncioReader | None = None
         self._closed = False
-        self._had_more = False
 
     @classmethod
     def pair(cls) -> tuple[SocketTransport, socket.socket]:
@@ -95,18 +96,28 @@ class SocketTransport:
         return cls(ours), theirs
 
     async def send(self, data: bytes) -> None:
+        if not self._unsent and not self._sending.locked():
+            # The usual case: nobody is in the middle of a send, and the socket takes all of it.
+            data = data[self._send_some(data) :]
+            if not data:
+                return
         async with self._sending:
             view = memoryview(self._unsent + data if self._unsent else data)
             self._unsent = b""
             while view:
-                try:
-                    sent = self._socket.send(view)
-                except BlockingIOError:
+                sent = self._send_some(view)
+                if not sent:
                     await self._until_writable(view)
-                except OSError:
-                    raise ChannelClosedError from None
-                else:
-                    view = view[sent:]
+                view = view[sent:]
+
+    def _send_some(self, data: bytes | memoryview) -> int:
+        """How many bytes the socket took, without waiting for it."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            raise ChannelClosedError from None
 
     async def _until_writable(self, rest: memoryview) -> None:
         try:
@@ -116,23 +127,16 @@ class SocketTransport:
             raise
 
     async def receive(self) -> bytes:
-        # A peer that always has more to say must not keep the loop to itself. Before anything is
-        # taken: whoever is cancelled here has lost nothing.
-        if self._had_more:
-            self._had_more = False
-            await anyio.lowlevel.checkpoint()
+        # Always waits, if only for a turn: a peer that has always more to say must not keep the
+        # loop to itself.
+        if self._incoming is None and anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+            self._incoming = _AsyncioReader(self._socket)
+        if self._incoming is not None:
+            return await self._incoming.read()
         while True:
-            try:
-                data = self._socket.recv(_RECEIVE_BYTES)
-            except BlockingIOError:
-                self._had_more = False
-                await self._wait(anyio.wait_readable)
-            except ConnectionResetError:
-                return b""
-            except OSError:
-                raise ChannelClosedError from None
-            else:
-                self._had_more = True
+            await self._wait(anyio.wait_readable)
+            data = _received(self._socket)
+            if data is not None:
                 return data
 
     async def _wait(self, ready: object) -> None:
@@ -144,5 +148,83 @@ class SocketTransport:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
+            if self._incoming is not None:
+                self._incoming.close()
             anyio.notify_closing(self._socket)
             self._socket.close()
+
+
+def _received(end: socket.socket) -> bytes | None:
+    """What has come; None if that is nothing yet. ChannelClosedError."""
+    try:
+        return end.recv(_RECEIVE_BYTES)
+    except BlockingIOError:
+        return None
+    except ConnectionResetError:
+        return b""
+    except OSError:
+        raise ChannelClosedError from None
+
+
+class _AsyncioReader:
+    """Reads on asyncio, which is told once what to watch, and not anew for every message.
+
+    Bytes are taken from the socket only when somebody waits for them; the rest stays in the kernel,
+    which then holds the peer back.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self._loop = asyncio.get_running_loop()
+        self._waiter: asyncio.Future[bytes] | None = None
+        self._watched = False
+        # What was read for somebody who was cancelled in the same turn.
+        self._untaken: bytes | None = None
+
+    async def read(self) -> bytes:
+        """The next bytes, a turn later at least. ChannelClosedError."""
+        if self._waiter is not None:
+            raise anyio.BusyResourceError("reading from")
+        if self._socket.fileno() < 0:
+            raise ChannelClosedError
+        if self._untaken is not None:
+            await anyio.lowlevel.checkpoint()
+            data, self._untaken = self._untaken, None
+            return data
+        waiter = self._waiter = self._loop.create_future()
+        if not self._watched:
+            self._loop.add_reader(self._socket.fileno(), self._readable)
+            self._watched = True
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._untaken = waiter.result()
+            raise
+        finally:
+            self._waiter = None
+
+    def _readable(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            self._unwatch()  # nobody is there to take it
+            return
+        try:
+            data = _received(self._socket)
+        except ChannelClosedError as error:
+            self._unwatch()
+            waiter.set_exception(error)
+        else:
+            if data is not None:
+                waiter.set_result(data)
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            self._loop.remove_reader(self._socket.fileno())
+
+    def close(self) -> None:
+        """Before the socket is closed: whoever waits gets ChannelClosedError."""
+        self._unwatch()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(ChannelClosedError())

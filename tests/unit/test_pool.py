@@ -6,7 +6,7 @@ Workers are played in this process over the real protocol; each test chooses how
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -192,6 +192,11 @@ class Calls:
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         raise AssertionError(request)
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        return [None] * len(requests)
 
     def end(self, used: Used | None) -> None:
         assert used is None or used.max_rss_kb is None  # a played worker has no end to tell of

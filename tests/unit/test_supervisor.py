@@ -6,7 +6,7 @@ The worker's end is a real connection in the same process, so that each lie is e
 from __future__ import annotations
 
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,11 @@ class Calls:
         except anyio.get_cancelled_exc_class():
             self.cancelled.append(request.request_id)
             raise
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        return [None] * len(requests)
 
     def end(self, used: Used | None) -> None:
         self.used = used

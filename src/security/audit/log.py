@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +60,16 @@ class AuditSink(Protocol):
     async def aclose(self) -> None:
         """Ends the log; raises `AuditError` if its end could not be pinned."""
         ...
+
+
+async def append_all(sink: AuditSink, events: Sequence[AuditEvent]) -> None:
+    """Returns when all `events` are safe, raises if any is not; at once, if `sink` can do that."""
+    together = getattr(sink, "append_all", None)
+    if together is not None:
+        await together(events)
+        return
+    for event in events:
+        await sink.append(event)
 
 
 @dataclass(slots=True, eq=False)
@@ -142,17 +153,22 @@ class AuditLog:
 
     async def append(self, event: AuditEvent) -> None:
         """Commits one event; see `AuditSink.append`."""
+        await self.append_all((event,))
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        """Commits events one after the other in one piece, all or none; as `append` otherwise."""
         if self._closed:
             raise AuditError("the audit log is closed")
-        entry = (storable(event), timestamp())
+        now = timestamp()
+        entries = [(storable(event), now) for event in events]
         if self._gathering is not None:
             batch = self._gathering
-            batch.entries.append(entry)
+            batch.entries += entries
             await batch.wait()
         else:
-            if self._inline and self._flushing is None and self._commit_inline(entry):
+            if self._inline and self._flushing is None and self._commit_inline(entries):
                 return
-            batch = self._gathering = _Batch([entry])
+            batch = self._gathering = _Batch(entries)
             await self._lead(batch)
         batch.outcome()
 
@@ -180,12 +196,12 @@ class AuditLog:
     ) -> None:
         await self.aclose()
 
-    def _commit_inline(self, entry: Entry) -> bool:
+    def _commit_inline(self, entries: Sequence[Entry]) -> bool:
         """True when committed; False when it would have to wait, which only a thread may."""
-        if self._segment.checkpoint_due:
+        if self._segment.checkpoint_due_within(len(entries)):
             return False
         try:
-            self._segment.commit((entry,), wait=False)
+            self._segment.commit(entries, wait=False)
         except BlockingIOError:
             return False
         return True

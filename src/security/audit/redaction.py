@@ -16,7 +16,7 @@ a tagged encoding, which starts with a NUL byte as no JSON does:
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +34,10 @@ OTHER_FIELDS: Final = "\\others"
 
 DIGEST_PREFIX: Final = "hmac-sha256:"
 
+_BLOCK: Final = 64
+_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
+
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _TAGGED: Final = b"\0caps.redaction.tagged.v1\0"
 
@@ -49,17 +53,24 @@ class Redacted(NamedTuple):
 class Redactor:
     """Turns values into keyed digests. Holds a secret: never log or send one."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_inner", "_outer")
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        # HMAC (RFC 2104) with the two hashes of the key made once: they are copied for each digest,
+        # which takes half the time of keying anew.
+        block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+        self._inner = hashlib.sha256(block.translate(_INNER))
+        self._outer = hashlib.sha256(block.translate(_OUTER))
 
     def __repr__(self) -> str:
         return "Redactor(...)"
 
     def digest(self, value: Any) -> str:
         """`hmac-sha256:<hex>` of any JSON-like value; never raises for one."""
-        return DIGEST_PREFIX + hmac.digest(self._key, _bytes_of(value), "sha256").hex()
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(_bytes_of(value))
+        outer.update(inner.digest())
+        return DIGEST_PREFIX + outer.hexdigest()
 
     def split(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> Redacted:
         """Scalars named in `shown_fields` stay readable; any other top-level field is a digest."""

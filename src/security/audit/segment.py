@@ -106,10 +106,9 @@ class Segment:
         """The last record that this process knows to be committed."""
         return self._head
 
-    @property
-    def checkpoint_due(self) -> bool:
-        """Whether the next commit ends with a checkpoint, and so with a sync."""
-        return self._unpinned + 1 >= self._checkpoint_every
+    def checkpoint_due_within(self, records: int) -> bool:
+        """Whether a commit of so many ends with a checkpoint, and so with a sync."""
+        return self._unpinned + records >= self._checkpoint_every
 
     def commit(self, entries: Sequence[Entry], *, wait: bool = True) -> None:
         """Writes `entries` as one unbroken piece of the chain, or nothing.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from caps.protocol.messages import (
     CallFailure,
@@ -38,8 +40,7 @@ class Job:
     session: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What the handler says to one request."""
 
     result: object = None
@@ -54,6 +55,14 @@ class CallHandler(Protocol):
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """The answer to one request. Raises nothing that the worker could provoke."""
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        """The answers to those of `requests` that wait for nothing but their evidence.
+
+        None stands for each of the others: `handle` is called for it, in a task of its own.
+        """
 
     def end(self, used: Used | None) -> None:
         """The worker is gone; what the code used of it, if that is known."""

@@ -238,12 +238,18 @@ class Execution:
 
     async def _serve(self, calls: TaskGroup, messages: Sequence[FromWorker]) -> ResultMessage:
         while True:
+            result: ResultMessage | None = None
+            requests: list[CapabilityRequestMessage] = []
             for message in messages:
                 if isinstance(message, CapabilityRequestMessage):
                     self._count_request()
-                    calls.start_soon(self._answer, message)
+                    requests.append(message)
                 elif self._take(message):
-                    return message
+                    result = message
+            if requests:
+                await self._answer_all(requests, calls)
+            if result is not None:
+                return result
             await self._until_room()
             messages = self.connection.receive(await self._receive())
 
@@ -255,6 +261,18 @@ class Execution:
             case StartedMessage():
                 self.started = True
         return isinstance(message, ResultMessage)
+
+    async def _answer_all(self, requests: list[CapabilityRequestMessage], calls: TaskGroup) -> None:
+        """Answer what came together; what has to wait does so in a task of its own."""
+        ready: list[bytes] = []
+        answers = await self.calls.handle_at_once(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            if answer is None:
+                calls.start_soon(self._answer, request)
+            else:
+                ready.append(self._encoded_or_failure(request, answer))
+        if ready:
+            await self._send_answers(b"".join(ready))
 
     async def _until_room(self) -> None:
         # The worker reads while it cannot write, so both sides never wait for each other.
@@ -275,17 +293,22 @@ class Execution:
         answer = await self.calls.handle(request)
         if self.connection.state is State.FAILED:
             return  # the execution ends now, with the violation as its reason
-        try:
-            data = self._encoded(request, answer)
-        except _UNSENDABLE:
-            # A provider's own error details may be anything; one call fails, not the execution.
-            data = self._encoded(request, Answer(failure=_NO_FIT))
+        await self._send_answers(self._encoded_or_failure(request, answer))
+
+    async def _send_answers(self, data: bytes) -> None:
         self._untaken_bytes += len(data)
         try:
             await self._send_bytes(data)
         finally:
             self._untaken_bytes -= len(data)
             self._taken.set()
+
+    def _encoded_or_failure(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
+        try:
+            return self._encoded(request, answer)
+        except _UNSENDABLE:
+            # A provider's own error details may be anything; one call fails, not the execution.
+            return self._encoded(request, Answer(failure=_NO_FIT))
 
     def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
         return self.connection.send(

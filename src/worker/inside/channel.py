@@ -68,14 +68,17 @@ class Channel:
         """Queue a message for the end of this turn, behind what was printed before it."""
         before, self._busy = self._busy, True
         try:
-            self._flush_printed()
+            if self._printed:
+                self._flush_printed()
             message = kind(**fields, **self.connection.stamp())
             self._outgoing.append(self.connection.send(message))
         finally:
             self._busy = before
         return message
 
-    def request(self, request_id: str, on_answer: Callable[[], None], **fields: Any) -> Future:
+    def request(
+        self, request_id: str, on_answer: Callable[[], None], fields: dict[str, Any]
+    ) -> Future:
         """Send a capability request; the future of its answer.
 
         `on_answer` is called when the answer comes, even if nobody waits for it any more. Raises
@@ -116,10 +119,12 @@ class Channel:
             return
         self._busy = True
         try:
-            self._flush_printed()
-            self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
-            self._outgoing.clear()
-            self._write()
+            if self._printed:
+                self._flush_printed()
+            if self._outgoing or self._unwritten:
+                self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
+                self._outgoing.clear()
+                self._write()
         finally:
             self._busy = False
 
@@ -179,8 +184,6 @@ class Channel:
         self.main = None
 
     def _flush_printed(self) -> None:
-        if not self._printed:
-            return
         printed, self._printed = self._printed, []
         self._printed_characters = 0
         text = "".join(printed)

@@ -23,7 +23,7 @@ from caps.protocol.errors import (
 from caps.protocol.messages import CapabilityResponseMessage, ManifestEntry, ManifestMessage
 from caps.worker.inside.channel import Channel
 from caps.worker.inside.loop import Future
-from caps.worker.inside.payload import bind, problems_in
+from caps.worker.inside.payload import Shape, bind, problems_in
 from caps.worker.inside.record import record_of
 
 OPTIONS_SCHEMA = {
@@ -55,10 +55,13 @@ class Caller:
 
     async def call(self, fields: dict[str, Any]) -> Any:
         """One request and its answer: a record, or the error that the broker names."""
-        await self._take_slot()
+        if self._free > 0:
+            self._free -= 1
+        else:
+            await self._queue_up()
         try:
             number = f"r{next(self._numbers)}"
-            answer = self._channel.request(number, self._give_slot, **fields)
+            answer = self._channel.request(number, self._give_slot, fields)
         except _UNSENDABLE as error:
             self._give_slot()  # nothing was sent, so nothing will be answered
             problem = {"path": "$", "expected": "json-like data", "got": str(error)}
@@ -68,10 +71,7 @@ class Caller:
             raise
         return _unwrap(await answer)
 
-    async def _take_slot(self) -> None:
-        if self._free > 0:
-            self._free -= 1
-            return
+    async def _queue_up(self) -> None:
         turn = self._channel.loop.future()
         self._queue.append(turn)
         try:
@@ -109,7 +109,7 @@ def _unwrap(response: CapabilityResponseMessage) -> Any:
 class Capability:
     # One wrapper: `await caps.files.read(path="notes.txt")`. Its docstring is the capability's own,
     # so the class has none.
-    __slots__ = ("__doc__", "_caller", "_entry", "_options")
+    __slots__ = ("__doc__", "_caller", "_entry", "_options", "_shape")
 
     def __init__(
         self, caller: Caller, entry: ManifestEntry, options: dict[str, Any] | None = None
@@ -117,17 +117,21 @@ class Capability:
         self._caller = caller
         self._entry = entry
         self._options = options or {}
+        self._shape: Shape | None = None  # made when it is called: most are not
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        entry = self._entry
+        entry, shape = self._entry, self._shape
+        if shape is None:
+            shape = self._shape = Shape(entry.schema_in)
         try:
-            payload = bind(entry.schema_in, args, kwargs)
+            payload = bind(entry.schema_in, args, kwargs) if args else kwargs
         except TypeError as error:
             raise TypeError(f"caps.{entry.name}: {error}") from None
-        problems = problems_in(closed(entry.schema_in), payload, entry.schema_in)
-        if problems:
-            raise _invalid(entry.name, problems)
+        if not shape.fits(payload):
+            problems = problems_in(closed(entry.schema_in), payload, entry.schema_in)
+            if problems:
+                raise _invalid(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
         return await self._caller.call(fields)
 

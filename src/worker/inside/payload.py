@@ -29,6 +29,60 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 }
 
 
+_SCALARS: dict[str, frozenset[type]] = {
+    "string": frozenset({str}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+}
+_ANY_SCALAR = frozenset(kind for kinds in _SCALARS.values() for kind in kinds)
+# What asks for more than a type: of any value, of a text, of a number (a boolean is one, too).
+_OF_ANY = frozenset({"$ref", "enum"})
+_OF_TEXT = frozenset({"minLength", "maxLength"})
+_OF_NUMBERS = frozenset({"minimum", "maximum"})
+
+
+class Shape:
+    """The scalars that a schema takes whatever their value, so that most payloads need one look.
+
+    `fits` is True only where `problems_in` finds nothing; False means that it has to be asked.
+    """
+
+    __slots__ = ("_kinds", "_required")
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._required = frozenset(schema.get("required", ()))
+        self._kinds: dict[str, frozenset[type]] = {}
+        if _OF_ANY.isdisjoint(schema) and schema.get("type", "object") == "object":
+            for name, inner in schema.get("properties", {}).items():
+                self._kinds[name] = _settled_kinds(inner)
+
+    def fits(self, payload: dict[str, Any]) -> bool:
+        kinds = self._kinds
+        for name, value in payload.items():
+            if name not in kinds or type(value) not in kinds[name]:
+                return False
+        # An empty payload may come from a schema that nothing is known of.
+        return bool(payload) and payload.keys() >= self._required
+
+
+def _settled_kinds(schema: Any) -> frozenset[type]:
+    """The types of scalars that fit `schema` for certain."""
+    if not isinstance(schema, dict) or not _OF_ANY.isdisjoint(schema):
+        return frozenset()
+    declared = schema.get("type")
+    names = [declared] if isinstance(declared, str) else declared
+    kinds = _ANY_SCALAR
+    if names is not None:
+        kinds = frozenset(kind for name in names for kind in _SCALARS.get(name, ()))
+    if not _OF_TEXT.isdisjoint(schema):
+        kinds -= {str}
+    if not _OF_NUMBERS.isdisjoint(schema):
+        kinds -= {int, float, bool}
+    return kinds
+
+
 def bind(
     schema: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:

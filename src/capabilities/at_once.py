@@ -1,0 +1,138 @@
+"""(6) Calls whose providers never wait: answered together, without a task or a deadline for each.
+
+What a worker sent in one go (a `gather`, or a single call) goes the way of the broker, all of it
+step by step:
+
+    decide each -> audit the decisions -> call each provider -> audit the outcomes -> answer all
+
+so that a hundred calls cost two writes of the log. What the broker holds on every path holds here:
+no provider is called unless the decision allows it and the records of all decisions are durable;
+no answer is given unless all outcomes are durable; what is revoked in between is not begun. Nothing
+can happen in between the calls of one step, as none of them waits. A call that may have to wait for
+anything (a person, an earlier call with its key, its provider) is none of these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from caps.capabilities.calling import Outcome, call_at_once, failure_answer
+from caps.capabilities.grant import Terms
+from caps.protocol.errors import AuditError
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.records import CallStatus, OutcomeRecorded
+from caps.security.decision import Decision, error_for
+from caps.worker.host.supervisor import Answer
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker import ExecutionBroker
+
+
+@dataclass(slots=True)
+class _Call:
+    """One of them on its way."""
+
+    request: CapabilityRequestMessage
+    terms: Terms
+    decision: Decision
+    began: float
+    outcome: Outcome | None = None
+    answer: Answer | None = None
+
+
+def can_be_at_once(request: CapabilityRequestMessage, terms: Terms | None) -> bool:
+    """Whether nothing that `request` asks for can wait."""
+    return (
+        terms is not None
+        and terms.at_once
+        and terms.approve is None
+        and request.idempotency_key is None
+    )
+
+
+async def answer_at_once(
+    broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
+) -> list[Answer | None]:
+    """The answer to each of `requests` that is such a call; None in the place of the others."""
+    begun = [_begin(broker, request) for request in requests]
+    calls = [call for call in begun if call is not None]
+    if calls:
+        try:
+            await _settle(broker, calls)
+        finally:
+            broker.conclude(len(calls))
+    return [None if call is None else call.answer for call in begun]
+
+
+def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call | None:
+    began = time.perf_counter()
+    terms = broker.grant.terms.get(request.capability)
+    if terms is None or not can_be_at_once(request, terms):
+        return None
+    decision, _ = broker.judge(request)
+    if decision.allowed:
+        broker.take_rate(terms)  # counts for the next decision
+    return _Call(request, terms, decision, began)
+
+
+async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
+    evidence = broker.evidence
+    try:
+        await evidence.record_all(
+            [evidence.decided(call.request, call.decision, call.terms) for call in calls]
+        )
+        outcomes = [_act(broker, call) for call in calls if call.decision.allowed]
+        if outcomes:
+            await evidence.record_all(outcomes)
+    except AuditError as error:
+        unrecorded = broker.miss_evidence(error)
+        for call in calls:
+            call.answer = unrecorded
+            evidence.count_request(call.request, "audit_error")
+    else:
+        for call in calls:
+            _conclude(broker, call)
+    now = time.perf_counter()
+    for call in calls:
+        evidence.count_seconds(call.request, now - call.began)
+
+
+def _act(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:
+    """Call the provider; the record of what came of it."""
+    request, terms = call.request, call.terms
+    began = time.perf_counter_ns()
+    if terms.name in broker.grant.revoked:  # while the record was written
+        call.outcome = broker.revoked(request, CallStatus.DENIED)
+    else:
+        call.outcome = call_at_once(
+            terms,
+            broker.context_of(request, terms),
+            request.payload,
+            policy_id=broker.grant.policy_id,
+        )
+    outcome = call.outcome
+    return broker.evidence.ended(
+        request,
+        outcome.status,
+        outcome.reason,
+        outcome.detail,
+        (time.perf_counter_ns() - began) // 1000,
+        outcome.bytes_out,
+    )
+
+
+def _conclude(broker: ExecutionBroker, call: _Call) -> None:
+    """Everything is recorded: the answer may be given."""
+    evidence, request, outcome = broker.evidence, call.request, call.outcome
+    if outcome is None:
+        call.answer = failure_answer(error_for(call.decision, request.capability))
+        evidence.count_denied(request, call.decision.reason.value)
+        evidence.count_request(request, CallStatus.DENIED.value)
+        return
+    call.answer = outcome.answer
+    if outcome.status is CallStatus.DENIED:
+        evidence.count_denied(request, outcome.denied_for)
+    evidence.count_request(request, outcome.status.value)
