@@ -1,6 +1,6 @@
 """Compiling for the cache: each source in a worker of its own, which runs nothing and then dies.
 
-The worker is a spare like any other, confined the same, and is told to compile in the place of a
+The worker is made like any other, confined the same, and is told to compile in the place of a
 manifest; the connection knows no step from there to running code. One source a process: a source
 that overcame the compiler could spoil what is filed under itself and nothing else. It happens in
 the background, one at a time, and whatever goes wrong costs nobody more than the time that the
@@ -20,6 +20,7 @@ from caps.protocol.errors import CapsError, WorkerLostError
 from caps.protocol.messages import CompiledMessage, CompileMessage, WorkerLimits
 from caps.protocol.transport import ChannelClosedError
 from caps.worker.host.compiled_programs import CompiledPrograms, ProgramKey
+from caps.worker.host.process import Worker
 from caps.worker.host.spare import Spare
 
 logger = logging.getLogger(__name__)
@@ -35,12 +36,13 @@ class Compiler:
     def __init__(
         self,
         programs: CompiledPrograms,
-        borrow: Callable[[], Awaitable[Spare]],
-        end: Callable[[Spare], Awaitable[None]],
+        prepare: Callable[[], Awaitable[Spare]],
+        dispose: Callable[[Worker], Awaitable[object]],
     ) -> None:
+        """`prepare` makes a worker that nobody has used, and `dispose` ends it."""
         self._programs = programs
-        self._borrow = borrow
-        self._end = end
+        self._prepare = prepare
+        self._dispose = dispose
         self._orders: deque[ProgramKey] = deque()
         self._ordered = anyio.Event()
 
@@ -57,26 +59,28 @@ class Compiler:
             self._ordered = anyio.Event()
             while self._orders:
                 key = self._orders[0]
-                self._programs.keep(key, await self._compiled(key))
+                program = await self._compiled(key)
+                if program is not None:
+                    self._programs.keep(key, program)
                 self._orders.popleft()
 
-    async def _compiled(self, key: ProgramKey) -> bytes:
-        """The program, or nothing."""
+    async def _compiled(self, key: ProgramKey) -> bytes | None:
+        """The program; empty if there is none to be had, None if nobody could try."""
         try:
-            spare = await self._borrow()
+            spare = await self._prepare()
         except CapsError as error:
             logger.debug("nobody to compile: %s", error)
-            return b""
+            return None
         try:
             if (spare.ready.language, spare.ready.python) != (key.language, key.python):
-                return b""  # of another zygote than the one that this was asked of
+                return None  # of another zygote than the one that this was asked of
+            spare.worker.limit_memory(_LIMITS.memory_mb)
             with anyio.move_on_after(_SECONDS):
                 return await _ask(spare, key)
         except (CapsError, ChannelClosedError) as error:
             logger.debug("a source was not compiled: %s", error)
         finally:
-            with anyio.CancelScope(shield=True):
-                await self._end(spare)
+            await self._dispose(spare.worker)
         return b""
 
 

@@ -67,7 +67,7 @@ class WorkerPool:
         self._dead: deque[Spare] = deque()
         self._died = anyio.Event()
         self._programs = CompiledPrograms()
-        self._compiler = Compiler(self._programs, self.borrow, self.end)
+        self._compiler = Compiler(self._programs, self._prepare, self._dispose)
         self._target = _FEWEST_SPARES
         self._awaited = 0
         self._was_full = False

@@ -146,6 +146,7 @@ def rehearse(script: list[bytes], real: Mapping[str, ModuleType], *, restricted:
     stage.send(ResultMessage, **ended)
     stage.flush()
     sys.stdout = None
+    stage.forget_answers()
     space.globals.clear()
     del stage, space, program, ended
     gc.collect()
