@@ -45,7 +45,6 @@ from caps.security.audit.records import (
     ExecutionStatus,
     LimitReached,
     ProtocolViolated,
-    Withheld,
 )
 from caps.worker.host.supervisor import Job
 from caps.worker.host.wall_clock import WallClock
@@ -184,6 +183,7 @@ class _Run:
             namespace=grant.namespace,
             policy_id=grant.policy_id,
             manifest=grant.manifest,
+            manifest_bytes=grant.manifest_bytes,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
@@ -236,17 +236,14 @@ class _Run:
                     self._request.source.encode("utf-8", "surrogatepass")
                 ).hexdigest(),
                 granted=list(bound.granted),
-                withheld=[
-                    Withheld(capability=terms.name, reason=str(terms.withheld))
-                    for terms in bound.withheld
-                ],
+                withheld=list(bound.withheld_records),
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
                 modules=list(grant.modules),
                 mode="learn" if grant.learning else None,
             )
         )
         for name in bound.granted:
-            metrics.injected.labels(name).inc()
+            metrics.child(metrics.injected, name).inc()
 
     async def _record_trouble(self, error: CapsError) -> None:
         """What ended the execution from outside is a record of its own."""

@@ -104,8 +104,8 @@ def forged(execution: str, number: int) -> bytes:
             CompileMessage(source="", filename="f", limits=LIMITS, **asking.stamp())
         )
     )
-    stamp = {"id": f"{execution}:{number}", "timestamp": 1.0}
-    return liar.send(CompiledMessage(program=b"poison", **stamp))
+    identity = f"{execution}:{number}"
+    return liar.send(CompiledMessage(program=b"poison", id=identity, timestamp=1.0))
 
 
 def _asked_host() -> HostConnection:

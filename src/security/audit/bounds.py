@@ -53,17 +53,25 @@ def _needs_no_mending(event: AuditEvent, fields: dict[str, Any]) -> bool:
         encoded = _encode(event)
     except ValueError:
         return False  # a lone surrogate, or an integer too long for decimal
-    # Shorter than the shortest limit as a whole, so no text in it can be over its own.
-    return len(encoded) <= MAX_TEXT_CHARS and encoded.isascii() and _all_plain(fields.values())
+    # Shorter than the shortest limit as a whole, so no text in it can be over its own; else each
+    # text is looked at. A detail has a limit of its own.
+    fits = len(encoded) <= MAX_TEXT_CHARS or (
+        len(encoded) <= _MAX_FIELDS_BYTES and "detail" not in fields
+    )
+    return fits and encoded.isascii() and _all_plain(fields.values())
 
 
 def _all_plain(values: Iterable[Any]) -> bool:
     for value in values:
         kind = type(value)
         if kind is str:
+            if len(value) > MAX_TEXT_CHARS:
+                return False
             continue
-        if kind is dict or kind is list:
-            plain = _all_plain(value.values() if kind is dict else value)
+        if kind is dict:
+            plain = _all_plain(value) and _all_plain(value.values())
+        elif kind is list:
+            plain = _all_plain(value)
         elif kind is int:
             plain = -MAX_INTEGER <= value <= MAX_INTEGER
         else:

@@ -38,6 +38,8 @@ class Job:
     clock: WallClock = field(default_factory=WallClock)
     check: bool = False
     session: bool = False
+    manifest_bytes: msgspec.Raw | None = None
+    """`manifest` as it travels, if somebody has encoded it before."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import anyio
 from anyio.abc import TaskGroup
@@ -149,12 +149,14 @@ class Execution:
 
     def _manifest(self) -> bytes:
         job = self.job
+        # To the encoder, what is encoded is as good as what is not.
+        capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
         return self.connection.send(
             ManifestMessage(
                 execution_id=job.execution_id,
                 namespace=job.namespace,
                 policy_id=job.policy_id,
-                capabilities=list(job.manifest),
+                capabilities=capabilities,
                 session=job.session,
                 **self.connection.stamp(),
             )
