@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.messages import ManifestMessage
+from caps.worker.inside.aio.futures import enter
 from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved, wind_up
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel
@@ -36,11 +37,11 @@ class UserSpace:
     def __init__(
         self, channel: Channel, real: Mapping[str, ModuleType], *, restricted: bool
     ) -> None:
-        """All that is the same whatever is granted, so that a spare has it before its manifest."""
+        """All that is the same whatever is granted. Made in the zygote: each of its children is
+        born with a user space, and makes it its own with `enter`."""
         self._own = own = OwnClasses()
         self.programs: dict[str, Program] = {}
-        output = Output(channel.write, channel.flush)
-        sys.stdout = output.stdout  # what a library prints is captured, too
+        self._output = output = Output(channel.write, channel.flush)
         extra = {"asyncio": make_facade("asyncio", Concurrency(channel.loop).names())}
         self._importer = Importer(own, extra, output, self.programs, real)
         guarded = make_builtins(output.stdout, self._importer, own)
@@ -53,8 +54,13 @@ class UserSpace:
         self._channel = channel
         self._session = False
         self._complaints = Complaints(channel.note, self.programs)
-        self._complaints.listen()
         channel.loop.listen(self._complaints.lost)
+
+    def enter(self) -> None:
+        """From now on this is the user space of this process."""
+        enter(self._channel.loop, None)
+        sys.stdout = self._output.stdout  # what a library prints is captured, too
+        self._complaints.listen()
 
     def grant(self, manifest: ManifestMessage, concurrency: int) -> None:
         """Put `caps` in, once, before the first cell."""

@@ -30,7 +30,6 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.inside.aio.futures import enter
 from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.cells import UserSpace
 from caps.worker.inside.channel import Channel, leave, python_version
@@ -43,7 +42,7 @@ from caps.worker.inside.compiler import (
     unpack,
 )
 from caps.worker.inside.language import language_version
-from caps.worker.inside.rehearsal import rehearse
+from caps.worker.inside.rehearsal import Rehearsal
 from caps.worker.inside.report import describe_source
 from caps.worker.inside.running import run
 
@@ -71,23 +70,36 @@ def shut_in(keep: int) -> None:
     gc.freeze()
 
 
-def serve_execution(*, restricted: bool, real: RealModules, script: list[bytes]) -> NoReturn:
+class Birthright:
+    """What a worker is born with: a channel, a user space on it, and a rehearsal to perform.
+
+    Made in the zygote, which never uses it: its children have it without making it.
+    """
+
+    def __init__(self, script: list[bytes], real: RealModules, *, restricted: bool) -> None:
+        self.restricted = restricted
+        self.rehearsal = Rehearsal(script, real, restricted=restricted)
+        self.channel = Channel(CHANNEL)
+        self.space = UserSpace(self.channel, real, restricted=restricted)
+
+
+def serve_execution(born_with: Birthright) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        channel = Channel(CHANNEL)
-        serve(channel, real, restricted=restricted, script=script)
+        serve(born_with)
         # The host looks at what this process used, and then kills it.
-        channel.linger(_LONGEST_LOOK_SECONDS)
+        born_with.channel.linger(_LONGEST_LOOK_SECONDS)
     except ProtocolError:
         leave(2)
 
 
-def serve(channel: Channel, real: RealModules, *, restricted: bool, script: list[bytes]) -> None:
+def serve(born_with: Birthright) -> None:
     """One execution, or the cells of one session, from ready to the last result.
 
     Or none at all: one source to compile, and then this process never runs any. If nobody wants it
     yet, it uses the time to get in practice.
     """
+    channel, restricted = born_with.channel, born_with.restricted
     channel.send(
         ReadyMessage,
         protocol=PROTOCOL_VERSION,
@@ -96,12 +108,11 @@ def serve(channel: Channel, real: RealModules, *, restricted: bool, script: list
     )
     channel.flush()
     if not channel.has_input(_CALM_SECONDS):
-        rehearse(script, real, restricted=restricted)
-        enter(channel.loop, None)  # the one of the rehearsal is gone
-    space = UserSpace(channel, real, restricted=restricted)
+        born_with.rehearsal.perform()
+    born_with.space.enter()
     first = channel.next_message()
     if isinstance(first, ManifestMessage):
-        serve_cells(channel, space, first, restricted=restricted)
+        serve_cells(channel, born_with.space, first, restricted=restricted)
     elif isinstance(first, CompileMessage):
         serve_compilation(channel, first, restricted=restricted)
     else:

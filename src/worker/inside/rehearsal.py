@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import resource
-import sys
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -125,28 +124,41 @@ def _said(worker: Channel, kind: Any, **fields: Any) -> bytes:
     return worker.connection.send(kind(**fields, **worker.connection.stamp()))
 
 
-def rehearse(script: list[bytes], real: Mapping[str, ModuleType], *, restricted: bool) -> None:
-    """Go once through everything; what fails here would fail for the user, so it is raised."""
-    stage = Stage(script)
-    space = UserSpace(stage, real, restricted=restricted)
-    stage.send(ReadyMessage, **_READY)
-    manifest = stage.next_message()
-    start = stage.next_start()
-    assert isinstance(manifest, ManifestMessage)
-    compile_code = compile_source if restricted else compile_plainly
-    packed = pack(compile_code(start.source, start.filename))
-    program = unpack(packed, start.source, start.filename, restricted=restricted)
-    for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
-        resource.setrlimit(kind, resource.getrlimit(kind))
-    stage.send(StartedMessage)
-    space.grant(manifest, start.limits.concurrency)
-    ended = run(program, space, stage)
-    if "error" in ended:
-        raise RuntimeError(f"the rehearsal failed: {ended['error'].message}")
-    stage.send(ResultMessage, **ended)
-    stage.flush()
-    sys.stdout = None
-    stage.forget_answers()
-    space.globals.clear()
-    del stage, space, program, ended
-    gc.collect()
+class Rehearsal:
+    """A rehearsal that is ready to begin. Made in the zygote, so that its children only perform."""
+
+    def __init__(
+        self, script: list[bytes], real: Mapping[str, ModuleType], *, restricted: bool
+    ) -> None:
+        self._stage = Stage(script)
+        self._space = UserSpace(self._stage, real, restricted=restricted)
+        self._restricted = restricted
+
+    def perform(self) -> None:
+        """Go once through everything, once; what fails here would fail for the user, so it is
+        raised."""
+        stage, space = self._stage, self._space
+        before = set(space.globals)
+        space.enter()
+        stage.send(ReadyMessage, **_READY)
+        manifest = stage.next_message()
+        start = stage.next_start()
+        assert isinstance(manifest, ManifestMessage)
+        compile_code = compile_source if self._restricted else compile_plainly
+        packed = pack(compile_code(start.source, start.filename))
+        program = unpack(packed, start.source, start.filename, restricted=self._restricted)
+        for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
+            resource.setrlimit(kind, resource.getrlimit(kind))
+        stage.send(StartedMessage)
+        space.grant(manifest, start.limits.concurrency)
+        ended = run(program, space, stage)
+        if "error" in ended:
+            raise RuntimeError(f"the rehearsal failed: {ended['error'].message}")
+        stage.send(ResultMessage, **ended)
+        stage.flush()
+        stage.forget_answers()
+        # The space itself stays: giving back what it shares with the zygote would copy that, too.
+        for name in set(space.globals) - before:
+            del space.globals[name]
+        space.programs.clear()
+        gc.collect()

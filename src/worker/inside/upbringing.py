@@ -6,14 +6,13 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import NoReturn
 
 from caps.protocol.enforcement import Layer
 from caps.protocol.zygote import GROUP_REFUSED
 from caps.worker.inside import kernel
 from caps.worker.inside.confinement import confine_worker
-from caps.worker.inside.main import CHANNEL, serve_execution
+from caps.worker.inside.main import CHANNEL, Birthright, serve_execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +21,7 @@ class Upbringing:
 
     program: bytes  # of the kernel's filter
     without: Mapping[str, Layer]
-    real: Mapping[str, ModuleType]
-    script: list[bytes]  # of the rehearsal
+    born_with: Birthright
 
 
 def become_worker(upbringing: Upbringing, channel: int, group: int | None) -> NoReturn:
@@ -36,11 +34,7 @@ def become_worker(upbringing: Upbringing, channel: int, group: int | None) -> No
         os.closerange(CHANNEL + 1, 1 << 20)
         os.set_blocking(CHANNEL, False)
         confine_worker(upbringing.program, upbringing.without)
-        serve_execution(
-            restricted="language" not in upbringing.without,
-            real=upbringing.real,
-            script=upbringing.script,
-        )
+        serve_execution(upbringing.born_with)
     finally:
         os._exit(1)
 

@@ -38,9 +38,9 @@ from caps.worker.inside.arguments import Argument, asked_modules, left_out, unde
 from caps.worker.inside.confinement import confine_zygote
 from caps.worker.inside.facades import load_facades
 from caps.worker.inside.language import language_version
-from caps.worker.inside.main import shut_in
+from caps.worker.inside.main import Birthright, shut_in
 from caps.worker.inside.real_modules import RealModuleError, load_real_modules
-from caps.worker.inside.rehearsal import rehearse, write_script
+from caps.worker.inside.rehearsal import Rehearsal, write_script
 from caps.worker.inside.syscalls import prepare_filter
 from caps.worker.inside.upbringing import Upbringing, become_worker
 
@@ -98,7 +98,8 @@ def main() -> NoReturn:
     load_facades()
     script = write_script()
     language_version()
-    rehearse(script, {}, restricted=True)  # what it makes for good is shared by all
+    # What a rehearsal makes for good is shared by all.
+    Rehearsal(script, {}, restricted=True).perform()
     if Argument.WITH_TOOLS in asked:
         for tool in _TOOLS:
             importlib.import_module(tool)
@@ -117,8 +118,9 @@ def main() -> NoReturn:
         _become_its_first_process()
     if Argument.WITH_TOOLS not in asked:
         _forget(_ZYGOTE_ONLY)
+    born_with = Birthright(script, real, restricted="language" not in without)
     shut_in(_HOST)
-    Zygote(control, Upbringing(program, without, real, script)).serve(layers)
+    Zygote(control, Upbringing(program, without, born_with)).serve(layers)
 
 
 def _forget(unwanted: tuple[str, ...]) -> None:
