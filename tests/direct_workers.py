@@ -37,6 +37,10 @@ class DirectWorker:
     def cpu_us(self) -> int | None:
         return self._clock.used_us() if self._ending is None else None
 
+    def max_rss_kb(self) -> int | None:
+        """Not to be seen while it lives."""
+        return None
+
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
 

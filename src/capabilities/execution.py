@@ -45,7 +45,6 @@ from caps.security.audit.records import (
     ExecutionStatus,
     LimitReached,
     ProtocolViolated,
-    Withheld,
 )
 from caps.worker.host.supervisor import Job
 from caps.worker.host.wall_clock import WallClock
@@ -185,6 +184,7 @@ class _Run:
             namespace=grant.namespace,
             policy_id=grant.policy_id,
             manifest=grant.manifest,
+            manifest_bytes=grant.manifest_bytes,
             source=self._request.source,
             filename=_shown_filename(self._request.filename),
             wall_ms=limits.wall_ms,
@@ -237,10 +237,7 @@ class _Run:
                     self._request.source.encode("utf-8", "surrogatepass")
                 ).hexdigest(),
                 granted=list(bound.granted),
-                withheld=[
-                    Withheld(capability=terms.name, reason=str(terms.withheld))
-                    for terms in bound.withheld
-                ],
+                withheld=list(bound.withheld_records),
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
                 modules=list(grant.modules),
                 mode="learn" if grant.learning else None,

@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
+from caps.security.audit.records import Withheld
 from caps.security.decision import Problem, ReasonCode
 from caps.security.policy import Limits, Rate, SecurityPolicy
 
@@ -68,19 +71,28 @@ class BoundPolicy:
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
     limits: Limits = field(init=False)
+    withheld: tuple[Terms, ...] = field(init=False)
+    """What is registered and not granted."""
+    withheld_records: tuple[Withheld, ...] = field(init=False)
+    """The same, as the record of every start says it."""
+    manifest_bytes: msgspec.Raw = field(init=False, repr=False)
+    """The manifest as it travels, encoded once for all executions."""
 
     def __post_init__(self) -> None:
+        withheld = tuple(terms for terms in self.terms.values() if terms.withheld is not None)
         for name, value in (
+            ("withheld", withheld),
+            ("manifest_bytes", msgspec.Raw(msgspec.msgpack.encode(self.manifest))),
+            ("withheld_records", tuple(_recorded(terms) for terms in withheld)),
             ("policy_id", self.policy.id),
             ("policy_sha256", self.policy.sha256),
             ("limits", self.policy.limits),
         ):
             object.__setattr__(self, name, value)
 
-    @property
-    def withheld(self) -> tuple[Terms, ...]:
-        """What is registered and not granted."""
-        return tuple(terms for terms in self.terms.values() if terms.withheld is not None)
+
+def _recorded(terms: Terms) -> Withheld:
+    return Withheld(capability=terms.name, reason=str(terms.withheld))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +113,11 @@ class Grant:
         if not self.learning:
             return self.bound.manifest
         return tuple(terms.manifest_entry for terms in self.bound.terms.values())
+
+    @property
+    def manifest_bytes(self) -> msgspec.Raw | None:
+        """`manifest` as it travels, if it is that of the policy."""
+        return None if self.learning else self.bound.manifest_bytes
 
     @property
     def policy_id(self) -> str:

@@ -81,38 +81,45 @@ def run(
     as_json: bool,
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
-    from caps.capabilities.runtime import Runtime
+    from caps.worker.host.launching import launched_ahead
 
     source = read_source(file)
     settings = audit_settings(audit_path, audit_sinks)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
+    # The zygote gets ready while the rest is imported.
     with (
         told_in_one_line(),
+        launched_ahead() as launched,
         StopSignals() as stop,
         telemetry(metrics_port, metrics_address) as watching,
-        Runtime(
+    ):
+        from caps.capabilities.runtime import Runtime
+        from caps.capabilities.telemetry import default_metrics
+        from caps.worker.host.zygote import ZygoteSource
+
+        with Runtime(
             policy_path,
             registry=load_registry(registry_name),
             audit=settings,
+            workers=ZygoteSource(launched=launched, on_start=default_metrics().zygote_started),
             approver=announcing_approver(directory),
             watch=False,  # its one execution keeps the revision that it begins with
             **watching,
-        ) as runtime,
-    ):
-        if runtime.degraded:
-            click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
-        result = result_of(
-            runtime.submit(
-                source,
-                principal=principal or f"user:{current_user()}",
-                agent=agent,
-                filename=shown_name,
-                on_output=None if as_json else print_output,
-                check=check,
-            ),
-            stop,
-        )
+        ) as runtime:
+            if runtime.degraded:
+                click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
+            result = result_of(
+                runtime.submit(
+                    source,
+                    principal=principal or f"user:{current_user()}",
+                    agent=agent,
+                    filename=shown_name,
+                    on_output=None if as_json else print_output,
+                    check=check,
+                ),
+                stop,
+            )
     if stop.received is not None or result is None:
         leave_stopped(stop.received)
     if as_json:

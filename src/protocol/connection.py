@@ -40,6 +40,8 @@ from caps.protocol.messages import (
     CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    CompiledMessage,
+    CompileMessage,
     FromHost,
     FromWorker,
     ManifestMessage,
@@ -55,6 +57,7 @@ from caps.protocol.messages import (
 class State(enum.Enum):
     BOOTING = "booting"  # the worker shuts itself in
     READY = "ready"  # it waits for a manifest
+    COMPILING = "compiling"  # it compiles, and will not run anything
     PREPARED = "prepared"  # it has built `caps`
     STARTING = "starting"  # it has the code and compiles it
     RUNNING = "running"  # user code runs
@@ -68,6 +71,10 @@ class State(enum.Enum):
 TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.BOOTING, ReadyMessage): State.READY,
     (State.READY, ManifestMessage): State.PREPARED,
+    # A worker is a compiler or runs code, and is never asked for the other: what it compiled is
+    # taken only from one that has run nothing.
+    (State.READY, CompileMessage): State.COMPILING,
+    (State.COMPILING, CompiledMessage): State.DONE,
     (State.PREPARED, StartMessage): State.STARTING,
     (State.STARTING, StartedMessage): State.RUNNING,
     (State.STARTING, ResultMessage): State.DONE,  # it did not compile
@@ -89,6 +96,7 @@ SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
 }
 
 _MOST_FIELDS = 1024
+_COMPILER = "compiler"
 
 Incoming = TypeVar("Incoming", bound=Message)
 
@@ -206,10 +214,10 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if type(message) is not CapabilityResponseMessage:
-            if isinstance(message, ManifestMessage):
-                self._execution_id = message.execution_id
-            return self._encode(message)
+        if not isinstance(message, CapabilityResponseMessage):
+            data = self._encode(message)
+            self._execution_id = _named_by(message) or self._execution_id
+            return data
         self._check_waiting(message.request_id)
         data = self._encode(message)
         self._waiting.remove(message.request_id)
@@ -301,9 +309,21 @@ class WorkerConnection(_Connection[FromHost]):
         return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
 
     def _check_incoming(self, message: FromHost) -> None:
-        if type(message) is CapabilityResponseMessage:
+        named = _named_by(message)
+        if named:
+            self._execution_id = named
+            self._sent = 0
+        if isinstance(message, CapabilityResponseMessage):
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)
-        elif isinstance(message, ManifestMessage):
-            self._execution_id = message.execution_id
-            self._sent = 0
+
+
+def _named_by(message: Message) -> str:
+    """What the worker's messages are counted under from `message` on; empty if as before."""
+    match message:
+        case ManifestMessage():
+            return message.execution_id
+        case CompileMessage():
+            return _COMPILER
+        case _:
+            return ""

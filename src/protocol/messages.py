@@ -18,6 +18,9 @@ PROTOCOL_VERSION = 1
 # The longest program that is run, in bytes of UTF-8.
 MAX_SOURCE_BYTES = 256 * 1024
 
+# The largest compiled program that is kept: one that is larger is compiled where it runs.
+MAX_PROGRAM_BYTES = 4 * 1024 * 1024
+
 ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
 Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]
@@ -94,13 +97,26 @@ class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
-    """The code to run; with `check`, only if none of its calls is certain to fail."""
+    """The code to run; with `check`, only if none of its calls is certain to fail.
+
+    `program` is what a compiler process made of this very source; empty if there is none.
+    """
 
     type: ClassVar[str] = "start"
     source: str
     filename: ShortText
     limits: WorkerLimits
     check: bool = False
+    program: bytes = b""
+
+
+class CompileMessage(Message, frozen=True, kw_only=True, tag="compile"):
+    """Compile this source and run nothing: in the place of a manifest, to a fresh worker."""
+
+    type: ClassVar[str] = "compile"
+    source: str
+    filename: ShortText
+    limits: WorkerLimits
 
 
 class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):
@@ -116,6 +132,14 @@ class ReadyMessage(Message, frozen=True, kw_only=True, tag="ready"):
     type: ClassVar[str] = "ready"
     protocol: int
     python: ShortText
+    language: Annotated[str, Meta(max_length=256)] = ""
+
+
+class CompiledMessage(Message, frozen=True, kw_only=True, tag="compiled"):
+    """What the source compiles to, for workers alone to read; empty if it does not compile."""
+
+    type: ClassVar[str] = "compiled"
+    program: Annotated[bytes, Meta(max_length=MAX_PROGRAM_BYTES)]
 
 
 class StartedMessage(Message, frozen=True, kw_only=True, tag="started"):
@@ -168,6 +192,13 @@ class ResultMessage(Message, frozen=True, kw_only=True, tag="result"):
 
 
 FromWorker = (
-    ReadyMessage | StartedMessage | CapabilityRequestMessage | OutputMessage | ResultMessage
+    ReadyMessage
+    | StartedMessage
+    | CapabilityRequestMessage
+    | OutputMessage
+    | ResultMessage
+    | CompiledMessage
 )
-FromHost = ManifestMessage | StartMessage | CapabilityResponseMessage | CancelMessage
+FromHost = (
+    ManifestMessage | StartMessage | CapabilityResponseMessage | CancelMessage | CompileMessage
+)

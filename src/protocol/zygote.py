@@ -12,15 +12,23 @@ from caps.protocol.enforcement import Layer
 
 MAX_PACKET_BYTES = 64 * 1024
 
+# The exit status of a worker that could not enter the group that it was given.
+GROUP_REFUSED = 3
+
 
 class _Packet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=True):
     """Base of all packets."""
 
 
 class ForkOrder(_Packet, frozen=True, kw_only=True):
-    """Fork a worker on the channel that comes with this packet."""
+    """Fork a worker on the channel that comes with this packet.
+
+    `grouped`: a second descriptor comes along, through which it enters its memory group before
+    anything else.
+    """
 
     number: int
+    grouped: bool = False
 
 
 class ZygoteReady(_Packet, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ import pytest
 
 from caps import Runtime
 from caps.capabilities.result import ExecutionResult
-from caps.worker.host import zygote_process
+from caps.worker.host import launching
 from caps.worker.host.zygote import ZygoteSource
 from caps.worker.inside.compiler import SourceError
 from escape.attacks import Attack, attacks_on, harmless, limited, locked_down, lost
@@ -95,7 +95,7 @@ def assert_stopped(attack: Attack, end: End, written: str) -> None:
 def runtime() -> Iterator[Runtime]:
     """Workers with every layer, and the judge in them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(zygote_process, "ZYGOTE_COMMAND", ZYGOTE)
+        patch.setattr(launching, "ZYGOTE_COMMAND", ZYGOTE)
         with locked_down(ZygoteSource()) as runtime:
             yield runtime
 

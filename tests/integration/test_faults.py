@@ -14,7 +14,7 @@ import anyio.lowlevel
 import pytest
 
 from caps.capabilities.result import ExecutionResult
-from caps.worker.host import pool, zygote_process
+from caps.worker.host import endings, zygote_process
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 from watched_host import WatchedHost, children, has_ended, kill, limited, loss, opened, watched
 
@@ -235,7 +235,7 @@ class TestCancelling:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The kill works without the zygote, and the end of the execution does not wait for it."""
-        monkeypatch.setattr(pool, "_REAP_SECONDS", 0.1)
+        monkeypatch.setattr(endings, "_REAP_SECONDS", 0.1)
         async with opened() as host:
             zygote = host.zygote
             try:

@@ -21,7 +21,7 @@ from caps import CapabilityRegistry, ConfigurationError, MemoryAuditLog, Runtime
 from caps.protocol.enforcement import Layer
 from caps.security.audit import LimitReached
 from caps.worker.host import worker_memory
-from caps.worker.host.memory_groups import Home, write
+from caps.worker.host.memory_groups import Home, MemoryGroup, write
 from caps.worker.host.memory_places import Interface, Place, find_places
 from caps.worker.host.worker_memory import Membership, WorkerMemory
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
@@ -276,6 +276,26 @@ async def test_a_group_that_vanished_costs_no_execution_and_is_told(
             assert await host.works()
     told = [record.message for record in caplog.records if "rlimit alone" in record.message]
     assert told == ["a worker's memory is bounded by rlimit alone: No such file or directory"]
+
+
+async def test_a_worker_that_cannot_enter_its_group_is_moved_there(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The kernel refuses the entrance: it is told once, and later workers are moved by the host."""
+    if not place.interface.entrance:
+        pytest.skip("groups have no entrance here; workers are moved anyway")
+
+    def full(_group: MemoryGroup) -> int:
+        return os.open("/dev/full", os.O_WRONLY)
+
+    monkeypatch.setattr(MemoryGroup, "open_entrance", full)
+    with caplog.at_level(logging.WARNING):
+        async with opened() as host:
+            assert await host.works()
+            groups = [group_of(pid_of(await host.spare()), place.interface)]
+            assert "/worker-" in groups[0]
+    told = [record.message for record in caplog.records if "by themselves" in record.message]
+    assert told == ["workers cannot enter their memory groups by themselves; they are moved"]
 
 
 async def test_a_named_place_of_no_use_refuses_to_open(

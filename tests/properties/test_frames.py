@@ -26,6 +26,8 @@ from caps.protocol.messages import (
     CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    CompiledMessage,
+    CompileMessage,
     FromHost,
     FromWorker,
     ManifestMessage,
@@ -260,6 +262,12 @@ STEPS: dict[type[Any], dict[str, Any]] = {
     OutputMessage: {"text": "x"},
     ResultMessage: {},
     CancelMessage: {"reason": "x"},
+    CompiledMessage: {"program": b"x"},
+    CompileMessage: {
+        "source": "",
+        "filename": "f",
+        "limits": WorkerLimits(cpu_ms=1, memory_mb=1, concurrency=1),
+    },
 }
 
 
@@ -334,7 +342,8 @@ def take(
     host: HostConnection, kind: type[Any], request_id: str, number: int, never_ran: bool
 ) -> None:
     """Let `host` send or receive one message of this kind."""
-    stamp = {"id": f"e1:{number}", "timestamp": 1.0}
+    execution = "compiler" if host.state is State.COMPILING else "e1"
+    stamp = {"id": f"{execution}:{number}", "timestamp": 1.0}
     message: Any
     if kind is ManifestMessage:
         message = manifest(stamp)

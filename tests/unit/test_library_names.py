@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import pytest
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.messages import ManifestMessage
 from caps.worker.inside.cells import UserSpace
 from caps.worker.inside.channel import Channel
 from caps.worker.inside.compiler import Program, compile_source
@@ -145,19 +144,7 @@ def test_code_that_was_compiled_beside_other_libraries_does_not_run() -> None:
     """A name that was nobody's there may be a library's here."""
     ours, theirs = os.pipe()
     try:
-        manifest = ManifestMessage(
-            id="host:1",
-            timestamp=0.0,
-            execution_id="e",
-            namespace="caps",
-            policy_id="p",
-            capabilities=[],
-        )
-        before = sys.stdout
-        try:
-            space = UserSpace(manifest, Channel(ours), 1, {}, restricted=True)
-        finally:
-            sys.stdout = before
+        space = UserSpace(Channel(ours), {}, restricted=True)
         code = compile(ast.parse("1"), "<agent>", "exec")
         foreign = Program(code, "<agent>", ("1",), unguarded=frozenset({"_unheard_of"}))
         with pytest.raises(ProtocolError, match="not compiled for this worker"):

@@ -71,6 +71,10 @@ class PlayedWorker:
     def cpu_us(self) -> int | None:
         return None if self.is_over else 0
 
+    def max_rss_kb(self) -> int | None:
+        """Not to be seen while it lives."""
+        return None
+
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
 

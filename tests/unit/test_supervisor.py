@@ -39,6 +39,7 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import MemoryTransport
+from caps.worker.host import endings
 from caps.worker.host import pool as pool_module
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
@@ -117,6 +118,10 @@ class Held:
 
     def kill(self) -> None:
         self.killed.set()
+
+    def max_rss_kb(self) -> int | None:
+        """Not to be seen while it lives."""
+        return None
 
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
@@ -809,7 +814,7 @@ class TestPool:
     def test_a_worker_out_of_cpu_time_reached_a_limit(self, started: bool) -> None:
         """The kernel's signal is the policy's limit, and says whether the code had begun."""
         lost = WorkerLostError("lost", started=started)
-        error = pool_module._from_ending(lost, Ending(None, signal.SIGXCPU), JOB)
+        error = endings._from_ending(lost, Ending(None, signal.SIGXCPU), JOB)
         assert isinstance(error, LimitExceededError)
         assert (error.limit, error.allowed, error.started) == ("cpu_ms", 1000, started)
 

@@ -29,6 +29,7 @@ from caps.protocol.zygote import (
     ZygoteReady,
 )
 from caps.worker.host import zygote_process
+from caps.worker.host.launching import Launched
 from caps.worker.host.process import Ending
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess
 
@@ -106,7 +107,7 @@ class Stage:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         process = subprocess.Popen(("/bin/sleep", "600"), stderr=subprocess.PIPE)
-        self.host = ZygoteProcess(process, ours)
+        self.host = ZygoteProcess(Launched(process, ours))
         self.zygote = Played(theirs)
         self.channel: socket.socket
         self.outcome: ForkedWorker | WorkerLostError | None = None

@@ -52,7 +52,11 @@ def storable(event: AuditEvent) -> dict[str, Any]:
 def _needs_no_mending(fields: dict[str, Any]) -> bool:
     """The usual case, settled by one look: short, ASCII, and no number that needs another."""
     # Shorter than the shortest limit as a whole, so no text in it can be over its own.
-    return _room_left(fields.values(), MAX_TEXT_CHARS) >= 0
+    if _room_left(fields.values(), MAX_TEXT_CHARS) >= 0:
+        return True
+    # Many short texts, as in a grant of a thousand: each is looked at. A detail has its own limit.
+    plain = "detail" not in fields and _all_plain(fields.values())
+    return plain and len(_encode(fields)) <= _MAX_FIELDS_BYTES
 
 
 def _room_left(values: Iterable[Any], room: int) -> int:
@@ -71,6 +75,25 @@ def _room_left(values: Iterable[Any], room: int) -> int:
         if room < 0:
             break
     return room
+
+
+def _all_plain(values: Iterable[Any]) -> bool:
+    """Whether none of them, and nothing in them, needs mending."""
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            plain = len(value) <= MAX_TEXT_CHARS and value.isascii()
+        elif kind is dict:
+            plain = _all_plain(value) and _all_plain(value.values())
+        elif kind is list:
+            plain = _all_plain(value)
+        elif kind is int:
+            plain = -MAX_INTEGER <= value <= MAX_INTEGER
+        else:
+            plain = kind is not float
+        if not plain:
+            return False
+    return True
 
 
 def _mended(name: str, value: Any) -> Any:

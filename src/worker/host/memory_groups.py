@@ -61,6 +61,10 @@ class MemoryGroup:
         """Move a process here. What it used before stays charged where it was."""
         write(self.directory / "cgroup.procs", str(pid))
 
+    def open_entrance(self) -> int:
+        """A descriptor through which a process enters by itself, for the caller to close."""
+        return os.open(self.directory / self.interface.entrance, os.O_WRONLY | os.O_CLOEXEC)
+
     def limit(self, megabytes: int) -> None:
         """Bound what the processes in it use, together."""
         if megabytes == self.limited_to:

@@ -42,6 +42,8 @@ class Interface:
     most_used: tuple[str, ...]
     # Whether a group has to hand the memory controller on to its children.
     hands_on: bool
+    # The file through which a process enters by itself and at once; empty if there is none.
+    entrance: str
 
 
 V2 = Interface(
@@ -52,6 +54,7 @@ V2 = Interface(
     own_limit="oom",
     most_used=(),
     hands_on=True,
+    entrance="",
 )
 V1 = Interface(
     name="cgroup v1",
@@ -61,6 +64,7 @@ V1 = Interface(
     own_limit="",
     most_used=("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes"),
     hands_on=False,
+    entrance="tasks",
 )
 
 

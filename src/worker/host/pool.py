@@ -2,19 +2,18 @@
 
 A spare is forked, locked down and waiting before anybody needs it; handing it code is all that a
 start takes. The stock refills in the background, grows when it was found empty and shrinks when it
-is idle. A worker serves one execution, or one session, and dies, however that ends. Closing the
-pool ends what runs.
+is idle. A worker serves one execution, or one session, and dies, however that ends: it is killed
+before its result is handed out, and whoever gets the result need not wait until it is buried.
+Closing the pool ends what runs.
 """
 
 from __future__ import annotations
 
 import logging
-import signal
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -23,30 +22,27 @@ from anyio.abc import TaskGroup
 from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
-from caps.protocol.messages import ResultMessage
-from caps.worker.host.cpu_limit import cpu_limit_reached
-from caps.worker.host.process import Ending, OutOfMemory, Worker, WorkerSource
+from caps.protocol.messages import ReadyMessage, ResultMessage
+from caps.worker.host.compiled_programs import CompiledPrograms, ProgramKey
+from caps.worker.host.compiling import Compiler
+from caps.worker.host.endings import closed_pool, cut_short, ending_of, explained, reaped
+from caps.worker.host.process import Ending, Worker, WorkerSource
+from caps.worker.host.spare import Spare
 from caps.worker.host.stock_watch import StockWatch, Unwatched
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
+
+__all__ = ["Spare", "WorkerPool"]
 
 logger = logging.getLogger(__name__)
 
 _READY_SECONDS = 30
-_REAP_SECONDS = 5
-# Less than the kernel takes to end one that hung up and computes on: that would look like a limit.
-_LAST_WORDS_SECONDS = 1.5
 _RETRY_SECONDS = 1
 _IDLE_SECONDS = 10
 _FEWEST_SPARES = 2
 _MOST_SPARES = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Spare:
-    """A worker that has locked itself in and waits for a manifest."""
-
-    worker: Worker
-    connection: HostConnection
+# Short executions are over by then, and making a spare does not take their processor from them.
+_REFILL_AFTER_SECONDS = 0.003
+_MOST_WAITS = 10
 
 
 class WorkerPool:
@@ -65,12 +61,22 @@ class WorkerPool:
         of the stock.
         """
         self._source = source
-        self._slots = anyio.Semaphore(max_workers) if isinstance(max_workers, int) else max_workers
+        self._slots = (
+            anyio.Semaphore(max_workers, fast_acquire=True)
+            if isinstance(max_workers, int)
+            else max_workers
+        )
         self._on_alive = on_alive
         self._watch = Unwatched() if watch is None else watch
         self._told = (0, 0)
         self._stock: deque[Spare] = deque()
+        self._dead: deque[Spare] = deque()
+        self._died = anyio.Event()
+        self._programs = CompiledPrograms()
+        self._compiler = Compiler(self._programs, self._prepare, self._dispose)
         self._target = _FEWEST_SPARES
+        self._awaited = 0
+        self._was_full = False
         self._wanted = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._closed = False
@@ -93,6 +99,8 @@ class WorkerPool:
                 async with anyio.create_task_group() as tasks:
                     self._tasks = tasks
                     tasks.start_soon(self._keep_stock)
+                    tasks.start_soon(self._bury_the_dead)
+                    tasks.start_soon(self._compiler.keep_compiling)
                     try:
                         yield
                     finally:
@@ -102,6 +110,8 @@ class WorkerPool:
                 # Only now: until its task is over, the keeper may still add one.
                 while self._stock:
                     await self._dispose(self._stock.pop().worker)
+                while self._dead:
+                    await self.end(self._dead.popleft())
                 self._target = 0
                 self._tell_stock()
 
@@ -110,15 +120,14 @@ class WorkerPool:
 
         Raises LimitExceededError, ProtocolError or WorkerLostError.
         """
-        async with self._slots:
-            try:
-                return await self._run_in(await self._take(), job, calls, on_output)
-            except WorkerLostError as lost:
-                if lost.started or self._closed:
-                    raise
-                # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps, and
-                # not the only one: this time the worker is a new one.
-                return await self._run_in(await self._prepare(), job, calls, on_output)
+        try:
+            return await self._run_in(await self.borrow(), job, calls, on_output)
+        except WorkerLostError as lost:
+            if lost.started or self._closed:
+                raise
+        # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps, and not the
+        # only one: this time the worker is a new one.
+        return await self._run_in(await self.borrow(fresh=True), job, calls, on_output)
 
     async def borrow(self, *, fresh: bool = False) -> Spare:
         """A worker for several jobs of one caller; `end` it. ProtocolError or WorkerLostError.
@@ -134,8 +143,13 @@ class WorkerPool:
 
     async def end(self, spare: Spare) -> None:
         """Kill a worker that was borrowed; its place is free again."""
-        await self._dispose(spare.worker)
-        self._slots.release()
+        await self._end(spare)
+
+    async def _end(self, spare: Spare) -> Ending:
+        try:
+            return await self._dispose(spare.worker)
+        finally:
+            self._slots.release()
 
     def keep(self, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run `watch` beside what is borrowed; it is cancelled when the pool closes."""
@@ -145,21 +159,38 @@ class WorkerPool:
     async def _run_in(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        execution = Execution(job, spare.worker, spare.connection, calls, on_output)
+        execution = self._execution(spare, job, calls, on_output)
         try:
-            return await self._outcome(execution, spare)
-        finally:
-            calls.end(execution.used(await self._dispose(spare.worker)))
+            message = await self._outcome(execution, spare)
+        except BaseException:
+            calls.end(execution.used(await self._end(spare)))
+            raise
+        if execution.used_at_result is None:  # only its end can tell
+            calls.end(execution.used(await self._end(spare)))
+        else:
+            self._dead.append(spare)
+            self._died.set()
+            calls.end(execution.used_at_result)
+        return message
 
     async def run_on(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         """Run `job` in a worker that is borrowed. What raises as `run` does leaves it useless."""
-        execution = Execution(job, spare.worker, spare.connection, calls, on_output)
+        execution = self._execution(spare, job, calls, on_output)
         try:
             return await self._outcome(execution, spare)
         finally:
             calls.end(execution.used_so_far())
+
+    def _execution(
+        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
+    ) -> Execution:
+        key = ProgramKey(job.source, job.filename, spare.ready.language, spare.ready.python)
+        program = self._programs.find(key)
+        if not program and self._programs.is_wanted(key):
+            self._compiler.order(key)
+        return Execution(job, spare.worker, spare.connection, calls, on_output, program)
 
     async def _outcome(self, execution: Execution, spare: Spare) -> ResultMessage:
         job = execution.job
@@ -168,17 +199,17 @@ class WorkerPool:
             return await execution.run()
         except WorkerLostError as lost:
             if self._closed:
-                raise _closed_pool(started=lost.started) from None
-            raise await _explained(lost, spare.worker, job) from None
+                raise closed_pool(started=lost.started) from None
+            raise await explained(lost, spare.worker, job) from None
         except (LimitExceededError, ProtocolError) as error:
             error.details.setdefault("started", execution.started)
             if error.details.get("violation") == "truncated_frame":
-                raise await _cut_short(error, spare.worker, job) from None
+                raise await cut_short(error, spare.worker, job) from None
             raise
 
     async def _take(self) -> Spare:
         if self._closed:
-            raise _closed_pool(started=False)
+            raise closed_pool(started=False)
         while self._stock:
             spare = self._stock.popleft()
             self._tell_stock()
@@ -186,42 +217,46 @@ class WorkerPool:
             if not spare.worker.is_over:
                 return spare
             await self._dispose(spare.worker)
-        self._target = min(2 * self._target, _MOST_SPARES)
         self._watch.stock_exhausted()
+        if self._was_full:  # not while the first ones are still being made
+            self._target = min(2 * self._target, _MOST_SPARES)
         self._tell_stock()
         self._wanted.set()
-        return await self._prepare()
+        self._awaited += 1
+        try:
+            return await self._prepare()
+        finally:
+            self._awaited -= 1
 
     async def _prepare(self) -> Spare:
         began = time.monotonic()
         worker = await self._source.start()
         self._on_alive(+1)
         connection = HostConnection()
-        ready = False
+        ready: ReadyMessage | None = None
         try:
             with anyio.move_on_after(_READY_SECONDS):
-                await until_ready(worker.transport, connection)
-                ready = True
+                ready = await until_ready(worker.transport, connection)
         except WorkerLostError:
-            ending = await _ending(worker)
+            ending = await ending_of(worker)
             raise WorkerLostError(
                 f"the worker was lost before it was ready ({ending or 'it closed its channel'})",
                 started=False,
             ) from None
         finally:
-            if not ready:
+            if ready is None:
                 await self._dispose(worker)
-        if not ready:
+        if ready is None:
             raise WorkerLostError(
                 f"the worker was not ready after {_READY_SECONDS} seconds", started=False
             )
         self._watch.worker_started(time.monotonic() - began)
-        return Spare(worker, connection)
+        return Spare(worker, connection, ready)
 
     async def _dispose(self, worker: Worker) -> Ending:
         with anyio.CancelScope(shield=True):
             worker.kill()
-            ending = await _reaped(worker)
+            ending = await reaped(worker)
             worker.transport.close()
             self._on_alive(-1)
         return ending
@@ -231,12 +266,22 @@ class WorkerPool:
         self._watch.stock_changed(now[0] - self._told[0], now[1] - self._told[1])
         self._told = now
 
+    async def _bury_the_dead(self) -> None:
+        """Give the places of workers free that were killed when they gave their results."""
+        while True:
+            await self._died.wait()
+            self._died = anyio.Event()
+            while self._dead:
+                await self.end(self._dead.popleft())
+
     async def _keep_stock(self) -> None:
         while True:
             self._tell_stock()
             if len(self._stock) < self._target:
+                await self._until_calm()
                 await self._add_one()
                 continue
+            self._was_full = True
             self._wanted = anyio.Event()
             with anyio.move_on_after(_IDLE_SECONDS) as idle:
                 await self._wanted.wait()
@@ -244,78 +289,16 @@ class WorkerPool:
                 self._target -= 1
                 await self._dispose(self._stock.pop().worker)
 
+    async def _until_calm(self) -> None:
+        """Wait a moment, and while somebody waits for a worker that is being made; not for long."""
+        for _ in range(_MOST_WAITS):
+            await anyio.sleep(_REFILL_AFTER_SECONDS)
+            if not self._awaited:
+                return
+
     async def _add_one(self) -> None:
         try:
             self._stock.append(await self._prepare())
         except (WorkerLostError, ProtocolError) as error:
             logger.warning("no spare worker: %s", error)
             await anyio.sleep(_RETRY_SECONDS)
-
-
-async def _reaped(worker: Worker) -> Ending:
-    """How the worker ended, which was killed: nobody waits for ever for a zygote to tell it."""
-    with anyio.move_on_after(_REAP_SECONDS):
-        return await worker.ended()
-    logger.warning("the zygote did not reap a worker in %s seconds", _REAP_SECONDS)
-    return Ending(exit_code=None, signal=signal.SIGKILL)
-
-
-async def _explained(
-    lost: WorkerLostError, worker: Worker, job: Job
-) -> LimitExceededError | ProtocolError | WorkerLostError:
-    """The error that says why the worker is gone."""
-    ending = await _ending(worker)
-    return lost if ending is None else _from_ending(lost, ending, job)
-
-
-async def _cut_short(
-    error: LimitExceededError | ProtocolError, worker: Worker, job: Job
-) -> LimitExceededError | ProtocolError | WorkerLostError:
-    """Half a frame is a lie, unless a signal ended the worker while it wrote."""
-    ending = await _ending(worker)
-    if ending is None or ending.signal is None:
-        return error
-    return _from_ending(WorkerLostError(error.message, started=True), ending, job)
-
-
-async def _ending(worker: Worker) -> Ending | None:
-    """How the worker ended, whose channel is closed: a moment lets it tell us."""
-    with anyio.move_on_after(_LAST_WORDS_SECONDS):
-        return await worker.ended()
-    return None
-
-
-def _closed_pool(*, started: bool) -> WorkerLostError:
-    when = "while its code ran" if started else "before its code ran"
-    return WorkerLostError(f"the runtime was closed {when}", started=started)
-
-
-def _from_ending(
-    lost: WorkerLostError, ending: Ending, job: Job
-) -> LimitExceededError | ProtocolError | WorkerLostError:
-    if ending.out_of_memory is OutOfMemory.OWN_LIMIT:
-        most = job.worker_limits.memory_mb
-        return LimitExceededError(
-            f"the code used more than {most} MB of memory; raise `limits.memory_mb` if it may",
-            limit="memory_mb",
-            allowed=most,
-            started=lost.started,
-        )
-    allowed = job.worker_limits.cpu_ms
-    # A worker that blocks the first signal meets the second a second later.
-    # In a session the processor time is that of all its cells, and says nothing of this one.
-    used_up = ending.signal == signal.SIGKILL and ending.cpu_us > allowed * 1000 and not job.session
-    if ending.signal == signal.SIGXCPU or used_up:
-        return cpu_limit_reached(allowed, started=lost.started)
-    if ending.signal == signal.SIGSYS:
-        return ProtocolError(
-            "the worker made a system call that is never legitimate, and the kernel killed it",
-            violation="forbidden_system_call",
-            started=lost.started,
-        )
-    when = "after its code had started" if lost.started else "before its code ran"
-    return WorkerLostError(
-        f"the worker was lost {when} ({ending})",
-        started=lost.started,
-        ending=str(ending),
-    )

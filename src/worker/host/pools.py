@@ -46,7 +46,7 @@ class WorkerPools:
     ) -> None:
         """The pool of each set draws from `source`, as `source.with_modules` makes it."""
         self._source = source
-        self._slots = anyio.Semaphore(max_workers)
+        self._slots = anyio.Semaphore(max_workers, fast_acquire=True)
         self._on_alive = on_alive
         self._watch = watch
         # The one that was used last stands last.

@@ -61,6 +61,9 @@ class Worker(Protocol):
     def cpu_us(self) -> int | None:
         """The CPU time that it has used so far, in microseconds; None once it is gone."""
 
+    def max_rss_kb(self) -> int | None:
+        """The most memory that it has held so far, in kilobytes; None if that cannot be seen."""
+
     def limit_memory(self, megabytes: int) -> None:
         """Bound what it may use from outside, where that can be done. Raises nothing."""
 

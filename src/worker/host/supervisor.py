@@ -14,12 +14,11 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 import anyio
-import msgspec
 from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
@@ -34,48 +33,20 @@ from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
-    ManifestEntry,
+    FromWorker,
     ManifestMessage,
     OutputMessage,
     ReadyMessage,
     ResultMessage,
     StartedMessage,
     StartMessage,
-    WorkerLimits,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
+from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
 from caps.worker.host.process import Ending, Used, Worker
-from caps.worker.host.wall_clock import WallClock
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What a worker is asked to do, and the bounds that the host holds it to.
-
-    `execution_id` names the channel: in a session it is the same for every cell.
-    """
-
-    execution_id: str
-    namespace: str
-    policy_id: str
-    manifest: tuple[ManifestEntry, ...]
-    source: str
-    filename: str
-    wall_ms: int
-    output_bytes: int
-    most_requests: int
-    worker_limits: WorkerLimits
-    clock: WallClock = field(default_factory=WallClock)
-    check: bool = False
-    session: bool = False
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What the handler says to one request."""
-
-    result: object = None
-    failure: CallFailure | None = None
+__all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
 
 
 # What encoding raises for an answer that the channel has no room for.
@@ -85,33 +56,9 @@ _NO_FIT = CallFailure(
 )
 
 
-class CallHandler(Protocol):
-    """Who answers the requests of one execution: the broker."""
-
-    def begin(self) -> None:
-        """The code is handed over now; the execution's clock starts."""
-
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
-        """The answer to one request. Raises nothing that the worker could provoke."""
-
-    async def handle_at_once(
-        self, requests: Sequence[CapabilityRequestMessage]
-    ) -> list[Answer | None]:
-        """The answers to those of `requests` that wait for nothing but their evidence.
-
-        None stands for each of the others: `handle` is called for it, in a task of its own.
-        """
-
-    def end(self, used: Used | None) -> None:
-        """The worker is gone; what the code used of it, if that is known."""
-
-
-OutputHandler = Callable[[str], None]
-
-
-async def until_ready(transport: Transport, connection: HostConnection) -> None:
+async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
     """Wait until the worker has shut itself in; WorkerLostError or ProtocolError if it does not."""
-    while connection.state is State.BOOTING:
+    while True:
         try:
             data = await transport.receive()
         except ChannelClosedError:
@@ -120,11 +67,17 @@ async def until_ready(transport: Transport, connection: HostConnection) -> None:
             connection.at_end()
             raise WorkerLostError("the worker closed its channel", started=False)
         for message in connection.receive(data):
-            if isinstance(message, ReadyMessage) and message.protocol != PROTOCOL_VERSION:
-                raise ProtocolError(
-                    f"the worker speaks protocol {message.protocol}, not {PROTOCOL_VERSION}",
-                    violation="version",
-                )
+            if isinstance(message, ReadyMessage):
+                return _checked(message)
+
+
+def _checked(ready: ReadyMessage) -> ReadyMessage:
+    if ready.protocol != PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"the worker speaks protocol {ready.protocol}, not {PROTOCOL_VERSION}",
+            violation="version",
+        )
+    return ready
 
 
 @dataclass(slots=True)
@@ -136,11 +89,17 @@ class Execution:
     connection: HostConnection
     calls: CallHandler
     on_output: OutputHandler
+    program: bytes = b""
+    """What the source compiles to, if a compiler process has told."""
+    used_at_result: Used | None = None
+    """What the code had used when it gave its result, if that can be seen while the worker lives;
+    what was measured then is not waited for."""
     printed_bytes: int = 0
     requests: int = 0
     started: bool = False
     _begun_us: int | None = None
     _hung_up: bool = False
+    _stopped: bool = False
     _untaken_bytes: int = 0
     _taken: anyio.Event = field(default_factory=anyio.Event)
 
@@ -182,6 +141,7 @@ class Execution:
                 filename=job.filename,
                 limits=job.worker_limits,
                 check=job.check,
+                program=self.program,
                 **connection.stamp(),
             )
         )
@@ -189,12 +149,14 @@ class Execution:
 
     def _manifest(self) -> bytes:
         job = self.job
+        # To the encoder, what is encoded is as good as what is not.
+        capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
         return self.connection.send(
             ManifestMessage(
                 execution_id=job.execution_id,
                 namespace=job.namespace,
                 policy_id=job.policy_id,
-                capabilities=list(job.manifest),
+                capabilities=capabilities,
                 session=job.session,
                 **self.connection.stamp(),
             )
@@ -202,20 +164,48 @@ class Execution:
 
     async def _serve_to_end(self) -> ResultMessage:
         ended: ResultMessage | Exception | None = None
+        try:
+            ended = await self._serve_the_most()
+        except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
+            ended = error
+        finally:
+            self._stop(ended)
+        if ended is None:  # nobody but the watch cancels the calls before that
+            raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
+        if isinstance(ended, ProtocolError):
+            self.started = True  # from a liar, "never ran" cannot be believed
+        if isinstance(ended, Exception):
+            raise ended
+        return ended
+
+    async def _serve_the_most(self) -> ResultMessage | None:
+        """Its result; None if it used up its CPU time.
+
+        Most code makes no call and ends before its CPU time could be used up, and needs no task
+        beside this one.
+        """
+        messages: Sequence[FromWorker] = ()
+        with anyio.move_on_after(self.job.worker_limits.cpu_ms / 1000):
+            while not any(isinstance(one, CapabilityRequestMessage) for one in messages):
+                for message in messages:
+                    if self._take(message):
+                        return message
+                messages = ()
+                messages = self.connection.receive(await self._receive())
+        return await self._serve_with_calls(messages)
+
+    async def _serve_with_calls(self, messages: Sequence[FromWorker]) -> ResultMessage | None:
+        ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_cpu, calls.cancel_scope)
             try:
-                ended = await self._serve(calls)
+                ended = await self._serve(calls, messages)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
             finally:
                 self._stop(ended)
             # The execution is over: whatever it still waits for is cancelled.
             calls.cancel_scope.cancel()
-        if ended is None:  # nobody but the watch cancels the calls before that
-            raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
-        if isinstance(ended, ProtocolError):
-            self.started = True  # from a liar, "never ran" cannot be believed
         if isinstance(ended, Exception):
             raise ended
         return ended
@@ -232,31 +222,48 @@ class Execution:
         A worker that closed its channel is ending by itself, and how it does is yet to be learnt.
         One that gave a result in a session has ended its cell, and waits for the next.
         """
+        if self._stopped:
+            return
+        self._stopped = True
         waits = self.job.session and isinstance(ended, ResultMessage)
+        if isinstance(ended, ResultMessage) and not waits:
+            self.used_at_result = self._seen_use()
         if not self._hung_up and not waits:
             self.worker.kill()
 
-    async def _serve(self, calls: TaskGroup) -> ResultMessage:
+    def _seen_use(self) -> Used | None:
+        """What the code used, as it can be seen while its worker lives."""
+        so_far, max_rss_kb = self.used_so_far(), self.worker.max_rss_kb()
+        if so_far is None or max_rss_kb is None:
+            return None
+        return replace(so_far, max_rss_kb=max_rss_kb)
+
+    async def _serve(self, calls: TaskGroup, messages: Sequence[FromWorker]) -> ResultMessage:
         while True:
-            if not self.connection.has_room(self._untaken_bytes):
-                await self._until_room()
             result: ResultMessage | None = None
             requests: list[CapabilityRequestMessage] = []
-            for message in self.connection.receive(await self._receive()):
-                match message:
-                    case CapabilityRequestMessage():
-                        self._count_request()
-                        requests.append(message)
-                    case OutputMessage():
-                        self._take_output(message.text)
-                    case StartedMessage():
-                        self.started = True
-                    case ResultMessage():
-                        result = message
+            for message in messages:
+                if isinstance(message, CapabilityRequestMessage):
+                    self._count_request()
+                    requests.append(message)
+                elif self._take(message):
+                    result = message
             if requests:
                 await self._answer_all(requests, calls)
             if result is not None:
                 return result
+            if not self.connection.has_room(self._untaken_bytes):
+                await self._until_room()
+            messages = self.connection.receive(await self._receive())
+
+    def _take(self, message: FromWorker) -> TypeGuard[ResultMessage]:
+        """Act on what asks for no answer; whether it is the result."""
+        match message:
+            case OutputMessage():
+                self._take_output(message.text)
+            case StartedMessage():
+                self.started = True
+        return isinstance(message, ResultMessage)
 
     async def _answer_all(self, requests: list[CapabilityRequestMessage], calls: TaskGroup) -> None:
         """Answer what came together; what has to wait does so in a task of its own."""

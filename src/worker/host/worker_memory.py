@@ -21,6 +21,7 @@ from caps.protocol.errors import ConfigurationError
 from caps.worker.host.memory_groups import Home, MemoryGroup
 from caps.worker.host.memory_places import CGROUP_VARIABLE, find_places
 from caps.worker.host.pidfd import process_id
+from caps.worker.host.prepared_groups import PreparedGroup, PreparedGroups
 from caps.worker.host.process import OutOfMemory
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class WorkerMemory:
 
     def __init__(self) -> None:
         self._home: Home | None = None
+        self._prepared: PreparedGroups | None = None
         self._why_not = "not open"
         self._zygote_taken = False
         self._failures = 0
@@ -76,6 +78,8 @@ class WorkerMemory:
     async def open(self) -> AsyncIterator[None]:
         """Find a place, and leave nothing there. ConfigurationError if the one named is no good."""
         self._home = await anyio.to_thread.run_sync(self._find_home, limiter=self._turn)
+        if self._home is not None and self._home.place.interface.entrance:
+            self._prepared = PreparedGroups(self._home, self._turn)
         try:
             yield
         finally:
@@ -98,6 +102,41 @@ class WorkerMemory:
             await anyio.to_thread.run_sync(self._close, limiter=self._turn)
             self._refuse([f"{place}: {error.strerror}"])
         self._zygote_taken = True
+
+    async def prepare(self) -> PreparedGroup | None:
+        """A group that the next worker can enter by itself; None if it has to be taken in.
+
+        `enter` or `give_back` it. Raises nothing.
+        """
+        if self._prepared is None:
+            return None
+        try:
+            return await self._prepared.take(self._asked_last)
+        except OSError as error:
+            self.failed(error)
+            return None
+
+    def enter(self, worker: _Grouped, prepared: PreparedGroup) -> None:
+        """The worker was born with the entrance, and will not be ready before it is inside."""
+        prepared.close_entrance()
+        worker.join(Membership(self, prepared.group))
+
+    def give_back(self, prepared: PreparedGroup) -> None:
+        """There is no worker for it."""
+        prepared.close_entrance()
+        self.left(prepared.group)
+
+    def entrance_refused(self) -> None:
+        """A worker could not enter by itself: the later ones are moved."""
+        if self._prepared is not None:
+            logger.warning("workers cannot enter their memory groups by themselves; they are moved")
+            self._prepared.close()
+            self._prepared = None
+
+    async def keep_some_prepared(self) -> None:
+        """Make groups ahead of need, if they are of use, until cancelled."""
+        if self._prepared is not None:
+            await self._prepared.keep_some()
 
     async def take_in(self, worker: _Grouped) -> None:
         """Give a worker that nobody has used a group of its own. Raises nothing."""
@@ -184,8 +223,11 @@ class WorkerMemory:
     def _close(self) -> None:
         """Runs in a thread, when all processes have ended or are about to."""
         home, self._home = self._home, None
+        prepared, self._prepared = self._prepared, None
         if home is None:
             return
+        if prepared is not None:
+            prepared.close()
         give_up = time.monotonic() + _LAST_TIDY_SECONDS
         try:
             while not home.remove():
@@ -221,6 +263,10 @@ class Membership:
         except OSError as error:
             logger.warning("a group does not tell how its worker ended: %s", error)
             return None
+
+    def entrance_refused(self) -> None:
+        """The worker ended because it could not enter."""
+        self._memory.entrance_refused()
 
     def leave(self) -> None:
         """The worker has ended."""

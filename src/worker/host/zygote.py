@@ -16,6 +16,8 @@ from anyio.abc import TaskGroup
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import ConfigurationError, WorkerLostError
+from caps.worker.host.launching import Launched, launch
+from caps.worker.host.prepared_groups import PreparedGroup
 from caps.worker.host.worker_memory import WorkerMemory
 from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess, no_worker
 
@@ -31,10 +33,13 @@ class ZygoteSource:
         self,
         *,
         arguments: tuple[str, ...] = (),
+        launched: Launched | None = None,
         on_start: Callable[[bool], None] | None = None,
     ) -> None:
-        """`on_start` hears of each zygote, and whether it takes the place of one that is gone."""
+        """The first zygote is the one that was `launched` ahead, if there is one. `on_start` hears
+        of each, and whether it takes the place of one that is gone."""
         self._arguments = arguments
+        self._launched = launched
         self._on_start = on_start
         self._zygote: ZygoteProcess | None = None
         self._layers: tuple[Layer, ...] = ()
@@ -64,6 +69,7 @@ class ZygoteSource:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             tasks.start_soon(self._memory.keep_tidy)
+            tasks.start_soon(self._memory.keep_some_prepared)
             try:
                 await self._living()
                 yield
@@ -79,10 +85,22 @@ class ZygoteSource:
 
     async def start(self) -> ForkedWorker:
         zygote = await self._living()
+        prepared = await self._memory.prepare()
+        if prepared is not None:
+            return await self._start_within(zygote, prepared)
         worker = await zygote.fork()
         # Not to be cancelled: the worker is here, and nobody else knows of it yet.
         with anyio.CancelScope(shield=True):
             await self._memory.take_in(worker)
+        return worker
+
+    async def _start_within(self, zygote: ZygoteProcess, prepared: PreparedGroup) -> ForkedWorker:
+        try:
+            worker = await zygote.fork(entrance=prepared.entrance)
+        except BaseException:
+            self._memory.give_back(prepared)
+            raise
+        self._memory.enter(worker, prepared)
         return worker
 
     async def _living(self) -> ZygoteProcess:
@@ -107,7 +125,8 @@ class ZygoteSource:
 
     def _started(self, tasks: TaskGroup) -> ZygoteProcess:
         try:
-            zygote = ZygoteProcess.start(self._arguments)
+            ahead = self._launched.take() if self._launched is not None else None
+            zygote = ZygoteProcess(ahead or launch(self._arguments))
         except OSError as error:
             raise WorkerLostError(
                 f"the zygote cannot be started: {error.strerror}", started=False

@@ -14,8 +14,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 import anyio
 import msgspec
@@ -24,6 +23,7 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.transport import SocketTransport
 from caps.protocol.zygote import (
+    GROUP_REFUSED,
     MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
@@ -34,12 +34,12 @@ from caps.protocol.zygote import (
     ZygoteReady,
 )
 from caps.worker.host.cpu_clock import CpuClock
+from caps.worker.host.launching import Launched
+from caps.worker.host.peak_memory import PeakMemory
 from caps.worker.host.process import Ending
 from caps.worker.host.worker_memory import Membership
 
 logger = logging.getLogger(__name__)
-
-ZYGOTE_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
 
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
@@ -54,6 +54,7 @@ class ForkedWorker:
         self.transport = transport
         self._pidfd = pidfd
         self._clock = CpuClock.of(pidfd)
+        self._peak = PeakMemory(pidfd)
         self._ending: Ending | None = None
         self._over = anyio.Event()
         self._membership: Membership | None = None
@@ -65,6 +66,9 @@ class ForkedWorker:
 
     def cpu_us(self) -> int | None:
         return self._clock.used_us() if self._ending is None else None
+
+    def max_rss_kb(self) -> int | None:
+        return self._peak.kilobytes() if self._ending is None else None
 
     def join(self, membership: Membership) -> None:
         """It is in a group of its own now, which is left when it ends."""
@@ -113,7 +117,10 @@ class ForkedWorker:
         if self._ending is None:
             self._ending = self._explained(ending)
             os.close(self._pidfd)
+            self._peak.close()
             if self._membership is not None:
+                if ending.exit_code == GROUP_REFUSED and not self._killed:
+                    self._membership.entrance_refused()
                 self._membership.leave()
             self._over.set()
 
@@ -137,45 +144,26 @@ class _Order:
 class ZygoteProcess:
     """One zygote process, from its start to its end."""
 
-    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    def __init__(self, launched: Launched) -> None:
         self.layers: tuple[Layer, ...] = ()
         self.refused: ModuleRefused | None = None
         self.ready = anyio.Event()
         self.is_alive = True
-        self._process = process
-        self._control = control
+        self._process = launched.process
+        self._control = launched.control
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
         self._workers: dict[int, ForkedWorker] = {}
         self._packets = msgspec.msgpack.Decoder(FromZygote)
         self._heard = 0.0
 
-    @classmethod
-    def start(cls, arguments: tuple[str, ...]) -> ZygoteProcess:
-        with ExitStack() as undo:
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            undo.enter_context(ours)
-            with theirs:
-                process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    (*ZYGOTE_COMMAND, *arguments),
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    env={},
-                    cwd="/",
-                    start_new_session=True,
-                )
-            undo.pop_all()
-        ours.setblocking(False)
-        return cls(process, ours)
-
     @property
     def pid(self) -> int:
         """The process that was started."""
         return self._process.pid
 
-    async def fork(self) -> ForkedWorker:
-        """Order a fork; a WorkerLostError if it is refused."""
+    async def fork(self, *, entrance: int | None = None) -> ForkedWorker:
+        """Order a fork; a WorkerLostError if it is refused. `entrance` leads into its group."""
         try:
             transport, theirs = SocketTransport.pair()
         except OSError as error:
@@ -183,8 +171,9 @@ class ZygoteProcess:
         number = next(self._numbers)
         order = self._orders[number] = _Order(transport)
         try:
+            packet = ForkOrder(number=number, grouped=entrance is not None)
             with theirs:
-                await self._ask(order, ForkOrder(number=number), theirs)
+                await self._ask(order, packet, theirs, entrance)
             if order.worker is None:
                 raise no_worker(order.reason)
         except BaseException:
@@ -195,7 +184,9 @@ class ZygoteProcess:
             self._orders.pop(number, None)
         return order.worker
 
-    async def _ask(self, order: _Order, packet: ForkOrder, theirs: socket.socket) -> None:
+    async def _ask(
+        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entrance: int | None
+    ) -> None:
         """Hand it over and wait for its answer, as long as the zygote says anything at all.
 
         One that answers others is busy; silence is as good as death.
@@ -204,7 +195,8 @@ class ZygoteProcess:
         while self.is_alive and not order.answered.is_set():
             with anyio.move_on_at(max(begun, self._heard) + _ANSWER_SECONDS) as patience:
                 if theirs.fileno() >= 0:  # not sent yet
-                    await self._send(packet, theirs.fileno())
+                    own = [theirs.fileno()] if entrance is None else [theirs.fileno(), entrance]
+                    await self._send(packet, own)
                     theirs.close()
                 await order.answered.wait()
             silent_since = max(begun, self._heard)
@@ -212,11 +204,11 @@ class ZygoteProcess:
                 order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
                 self.end()
 
-    async def _send(self, order: ForkOrder, descriptor: int) -> None:
+    async def _send(self, order: ForkOrder, descriptors: list[int]) -> None:
         """Hand the order over, unless the zygote is gone."""
         while self.is_alive:
             try:
-                socket.send_fds(self._control, [msgspec.msgpack.encode(order)], [descriptor])
+                socket.send_fds(self._control, [msgspec.msgpack.encode(order)], descriptors)
             except BlockingIOError:
                 with suppress(anyio.ClosedResourceError):
                     await anyio.wait_writable(self._control)

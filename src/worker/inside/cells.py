@@ -15,6 +15,7 @@ from typing import Any
 
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import ManifestMessage
+from caps.worker.inside.aio.futures import enter
 from caps.worker.inside.aio.leftovers import end_all, tell_unretrieved, wind_up
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel
@@ -36,37 +37,39 @@ class UserSpace:
     """What the user's code finds and leaves behind; `programs` are its cells by file name."""
 
     def __init__(
-        self,
-        manifest: ManifestMessage,
-        channel: Channel,
-        concurrency: int,
-        real: Mapping[str, ModuleType],
-        *,
-        restricted: bool,
+        self, channel: Channel, real: Mapping[str, ModuleType], *, restricted: bool
     ) -> None:
-        caps = build_namespace(manifest, channel, concurrency)
-        extra = {
-            manifest.namespace: caps,
-            "asyncio": make_facade("asyncio", Concurrency(channel.loop).names()),
-        }
+        """All that is the same whatever is granted. Made in the zygote: each of its children is
+        born with a user space, and makes it its own with `enter`."""
         self._own = own = OwnClasses()
         self.programs: dict[str, Program] = {}
-        output = Output(channel.write, channel.flush)
-        sys.stdout = output.stdout  # what a library prints is captured, too
-        importer = Importer(own, extra, output, self.programs, real)
-        guarded = make_builtins(output.stdout, importer, own)
+        self._output = output = Output(channel.write, channel.flush)
+        extra = {"asyncio": make_facade("asyncio", Concurrency(channel.loop).names())}
+        self._importer = Importer(own, extra, output, self.programs, real)
+        guarded = make_builtins(output.stdout, self._importer, own)
         self.globals: dict[str, Any] = {
             "__builtins__": guarded if restricted else vars(builtins),
             "__name__": "__main__",
-            manifest.namespace: caps,
         }
         if restricted:
             add_evaluation(self.globals, own)
         self._channel = channel
-        self._session = manifest.session
+        self._session = False
         self._complaints = Complaints(channel.note, self.programs)
-        self._complaints.listen()
         channel.loop.listen(self._complaints.lost)
+
+    def enter(self) -> None:
+        """From now on this is the user space of this process."""
+        enter(self._channel.loop, None)
+        sys.stdout = self._output.stdout  # what a library prints is captured, too
+        self._complaints.listen()
+
+    def grant(self, manifest: ManifestMessage, concurrency: int) -> None:
+        """Put `caps` in, once, before the first cell."""
+        caps = build_namespace(manifest, self._channel, concurrency)
+        self._importer.offer(manifest.namespace, caps)
+        self.globals[manifest.namespace] = caps
+        self._session = manifest.session
 
     def begin(self, program: Program) -> None:
         """A cell starts: its source is kept for tracebacks, the last result is not.

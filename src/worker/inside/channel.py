@@ -37,7 +37,7 @@ _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
 _OUTPUT_BURST = 64  # prints that are sent at once, one by one
 _OUTPUT_SECONDS = 1 / 64  # and how long it takes until there is one more
-_NOTHING = memoryview(b"")
+NOTHING = memoryview(b"")
 _LONGEST_WAIT_SECONDS = 3600.0  # poll refuses what does not fit its integer; the loop waits again
 
 
@@ -54,7 +54,7 @@ class Channel:
         self._outgoing: list[bytes] = []
         # What is under way outlives an error in mid-flush (user space may be at its recursion
         # limit or out of memory, and go on): a frame is never cut, and no answer is lost.
-        self._unwritten = _NOTHING
+        self._unwritten = NOTHING
         self._unparsed: list[bytes] = []
         self._inbox: deque[FromHost] = deque()
         self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
@@ -137,7 +137,7 @@ class Channel:
                 self._until_writable()
             except ConnectionError:
                 leave()
-        self._unwritten = _NOTHING  # what is left of a view still holds all that it was cut from
+        self._unwritten = NOTHING  # what is left of a view still holds all that it was cut from
 
     def _until_writable(self) -> None:
         """Wait for room to write, and take in what comes; it is acted on when the turn is over."""
@@ -146,6 +146,10 @@ class Channel:
         self._poll.modify(self._descriptor, select.POLLIN)
         if events & ~select.POLLOUT:
             self._read()
+
+    def has_input(self, seconds: float) -> bool:
+        """Whether something has come, or comes within so many seconds."""
+        return bool(self._inbox or self._unparsed or self._poll.poll(seconds * 1000))
 
     def next_message(self) -> FromHost:
         """Wait for one message; used before user code runs, when only one can come."""
@@ -163,6 +167,13 @@ class Channel:
                 return message
             if not isinstance(message, CapabilityResponseMessage | CancelMessage):
                 raise ProtocolError("a start was due", violation="out_of_turn")
+
+    def linger(self, seconds: float) -> NoReturn:
+        """Everything is said: take no notice of what comes, and leave when nothing does."""
+        while self._poll.poll(seconds * 1000):
+            self._read()
+            self._unparsed.clear()
+        leave()
 
     def forget_answers(self) -> None:
         """The cell is over: nobody waits for its answers, and their places are free again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import marshal
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -46,6 +47,26 @@ class Program:
     def is_coroutine(self) -> bool:
         """Whether running it gives a coroutine: it awaits at the top level."""
         return bool(self.code.co_flags & inspect.CO_COROUTINE)
+
+
+def pack(program: Program) -> bytes:
+    """What is not in the source, for a worker of the same language and Python. See `unpack`."""
+    names = (tuple(sorted(program.private_names)), tuple(sorted(program.unguarded)))
+    return marshal.dumps((program.code, *names))
+
+
+def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:
+    """The program again. Runs in the worker: `packed` is as little to be trusted as `source` is,
+    and whoever could make it lie could only do what the source does, in the same confinement."""
+    code, private_names, unguarded = marshal.loads(packed)  # noqa: S302 - never on the host, see above
+    return Program(
+        code,
+        filename,
+        tuple(_LINE_END.split(source)),
+        restricted=restricted,
+        private_names=frozenset(private_names),
+        unguarded=frozenset(unguarded),
+    )
 
 
 def compile_plainly(source: str, filename: str) -> Program:

@@ -148,10 +148,14 @@ class Importer:
         grants them, and nothing here vouches for what they lead to."""
         known = {} if programs is None else programs
         self._surroundings = Surroundings(own, output or Output(), known)
-        self._extra = extra
+        self._extra = dict(extra)
         self._real = {} if real is None else real
         # Those with stand-ins are made when they are first asked for.
         self._modules = {**self._real, **_shared(), **extra}
+
+    def offer(self, name: str, module: Any) -> None:
+        """One more module of this execution."""
+        self._extra[name] = self._modules[name] = module
 
     def __call__(
         self,

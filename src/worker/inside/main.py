@@ -8,31 +8,28 @@ only descriptor that it has, and the only one it can ever have.
 
 from __future__ import annotations
 
-import builtins
 import gc
-import itertools
 import math
 import os
-import reprlib
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
-from types import CoroutineType, MappingProxyType, ModuleType
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from types import ModuleType
+from typing import NoReturn
 
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
     PROTOCOL_VERSION,
+    CompiledMessage,
+    CompileMessage,
     ManifestMessage,
     ReadyMessage,
     ResultMessage,
     StartedMessage,
+    StartMessage,
     WorkerLimits,
 )
-from caps.protocol.values import encode_value
-from caps.worker.inside.aio.leftovers import turn_once
-from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.cells import UserSpace
 from caps.worker.inside.channel import Channel, leave, python_version
@@ -41,36 +38,21 @@ from caps.worker.inside.compiler import (
     SourceError,
     compile_plainly,
     compile_source,
+    pack,
+    unpack,
 )
-from caps.worker.inside.facades import Importer
-from caps.worker.inside.guards import OwnClasses
-from caps.worker.inside.output import Output
-from caps.worker.inside.report import describe, describe_source
+from caps.worker.inside.language import language_version
+from caps.worker.inside.library_names import digest_of_names
+from caps.worker.inside.rehearsal import Rehearsal
+from caps.worker.inside.report import describe_source
+from caps.worker.inside.running import run
 
 CHANNEL = 0
-_EXIT_CODE: Any = SystemExit.code
-_MAX_RESULT_BYTES = 8 * 1024 * 1024
-_MAX_REPR_CHARACTERS = 64 * 1024
-_MAX_REPR_DEPTH = 100
-_MAX_PARTS = 50_000
+# Who has waited for so long will most likely wait longer than a rehearsal takes.
+_CALM_SECONDS = 0.015
+_LONGEST_LOOK_SECONDS = 1.0
 
 RealModules = Mapping[str, ModuleType]
-_NO_MODULES: RealModules = MappingProxyType({})
-
-
-def prime() -> None:
-    """Take harmless code once through compiling, running and encoding.
-
-    What that touches is then shared by all forks, and none of them pays for it again.
-    """
-    program = compile_source("async def f(n):\n    return [n, 'x'.upper()]\nawait f(1)", "<prime>")
-    own = OwnClasses()
-    user_globals = {"__builtins__": make_builtins(Output().stdout, Importer(own, {}), own)}
-    step = builtins.eval(program.code, user_globals)  # noqa: S307 - our own source
-    try:
-        step.send(None)
-    except StopIteration:
-        encode_value(user_globals[program.result_name], max_bytes=_MAX_RESULT_BYTES)
 
 
 def shut_in(keep: int) -> None:
@@ -89,32 +71,65 @@ def shut_in(keep: int) -> None:
     gc.freeze()
 
 
-def serve_execution(*, restricted: bool, real: RealModules) -> NoReturn:
+class Birthright:
+    """What a worker is born with: a channel, a user space on it, and a rehearsal to perform.
+
+    Made in the zygote, which never uses it: its children have it without making it.
+    """
+
+    def __init__(self, script: list[bytes], real: RealModules, *, restricted: bool) -> None:
+        self.restricted = restricted
+        self.rehearsal = Rehearsal(script, real, restricted=restricted)
+        self.channel = Channel(CHANNEL)
+        self.space = UserSpace(self.channel, real, restricted=restricted)
+
+
+def serve_execution(born_with: Birthright) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        serve(Channel(CHANNEL), compile_source if restricted else compile_plainly, real)
+        serve(born_with)
+        # The host looks at what this process used, and then kills it.
+        born_with.channel.linger(_LONGEST_LOOK_SECONDS)
     except ProtocolError:
         leave(2)
-    leave()
 
 
-def serve(
-    channel: Channel,
-    compile_code: Callable[[str, str], Program],
-    real: RealModules = _NO_MODULES,
-) -> None:
-    """One execution, or the cells of one session, from ready to the last result."""
-    channel.send(ReadyMessage, protocol=PROTOCOL_VERSION, python=python_version())
+def serve(born_with: Birthright) -> None:
+    """One execution, or the cells of one session, from ready to the last result.
+
+    Or none at all: one source to compile, and then this process never runs any. If nobody wants it
+    yet, it uses the time to get in practice.
+    """
+    channel, restricted = born_with.channel, born_with.restricted
+    channel.send(
+        ReadyMessage,
+        protocol=PROTOCOL_VERSION,
+        python=python_version(),
+        language=f"{language_version()}-{digest_of_names()}",
+    )
     channel.flush()
-    manifest = channel.next_message()
-    if not isinstance(manifest, ManifestMessage):
+    if not channel.has_input(_CALM_SECONDS):
+        born_with.rehearsal.perform()
+    born_with.space.enter()
+    first = channel.next_message()
+    if isinstance(first, ManifestMessage):
+        serve_cells(channel, born_with.space, first, restricted=restricted)
+    elif isinstance(first, CompileMessage):
+        serve_compilation(channel, first, restricted=restricted)
+    else:
         raise ProtocolError("a manifest was due", violation="out_of_turn")
-    space: UserSpace | None = None
+
+
+def serve_cells(
+    channel: Channel, space: UserSpace, manifest: ManifestMessage, *, restricted: bool
+) -> None:
+    """Run what comes: one program, or in a session one after another."""
+    granted = False
     while True:
         start = channel.next_start()
         limit_resources(start.limits, last=not manifest.session)
         try:
-            program = compile_code(start.source, start.filename)
+            program = program_of(start, restricted=restricted)
             if start.check:
                 check_calls(start.source, program, manifest)
         except SourceError as error:
@@ -124,13 +139,33 @@ def serve(
         else:
             channel.send(StartedMessage)
             channel.flush()
-            space = space or UserSpace(
-                manifest, channel, start.limits.concurrency, real, restricted=program.restricted
-            )
+            if not granted:
+                space.grant(manifest, start.limits.concurrency)
+                granted = True
             channel.send(ResultMessage, **run(program, space, channel))
         channel.flush()
         if not manifest.session:
             return
+
+
+def program_of(start: StartMessage, *, restricted: bool) -> Program:
+    """The program to run: what a compiler process made of this source, or made here and now."""
+    if start.program:
+        return unpack(start.program, start.source, start.filename, restricted=restricted)
+    compile_code = compile_source if restricted else compile_plainly
+    return compile_code(start.source, start.filename)
+
+
+def serve_compilation(channel: Channel, order: CompileMessage, *, restricted: bool) -> None:
+    """Compile one source for whoever runs it; nothing if it does not compile."""
+    limit_resources(order.limits)
+    compile_code = compile_source if restricted else compile_plainly
+    try:
+        program = pack(compile_code(order.source, order.filename))
+    except SourceError:
+        program = b""  # the worker that is to run it says what is wrong with it
+    channel.send(CompiledMessage, program=program)
+    channel.flush()
 
 
 def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
@@ -144,90 +179,3 @@ def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     # where there is one; this bound is the lower of the two in practice, and raises MemoryError.
     most = limits.memory_mb * 1024 * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
-    """Run the program; the fields of its result message."""
-    space.begin(program)
-    try:
-        fields = result_fields(execute(program, space.globals, channel))
-    except SystemExit as left:
-        fields = (
-            result_fields(None)
-            if left_in_order(left)
-            else {"error": describe(left, space.programs)}
-        )
-    except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
-        fields = {"error": describe(error, space.programs)}
-    space.settle(program)
-    return fields
-
-
-def left_in_order(left: SystemExit) -> bool:
-    """Whether it is the ordinary end that `sys.exit()` means: no status, and no message."""
-    code = _EXIT_CODE.__get__(left)  # whatever a subclass has under this name
-    return code is None or (type(code) is int and code == 0)
-
-
-def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
-    """The value of the last expression."""
-    outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
-    if program.is_coroutine:
-        channel.main = channel.loop.task(outcome)
-        channel.loop.run(channel.main)
-    else:
-        turn_once(channel.loop)
-    value = user_globals.get(program.result_name)
-    if isinstance(value, CoroutineType):
-        value.close()
-        raise TypeError("the last expression is a coroutine that was never awaited; write `await`")
-    return value
-
-
-def result_fields(value: Any) -> dict[str, Any]:
-    """The value as it crosses, or its `repr`, marked as such."""
-    try:
-        return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
-    except Exception:  # noqa: BLE001 - values may have methods of the user's own
-        return {"value": _repr_bytes(value), "value_is_repr": True}
-
-
-def _repr_bytes(value: Any) -> bytes:
-    try:
-        text = repr(value) if _holds_few(value) else BoundedRepr().repr(value)
-    except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
-        text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
-    if len(text) > _MAX_REPR_CHARACTERS:
-        text = f"{text[:_MAX_REPR_CHARACTERS]}… ({len(text)} characters, cut)"
-    safe = text.encode("utf-8", "backslashreplace").decode()
-    return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
-
-
-class BoundedRepr(reprlib.Repr):
-    """A `repr` that gives up after so many parts: a few objects that hold each other many times
-    would unfold into more than the memory holds."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = _MAX_REPR_DEPTH
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = _MAX_PARTS
-        self.maxdeque = self.maxarray = _MAX_PARTS
-        self.maxstring = self.maxlong = self.maxother = _MAX_REPR_CHARACTERS
-        self._left = _MAX_PARTS
-
-    def repr1(self, x: Any, level: int) -> str:
-        self._left -= 1
-        return super().repr1(x, level) if self._left > 0 else "..."
-
-
-def _holds_few(value: Any) -> bool:
-    """Whether the plain `repr` of a container ends soon, counting every way to each part."""
-    waiting, seen = [value], 0
-    while waiting and seen <= _MAX_PARTS:
-        part = waiting.pop()
-        seen += 1
-        if type(part) in (list, tuple, set, frozenset):
-            waiting.extend(itertools.islice(part, _MAX_PARTS))
-        elif type(part) is dict:
-            waiting.extend(itertools.islice(part.values(), _MAX_PARTS))
-    return seen <= _MAX_PARTS

@@ -33,6 +33,8 @@ OPTIONS_SCHEMA = {
     }
 }
 
+_ERRORS = {error.__name__: error for error in USER_ERRORS}
+
 # What the channel raises for a payload that the wire has no room for.
 _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 
@@ -167,52 +169,58 @@ def _invalid(name: str, problems: list[dict[str, str]]) -> ValidationError:
 class Domain:
     """`caps.files`: the granted capabilities of one domain."""
 
-    __slots__ = ("_capabilities", "_name", "_policy_id")
+    __slots__ = ("_caller", "_entries", "_made", "_name", "_policy_id")
 
-    def __init__(self, name: str, policy_id: str, capabilities: dict[str, Capability]) -> None:
+    def __init__(
+        self, name: str, policy_id: str, caller: Caller, entries: dict[str, ManifestEntry]
+    ) -> None:
         self._name = name
         self._policy_id = policy_id
-        self._capabilities = capabilities
+        self._caller = caller
+        self._entries = entries
+        self._made: dict[str, Capability] = {}
 
     def __getattr__(self, function: str) -> Capability:
         # Wrappers are plain attributes of the mapping, not of the instance: nothing can be set.
         if function.startswith("_"):
             raise AttributeError(function)
-        found = self._capabilities.get(function)
+        found = self._made.get(function)
         if found is None:
-            raise missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
+            entry = self._entries.get(function)
+            if entry is None:
+                raise missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
+            found = self._made[function] = Capability(self._caller, entry)
         return found
 
     def _listed(self) -> dict[str, str]:
-        return {function: f"{self._name}.{function}" for function in self._capabilities}
+        return {function: f"{self._name}.{function}" for function in self._entries}
 
     def __dir__(self) -> list[str]:
-        return sorted(self._capabilities)
+        return sorted(self._entries)
 
     def __repr__(self) -> str:
-        return f"<caps.{self._name}: {', '.join(sorted(self._capabilities))}>"
+        return f"<caps.{self._name}: {', '.join(sorted(self._entries))}>"
 
 
 class Namespace:
     """`caps`: the granted domains, and the errors that a call may raise."""
 
-    __slots__ = ("_domains", "_errors", "_policy_id")
+    __slots__ = ("_domains", "_policy_id")
 
     def __init__(self, policy_id: str, domains: dict[str, Domain]) -> None:
         self._policy_id = policy_id
         self._domains = domains
-        self._errors = {error.__name__: error for error in USER_ERRORS}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)  # a copy in the making has no `_domains` yet
-        found = self._domains.get(name) or self._errors.get(name)
+        found = self._domains.get(name) or _ERRORS.get(name)
         if found is None:
             raise missing(name, self._policy_id, name, {known: known for known in self._domains})
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted([*self._domains, *self._errors])
+        return sorted([*self._domains, *_ERRORS])
 
     def __repr__(self) -> str:
         return f"<caps: {', '.join(sorted(self._domains)) or 'nothing granted'}>"
@@ -234,16 +242,17 @@ def missing(full: str, policy_id: str, name: str, listed: dict[str, str]) -> Cap
 
 
 def build_namespace(manifest: ManifestMessage, channel: Channel, concurrency: int) -> Namespace:
-    """`caps` for one execution."""
+    """`caps` for one execution. A wrapper is made when it is first touched: many may be granted,
+    and few are used."""
     caller = Caller(channel, concurrency)
-    by_domain: dict[str, dict[str, Capability]] = {}
+    by_domain: dict[str, dict[str, ManifestEntry]] = {}
     for entry in manifest.capabilities:
         domain, _, function = entry.name.partition(".")
-        by_domain.setdefault(domain, {})[function] = Capability(caller, entry)
+        by_domain.setdefault(domain, {})[function] = entry
     return Namespace(
         manifest.policy_id,
         {
-            name: Domain(name, manifest.policy_id, capabilities)
-            for name, capabilities in by_domain.items()
+            name: Domain(name, manifest.policy_id, caller, entries)
+            for name, entries in by_domain.items()
         },
     )

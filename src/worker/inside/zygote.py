@@ -16,7 +16,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import NoReturn
 
@@ -35,15 +35,19 @@ from caps.protocol.zygote import (
 )
 from caps.worker.inside import kernel
 from caps.worker.inside.arguments import Argument, asked_modules, left_out, understand
-from caps.worker.inside.confinement import confine_worker, confine_zygote
+from caps.worker.inside.confinement import confine_zygote
 from caps.worker.inside.facades import load_facades
+from caps.worker.inside.language import language_version
 from caps.worker.inside.library_names import learn
-from caps.worker.inside.main import CHANNEL, prime, serve_execution, shut_in
+from caps.worker.inside.main import Birthright, shut_in
 from caps.worker.inside.real_modules import RealModuleError, load_real_modules
+from caps.worker.inside.rehearsal import Rehearsal, write_script
 from caps.worker.inside.syscalls import prepare_filter
+from caps.worker.inside.upbringing import Upbringing, become_worker
 
 _CONTROL = 0
 _HOST = 1
+_MOST_DESCRIPTORS = 2  # of an order: a channel, and a group's
 
 # For attacks with the language layer off: the tools that they would bring along.
 _TOOLS = (
@@ -93,7 +97,10 @@ def main() -> NoReturn:
     # The control socket may outlive the host in a child that it forked; this descriptor does not.
     os.dup2(os.pidfd_open(os.getppid()), _HOST)
     load_facades()
-    prime()
+    script = write_script()
+    language_version()
+    # What a rehearsal makes for good is shared by all.
+    Rehearsal(script, {}, restricted=True).perform()
     if Argument.WITH_TOOLS in asked:
         for tool in _TOOLS:
             importlib.import_module(tool)
@@ -110,14 +117,23 @@ def main() -> NoReturn:
     ]
     if _in_a_pid_namespace(layers):
         _become_its_first_process()
-    unwanted = () if Argument.WITH_TOOLS in asked else _ZYGOTE_ONLY
-    forget = tuple(
-        name for name in sys.modules if any(f"{name}.".startswith(f"{one}.") for one in unwanted)
-    )
+    if Argument.WITH_TOOLS not in asked:
+        _forget(_ZYGOTE_ONLY)
+    born_with = Birthright(script, real, restricted="language" not in without)
     if not modules and Argument.WITH_TOOLS not in asked:
-        learn()  # all that ever will be loaded is
+        learn()  # all that ever will be loaded is, and the collector still shows all of it
     shut_in(_HOST)
-    Zygote(control, program, without=without, forget=forget, real=real).serve(layers)
+    Zygote(control, Upbringing(program, without, born_with)).serve(layers)
+
+
+def _forget(unwanted: tuple[str, ...]) -> None:
+    """Take modules out of where code looks for them; what uses them here has them already.
+
+    Once for all children: none of them pays for it.
+    """
+    for name in list(sys.modules):
+        if any(f"{name}.".startswith(f"{one}.") for one in unwanted):
+            del sys.modules[name]
 
 
 def _real_modules(names: tuple[str, ...], control: _socket.socket) -> Mapping[str, ModuleType]:
@@ -160,20 +176,9 @@ def _become_its_first_process() -> None:
 class Zygote:
     """Forks on order and reaps what it forked."""
 
-    def __init__(
-        self,
-        control: _socket.socket,
-        program: bytes,
-        *,
-        without: Mapping[str, Layer],
-        forget: tuple[str, ...],
-        real: Mapping[str, ModuleType],
-    ) -> None:
+    def __init__(self, control: _socket.socket, upbringing: Upbringing) -> None:
         self._control = control
-        self._program = program
-        self._without = without
-        self._forget = forget
-        self._real = real
+        self._upbringing = upbringing
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -193,30 +198,26 @@ class Zygote:
                     self._reap(descriptor)
 
     def _take_order(self) -> None:
-        size = _socket.CMSG_SPACE(array.array("i", [0]).itemsize)
+        size = _socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
         data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, size)
         if not data:
             os._exit(0)  # the host has closed us; the same
         order = self._orders.decode(data)
-        if not ancillary:  # the kernel drops a descriptor that there is no room for
+        passed = array.array("i", ancillary[0][2] if ancillary else b"")
+        if len(passed) != 1 + order.grouped:
+            # The kernel drops a descriptor that there is no room for.
+            _close(passed)
             self._refuse(order, os.strerror(errno.EMFILE))
             return
-        (channel,) = array.array("i", ancillary[0][2])
         try:
             worker = os.fork()
         except OSError as error:
-            os.close(channel)
+            _close(passed)
             self._refuse(order, str(error.strerror))
             return
         if worker == 0:
-            become_worker(
-                channel,
-                self._program,
-                without=self._without,
-                forget=self._forget,
-                real=self._real,
-            )
-        os.close(channel)
+            become_worker(self._upbringing, passed[0], passed[1] if order.grouped else None)
+        _close(passed)
         self._announce(order, worker)
 
     def _refuse(self, order: ForkOrder, reason: str) -> None:
@@ -261,23 +262,6 @@ class Zygote:
             os._exit(0)
 
 
-def become_worker(
-    channel: int,
-    program: bytes,
-    *,
-    without: Mapping[str, Layer],
-    forget: tuple[str, ...],
-    real: Mapping[str, ModuleType],
-) -> NoReturn:
-    """In the child: keep the channel alone, lock down, serve one execution, end."""
-    try:
-        kernel.die_with_parent(signal.SIGKILL)
-        os.dup2(channel, CHANNEL)
-        os.closerange(CHANNEL + 1, 1 << 20)
-        os.set_blocking(CHANNEL, False)
-        confine_worker(program, without)
-        for name in forget:
-            sys.modules.pop(name, None)
-        serve_execution(restricted="language" not in without, real=real)
-    finally:
-        os._exit(1)
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -1,0 +1,73 @@
+"""What a supervisor is given: a job, and who answers the calls that its code makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from caps.protocol.messages import (
+    CallFailure,
+    CapabilityRequestMessage,
+    ManifestEntry,
+    WorkerLimits,
+)
+from caps.worker.host.process import Used
+from caps.worker.host.wall_clock import WallClock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a worker is asked to do, and the bounds that the host holds it to.
+
+    `execution_id` names the channel: in a session it is the same for every cell.
+    """
+
+    execution_id: str
+    namespace: str
+    policy_id: str
+    manifest: tuple[ManifestEntry, ...]
+    source: str
+    filename: str
+    wall_ms: int
+    output_bytes: int
+    most_requests: int
+    worker_limits: WorkerLimits
+    clock: WallClock = field(default_factory=WallClock)
+    check: bool = False
+    session: bool = False
+    manifest_bytes: msgspec.Raw | None = None
+    """`manifest` as it travels, if somebody has encoded it before."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the handler says to one request."""
+
+    result: object = None
+    failure: CallFailure | None = None
+
+
+class CallHandler(Protocol):
+    """Who answers the requests of one execution: the broker."""
+
+    def begin(self) -> None:
+        """The code is handed over now; the execution's clock starts."""
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        """The answer to one request. Raises nothing that the worker could provoke."""
+
+    async def handle_at_once(
+        self, requests: Sequence[CapabilityRequestMessage]
+    ) -> list[Answer | None]:
+        """The answers to those of `requests` that wait for nothing but their evidence.
+
+        None stands for each of the others: `handle` is called for it, in a task of its own.
+        """
+
+    def end(self, used: Used | None) -> None:
+        """The worker is gone; what the code used of it, if that is known."""
+
+
+OutputHandler = Callable[[str], None]

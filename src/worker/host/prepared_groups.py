@@ -1,0 +1,86 @@
+"""Memory groups made ahead of need, each with a way in for the worker that will live in it.
+
+A process that another moves into a group waits until every processor has taken notice, which takes
+up to a tenth of a second; one that moves itself does not wait. So a worker is handed a descriptor
+at its birth and enters by itself, before anything else. cgroup v1 has such an entrance; where there
+is none (v2), the host moves the worker as before.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from dataclasses import dataclass
+
+import anyio
+import anyio.to_thread
+
+from caps.worker.host.memory_groups import Home, MemoryGroup
+
+logger = logging.getLogger(__name__)
+
+_AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGroup:
+    """An empty group, and the open descriptor through which one process may enter it."""
+
+    group: MemoryGroup
+    entrance: int
+
+    def close_entrance(self) -> None:
+        os.close(self.entrance)
+
+
+class PreparedGroups:
+    """A few groups that wait for workers."""
+
+    def __init__(self, home: Home, turn: anyio.CapacityLimiter) -> None:
+        """Whatever blocks happens in a thread, in `turn` with all else that concerns groups."""
+        self._home = home
+        self._turn = turn
+        self._waiting: deque[PreparedGroup] = deque()
+        self._taken = anyio.Event()
+        self._megabytes: int | None = None
+
+    async def take(self, megabytes: int | None) -> PreparedGroup:
+        """A group, limited to `megabytes` most likely, as the last one was. OSError."""
+        self._megabytes = megabytes
+        self._taken.set()
+        if self._waiting:
+            return self._waiting.popleft()
+        return await anyio.to_thread.run_sync(self._make, limiter=self._turn)
+
+    async def keep_some(self) -> None:
+        """Make more when some were taken, until cancelled; what cannot be made is made later."""
+        while True:
+            await self._taken.wait()
+            self._taken = anyio.Event()
+            if len(self._waiting) <= _AHEAD // 2:
+                try:
+                    await anyio.to_thread.run_sync(self._fill, limiter=self._turn)
+                except OSError as error:
+                    logger.debug("no memory group was made ahead: %s", error)
+
+    def close(self) -> None:
+        """No worker enters any more; the groups themselves go with their home."""
+        while self._waiting:
+            self._waiting.popleft().close_entrance()
+
+    def _fill(self) -> None:
+        while len(self._waiting) < _AHEAD:
+            self._waiting.append(self._make())
+
+    def _make(self) -> PreparedGroup:
+        """Runs in a thread."""
+        group = self._home.new_group()
+        try:
+            entrance = group.open_entrance()
+            if self._megabytes is not None:
+                group.limit(self._megabytes)
+        except OSError:
+            group.remove()
+            raise
+        return PreparedGroup(group, entrance)

@@ -1,0 +1,50 @@
+"""From a fork to a worker that serves: what a child does before it reads a byte of its channel."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from caps.protocol.enforcement import Layer
+from caps.protocol.zygote import GROUP_REFUSED
+from caps.worker.inside import kernel
+from caps.worker.inside.confinement import confine_worker
+from caps.worker.inside.main import CHANNEL, Birthright, serve_execution
+
+
+@dataclass(frozen=True, slots=True)
+class Upbringing:
+    """What the zygote prepared for all of its children."""
+
+    program: bytes  # of the kernel's filter
+    without: Mapping[str, Layer]
+    born_with: Birthright
+
+
+def become_worker(upbringing: Upbringing, channel: int, group: int | None) -> NoReturn:
+    """In the child: keep the channel alone, lock down, serve one execution, end."""
+    try:
+        kernel.die_with_parent(signal.SIGKILL)
+        if group is not None:
+            _join(group)
+        os.dup2(channel, CHANNEL)
+        os.closerange(CHANNEL + 1, 1 << 20)
+        os.set_blocking(CHANNEL, False)
+        confine_worker(upbringing.program, upbringing.without)
+        serve_execution(upbringing.born_with)
+    finally:
+        os._exit(1)
+
+
+def _join(group: int) -> None:
+    """Enter the memory group that the host made; without it this worker is not to serve.
+
+    A process that moves itself does so at once. Being moved by another waits for all processors.
+    """
+    try:
+        os.write(group, b"0")
+    except OSError:
+        os._exit(GROUP_REFUSED)
