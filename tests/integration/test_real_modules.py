@@ -225,7 +225,7 @@ class TestAModuleThatIsMissing:
             pass
         message = caught.value.message
         assert message.startswith("policy `dict`: module `not_installed_anywhere` cannot be")
-        assert "No module named 'not_installed_anywhere' at modules[1]" in message
+        assert "No module named 'not_installed_anywhere' at modules;" in message
         assert "\n" not in message
         (loaded,) = [event for event in audit.events if isinstance(event, PolicyLoaded)]
         assert (loaded.status, loaded.message) == ("refused", message)
