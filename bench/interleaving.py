@@ -1,0 +1,140 @@
+"""Contenders take turns: A B C A B C …, so that whatever slows the machine slows them all.
+
+Before each turn everything that the contenders left running is waited for (a pool that refills its
+stock, a process that is being reaped): each starts on a machine that is as quiet as it gets.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from bench.figures import Samples
+from bench.peers import Peer
+
+# Does the work once and says how long it took, in microseconds.
+Turn = Callable[[], Awaitable[float]]
+Progress = Callable[[int, int], None]
+
+_LOOK_SECONDS = 0.001
+_QUIET_LOOKS = 3
+_LONGEST_QUIET_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One that takes part: `open` gets it ready. Without a `peer` it is always there."""
+
+    name: str
+    open: Callable[[], AbstractAsyncContextManager[Turn]]
+    peer: Peer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How often everybody has a turn, and how often before that for nothing."""
+
+    counted: int
+    warm_up: int = 3
+    settle: bool = True
+
+
+async def take_turns(
+    contenders: tuple[Contender, ...], rounds: Rounds, progress: Progress
+) -> Samples:
+    """Sample every contender that is here; those that are not are skipped, and why is kept."""
+    skipped: dict[str, str] = {}
+    async with AsyncExitStack() as stack:
+        turns = await _opened(contenders, stack, skipped)
+        values = await _sampled(turns, rounds, progress)
+    return Samples(values=values, skipped=skipped)
+
+
+async def _opened(
+    contenders: tuple[Contender, ...], stack: AsyncExitStack, skipped: dict[str, str]
+) -> dict[str, Turn]:
+    turns = {}
+    for contender in contenders:
+        peer = contender.peer
+        if peer is not None and peer.missing is not None:
+            skipped[contender.name] = peer.missing
+            continue
+        try:
+            turns[contender.name] = await stack.enter_async_context(contender.open())
+        except Exception as error:
+            if peer is None:
+                raise
+            skipped[contender.name] = f"{peer.name} did not start: {error}"
+    return turns
+
+
+async def _sampled(
+    turns: Mapping[str, Turn], rounds: Rounds, progress: Progress
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {name: [] for name in turns}
+    total = rounds.warm_up + rounds.counted
+    for number in range(total):
+        progress(number, total)
+        for name, turn in turns.items():
+            if rounds.settle:
+                await until_quiet()
+            taken = await turn()
+            if number >= rounds.warm_up:
+                values[name].append(taken)
+    progress(total, total)
+    return values
+
+
+async def until_quiet() -> None:
+    """Wait until no process below this one is running and none comes or goes; not for ever."""
+    deadline = time.monotonic() + _LONGEST_QUIET_SECONDS
+    before: dict[int, str] = {}
+    looks = 0
+    while looks < _QUIET_LOOKS and time.monotonic() < deadline:
+        await anyio.sleep(_LOOK_SECONDS)
+        now = descendants(os.getpid())
+        quiet = now == before and "R" not in now.values()
+        looks = looks + 1 if quiet else 0
+        before = now
+
+
+def descendants(root: int) -> dict[int, str]:
+    """The state of every process below `root`."""
+    states: dict[int, str] = {}
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208 - this is done before every sample
+        if not name.isdigit():
+            continue
+        try:
+            stat = Path("/proc", name, "stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        state, parent = stat.rpartition(")")[2].split()[:2]
+        states[int(name)] = state
+        children.setdefault(int(parent), []).append(int(name))
+    found: dict[int, str] = {}
+    below = list(children.get(root, ()))
+    while below:
+        pid = below.pop()
+        found[pid] = states[pid]
+        below += children.get(pid, ())
+    return found
+
+
+class Stopwatch:
+    """`with Stopwatch() as watch: …; watch.microseconds`."""
+
+    microseconds: float = 0.0
+
+    def __enter__(self) -> Stopwatch:
+        self._began = time.perf_counter_ns()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.microseconds = (time.perf_counter_ns() - self._began) / 1000
