@@ -55,11 +55,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """What one row measured, by contender, and who was missing and why."""
+    """What one row measured, by contender, and who was missing and why.
+
+    `parts` says what the time of `caps` goes to; `series` holds (size, microseconds) for charts.
+    """
 
     values: Mapping[str, Sequence[float]]
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

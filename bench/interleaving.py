@@ -29,11 +29,15 @@ _LONGEST_QUIET_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One that takes part: `open` gets it ready. Without a `peer` it is always there."""
+    """One that takes part: `open` gets it ready. Without a `peer` it is always there.
+
+    One that is very slow has a turn in the first `most_turns` rounds only.
+    """
 
     name: str
     open: Callable[[], AbstractAsyncContextManager[Turn]]
     peer: Peer | None = None
+    most_turns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ async def take_turns(
     skipped: dict[str, str] = {}
     async with AsyncExitStack() as stack:
         turns = await _opened(contenders, stack, skipped)
-        values = await _sampled(turns, rounds, progress)
+        most = {each.name: each.most_turns for each in contenders if each.most_turns is not None}
+        values = await _sampled(turns, most, rounds, progress)
     return Samples(values=values, skipped=skipped)
 
 
@@ -70,22 +75,30 @@ async def _opened(
         except Exception as error:
             if peer is None:
                 raise
-            skipped[contender.name] = f"{peer.name} did not start: {error}"
+            skipped[contender.name] = f"{peer.name} cannot do it: {_first_line(error)}"
     return turns
 
 
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:200]
+
+
 async def _sampled(
-    turns: Mapping[str, Turn], rounds: Rounds, progress: Progress
+    turns: Mapping[str, Turn], most: Mapping[str, int], rounds: Rounds, progress: Progress
 ) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {name: [] for name in turns}
     total = rounds.warm_up + rounds.counted
     for number in range(total):
         progress(number, total)
+        counts = number >= rounds.warm_up
         for name, turn in turns.items():
+            if name in most and (not counts or len(values[name]) >= most[name]):
+                continue
             if rounds.settle:
                 await until_quiet()
             taken = await turn()
-            if number >= rounds.warm_up:
+            if counts:
                 values[name].append(taken)
     progress(total, total)
     return values

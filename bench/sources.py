@@ -27,3 +27,60 @@ _numbers = itertools.count(1_000_000)
 def new_code() -> str:
     """Ten lines that no cache of this run has met."""
     return _TEN_LINES.format(number=next(_numbers))
+
+
+# Fifty lines of the kind that agents write: records, a class, comprehensions, text.
+FIFTY_LINES = '''\
+import json
+import math
+from collections import Counter
+
+ROWS = [
+    {"name": f"user{n}", "city": ["Bern", "Oslo", "Lima"][n % 3], "spent": (n * 37) % 211}
+    for n in range(40)
+]
+
+
+class Account:
+    def __init__(self, name, city):
+        self.name = name
+        self.city = city
+        self.items = []
+
+    def add(self, amount):
+        if amount < 0:
+            raise ValueError(f"{amount} is negative")
+        self.items.append(amount)
+        return self
+
+    @property
+    def total(self):
+        return sum(self.items)
+
+
+def load(rows):
+    accounts = {}
+    for row in rows:
+        key = (row["name"], row["city"])
+        account = accounts.setdefault(key, Account(*key))
+        account.add(row["spent"])
+    return list(accounts.values())
+
+
+def spread(values):
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+
+
+accounts = load(ROWS)
+totals = Counter()
+for account in accounts:
+    totals[account.city] += account.total
+best = max(accounts, key=lambda account: account.total)
+report = {
+    "cities": dict(sorted(totals.items())),
+    "best": best.name,
+    "spread": round(spread([account.total for account in accounts]), 3),
+}
+json.dumps(report)
+'''

@@ -1,0 +1,154 @@
+"""CPU-bound programs: the same text everywhere; it times its own `main`, in CPU time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from bench.interleaving import Turn
+from bench.sides.caps import open_runtime
+
+_RUNNER = Path(__file__).with_name("restricted_runner.py")
+_MICROSECONDS = 1_000_000
+_IMPORTS = ["collections", "functools", "json", "math", "re", "time"]
+
+# No name begins with an underscore: stock RestrictedPython refuses such names.
+_HARNESS = """
+import time
+bench_times = []
+for bench_turn in range({times}):
+    bench_began = time.process_time()
+    bench_value = main()
+    bench_times.append(time.process_time() - bench_began)
+bench_best = min(bench_times)
+"""
+_TELL = "print(repr(bench_value))\nprint(bench_best)\n"
+
+# What `main` gave, as text, and how many seconds it took.
+Told = tuple[str, float]
+
+
+def harnessed(source: str, times: int = 3) -> str:
+    """`source`, its `main` run so often; the best is in `bench_best`."""
+    return source + _HARNESS.format(times=times)
+
+
+def plain(source: str) -> Told:
+    """In plain Python."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", harnessed(source) + _TELL],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return _told(done.stdout)
+
+
+def _told(printed: str) -> Told:
+    value, seconds = printed.strip().splitlines()[-2:]
+    return value, float(seconds)
+
+
+def by_plain(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async def run() -> Told:
+            return plain(source)
+
+        yield await _checked(run, source)
+
+    return opened
+
+
+def by_caps(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async with open_runtime() as runtime:
+
+            async def run() -> Told:
+                result = await runtime.run(harnessed(source) + _TELL)
+                result.unwrap()
+                return _told(result.stdout)
+
+            yield await _checked(run, source)
+
+    return opened
+
+
+def by_monty(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        from pydantic_monty import CollectString, Monty
+
+        with Monty(min_processes=1, max_processes=1) as pool:
+
+            async def run() -> Told:
+                printed = CollectString()
+                with pool.checkout(os_policy={"process_time": "elapsed"}) as session:
+                    session.feed_run(harnessed(source) + _TELL, print_callback=printed)
+                return _told(printed.output)
+
+            yield await _checked(run, source)
+
+    return opened
+
+
+def by_smolagents(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """Once per turn only: it is hundreds of times slower."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        from smolagents import LocalPythonExecutor
+
+        async def run() -> Told:
+            executor = LocalPythonExecutor(_IMPORTS, timeout_seconds=60)
+            executor.send_tools({})
+            told = executor(harnessed(source, times=1) + "(repr(bench_value), bench_best)")
+            value, seconds = told.output
+            return str(value), float(seconds)
+
+        async def turn() -> float:
+            return (await run())[1] * _MICROSECONDS
+
+        yield turn
+
+    return opened
+
+
+def by_restrictedpython(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """Stock RestrictedPython with the guards that it ships, in a process of its own."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async def run() -> Told:
+            done = subprocess.run(  # noqa: ASYNC221 - nothing else is to run now
+                [sys.executable, "-I", str(_RUNNER)],
+                input=harnessed(source),
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            told = json.loads(done.stdout)
+            if "refused" in told:
+                raise RuntimeError(told["refused"])
+            return told["value"], told["seconds"]
+
+        yield await _checked(run, source)
+
+    return opened
+
+
+async def _checked(run: Callable[[], Awaitable[Told]], source: str) -> Turn:
+    """Who gets another result than plain Python does not take part."""
+    expected, (value, _) = plain(source)[0], await run()
+    if value != expected:
+        raise RuntimeError(f"its result is `{value}`, that of plain Python `{expected}`")
+
+    async def turn() -> float:
+        return (await run())[1] * _MICROSECONDS
+
+    return turn
