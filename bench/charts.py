@@ -1,4 +1,4 @@
-"""Charts of what `details.json` holds, as SVG and PNG. Needs matplotlib."""
+"""Charts of what `details.json` holds, as SVG and PNG. Needs matplotlib, and no display."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+from matplotlib.figure import Figure
 
-mpl.use("Agg")  # no display is needed, and none is looked for
-
-import matplotlib.pyplot as plt  # noqa: E402 - after the backend is chosen
-from matplotlib.figure import Figure  # noqa: E402 - the same
-
-from bench.results import DETAILS  # noqa: E402 - the same
+from bench.results import DETAILS
 
 Rows = dict[str, dict[str, Any]]
 
@@ -35,7 +30,6 @@ def draw_all(directory: Path) -> list[str]:
             continue
         for kind in ("svg", "png"):
             figure.savefig(directory / f"{name}.{kind}", dpi=144, bbox_inches="tight")
-        plt.close(figure)
         drawn.append(name)
     return drawn
 
@@ -49,7 +43,8 @@ def _growth(rows: Rows) -> Figure | None:
     here = [name for name in titles if name in rows]
     if not here:
         return None
-    figure, axes = plt.subplots(1, len(here), figsize=(6 * len(here), 4.2), squeeze=False)
+    figure = Figure(figsize=(6 * len(here), 4.2))
+    axes = figure.subplots(1, len(here), squeeze=False)
     for axis, name in zip(axes[0], here, strict=True):
         for kind, points in rows[name]["series"].items():
             sizes, taken = zip(*points, strict=True)
@@ -74,7 +69,8 @@ def _goals(rows: Rows) -> Figure | None:
     if not bars:
         return None
     names, values = zip(*reversed(bars), strict=True)
-    figure, axis = plt.subplots(figsize=(8, 0.28 * len(bars) + 1.2))
+    figure = Figure(figsize=(8, 0.28 * len(bars) + 1.2))
+    axis = figure.subplots()
     axis.barh(names, values, color=[_MET if value <= 1 else _MISSED for value in values])
     axis.axvline(1, color="black", linewidth=1)
     axis.set(xscale="log", xlabel="share of the goal that is used; left of the line it is met")
@@ -88,7 +84,8 @@ def _sides(rows: Rows) -> Figure | None:
     here = [name for name in wanted if name in rows]
     if not here:
         return None
-    figure, axes = plt.subplots(len(here), 1, figsize=(8, 1.75 * len(here)), squeeze=False)
+    figure = Figure(figsize=(8, 1.75 * len(here)))
+    axes = figure.subplots(len(here), 1, squeeze=False)
     for axis, name in zip(axes[:, 0], here, strict=True):
         sides = rows[name]["contenders"]
         labels = list(reversed(sides))
@@ -108,7 +105,8 @@ def _cpu(rows: Rows) -> Figure | None:
         return None
     everyone = sorted({side for name in programs for side in rows[name]["contenders"]})
     sides = [side for side in everyone if side != "plain CPython"]
-    figure, axis = plt.subplots(figsize=(9, 4.2))
+    figure = Figure(figsize=(9, 4.2))
+    axis = figure.subplots()
     width = 0.8 / len(sides)
     for place, side in enumerate(sides):
         heights = [_of_plain(rows[name], side) for name in programs]
@@ -136,7 +134,8 @@ def _cold(rows: Rows) -> Figure | None:
     parts = rows.get("cold_run", {}).get("parts")
     if not parts:
         return None
-    figure, axis = plt.subplots(figsize=(8, 0.4 * len(parts) + 1.2))
+    figure = Figure(figsize=(8, 0.4 * len(parts) + 1.2))
+    axis = figure.subplots()
     labels = [label[:_LONGEST_LABEL] for label in reversed(parts)]
     axis.barh(labels, [taken / 1000 for taken in reversed(parts.values())], color=_OURS)
     axis.set(xlabel="ms, median")

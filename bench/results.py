@@ -27,6 +27,7 @@ class Outcome:
 
     row: Row
     samples: Samples | None
+    seconds: float
     failure: str = ""
 
     @property
@@ -74,6 +75,7 @@ def _row_details(outcome: Outcome) -> dict[str, Any]:
         return {"title": row.title, "failure": outcome.failure}
     return {
         "title": row.title,
+        "seconds": round(outcome.seconds, 2),
         "unit": row.unit.value,
         "contenders": {
             name: {"median": median(values), "p95": p95(values), "samples": len(values)}

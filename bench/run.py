@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from bench import tables
 from bench.catalogue import ROWS, chosen
 from bench.results import LATEST, Outcome, latest, missed, write
 from bench.rows import Effort, Row
+
+_WIDTH_OF_FILES = 120
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -43,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     effort = Effort.QUICK if asked.quick else Effort.FULL
     # With --json the standard output is JSON and nothing else.
     console = Console(stderr=asked.json, highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDTH_OF_FILES
     outcomes = anyio.run(_measured, rows, effort, console)
     write(asked.results, outcomes, effort)
     _draw(asked.results, console)
@@ -86,16 +91,22 @@ async def _measured(rows: tuple[Row, ...], effort: Effort, console: Console) -> 
 
 async def _outcome(row: Row, effort: Effort, bar: Progress) -> Outcome:
     task = bar.add_task(row.name, total=None)
+    began = time.monotonic()
     try:
         samples = await row.measure(
             effort, lambda done, total: bar.update(task, completed=done, total=total)
         )
     except Exception as error:  # noqa: BLE001 - the other rows are worth having; the exit tells
         traceback.print_exc()
-        return Outcome(row=row, samples=None, failure=f"{type(error).__name__}: {error}")
+        failure = f"{type(error).__name__}: {error}"
+        return Outcome(row=row, samples=None, seconds=_since(began), failure=failure)
     finally:
         bar.remove_task(task)
-    return Outcome(row=row, samples=samples)
+    return Outcome(row=row, samples=samples, seconds=_since(began))
+
+
+def _since(began: float) -> float:
+    return time.monotonic() - began
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""The programs that are started: the same text for everybody, and ten lines that nobody saw before.
-"""
+"""The programs that are started: the same text for everybody, and ten lines that are new."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def new_code() -> str:
 
 
 # Fifty lines of the kind that agents write: records, a class, comprehensions, text.
-FIFTY_LINES = '''\
+FIFTY_LINES = """\
 import json
 import math
 from collections import Counter
@@ -75,7 +74,7 @@ def spread(values):
 accounts = load(ROWS)
 totals = Counter()
 for account in accounts:
-    totals[account.city] += account.total
+    totals.update({account.city: account.total})
 best = max(accounts, key=lambda account: account.total)
 report = {
     "cities": dict(sorted(totals.items())),
@@ -83,4 +82,4 @@ report = {
     "spread": round(spread([account.total for account in accounts]), 3),
 }
 json.dumps(report)
-'''
+"""

@@ -21,7 +21,7 @@ _COLOURS = {
 def show(console: Console, outcome: Outcome) -> None:
     """What one row found."""
     row, samples = outcome.row, outcome.samples
-    console.print(f"\n[bold]{escape(row.title)}[/bold]  ({row.name})")
+    console.print(f"\n[bold]{escape(row.title)}[/bold]  ({row.name}, {outcome.seconds:.1f} s)")
     if samples is None:
         console.print(f"  [red]failed:[/red] {escape(outcome.failure)}")
         return

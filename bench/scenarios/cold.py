@@ -1,4 +1,4 @@
-"""`caps run` of a tiny file from the shell, with nothing running before: and where the time goes."""
+"""`caps run` of a tiny file, from the shell, with nothing running before; and where it goes."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ def _commands(
             async def turn() -> float:
                 arguments = command(place)
                 with Stopwatch() as watch:
-                    subprocess.run(  # noqa: ASYNC221 - nothing else is to run now
-                        arguments, check=True, stdout=subprocess.DEVNULL
-                    )
+                    subprocess.run(arguments, check=True, capture_output=True)
                 return watch.microseconds
 
             yield turn
@@ -92,7 +90,7 @@ def _parts(rounds: int) -> dict[str, float]:
             arguments = [str(_PHASES), str(place.program), str(place.policy), str(place.audit())]
             with Stopwatch() as watch:
                 done = subprocess.run(
-                    [sys.executable, *arguments], check=True, capture_output=True, text=True
+                    [sys.executable, "-P", *arguments], check=True, capture_output=True, text=True
                 )
             before = 0.0
             for step, at in json.loads(done.stdout):
@@ -136,8 +134,8 @@ async def _cold(effort: Effort, progress: Progress) -> Samples:
         Contender(_MONTY, _commands(_monty), MONTY),
         Contender(_PROCESS, _commands(_process)),
     )
-    samples = await take_turns(sides, Rounds(effort.of(15, 3), warm_up=1), progress)
-    parts = _parts(effort.of(7, 2))
+    samples = await take_turns(sides, Rounds(effort.of(15, 1), warm_up=effort.of(1, 0)), progress)
+    parts = _parts(effort.of(7, 1))
     return replace(samples, parts=parts, notes=(_costliest_imports(),))
 
 

@@ -53,7 +53,7 @@ async def _ours() -> AsyncIterator[Turn]:
 
 @asynccontextmanager
 async def _stock() -> AsyncIterator[Turn]:
-    from RestrictedPython import compile_restricted
+    from RestrictedPython.compile import compile_restricted
 
     yield _compiling(lambda source: compile_restricted(source, "<agent>", "exec"))
 
@@ -66,7 +66,8 @@ async def _plain() -> AsyncIterator[Turn]:
 @asynccontextmanager
 async def _seen() -> AsyncIterator[Turn]:
     async with open_runtime() as runtime:
-        tiny, fifty = (timed_run(runtime, lambda code=code: code) for code in (TINY, FIFTY_LINES))
+        tiny = timed_run(runtime, lambda: TINY)
+        fifty = timed_run(runtime, lambda: FIFTY_LINES)
 
         async def turn() -> float:
             of_tiny = await tiny()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from bench.figures import Comparison, Samples
@@ -24,19 +25,20 @@ def _row(path: Path) -> Row:
     name = f"cpu_{path.stem}"
 
     async def measure(effort: Effort, progress: Progress) -> Samples:
-        sides = [
-            Contender("caps", cpu.by_caps(source)),
-            Contender(PLAIN, cpu.by_plain(source)),
-            Contender(_MONTY, cpu.by_monty(source), MONTY),
-            Contender(_RESTRICTED, cpu.by_restrictedpython(source), RESTRICTEDPYTHON),
-        ]
+        program = cpu.repeated(source, effort.of(0.2, 0.05))
+        sides: tuple[Contender, ...] = (
+            Contender("caps", cpu.by_caps(program)),
+            Contender(PLAIN, cpu.by_plain(program)),
+            Contender(_MONTY, cpu.by_monty(program), MONTY),
+            Contender(_RESTRICTED, cpu.by_restrictedpython(program), RESTRICTEDPYTHON),
+        )
+        slow = cpu.by_smolagents(cpu.once(source))
         if effort is Effort.FULL:
-            smol = Contender(_SMOLAGENTS, cpu.by_smolagents(source), SMOLAGENTS, most_turns=1)
-            sides.append(smol)
-        samples = await take_turns(tuple(sides), Rounds(effort.of(9, 2), warm_up=1), progress)
+            sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
+        samples = await take_turns(sides, Rounds(effort.of(7, 1), warm_up=0), progress)
         if effort is Effort.QUICK:
             skipped = {**samples.skipped, _SMOLAGENTS: "smolagents takes too long for a quick run"}
-            samples = Samples(values=samples.values, skipped=skipped)
+            samples = replace(samples, skipped=skipped)
         return samples
 
     others = {"monty": _MONTY, "restrictedpython": _RESTRICTED, "smolagents": _SMOLAGENTS}

@@ -93,9 +93,7 @@ ROWS = (
         name="decision",
         title="decision alone",
         comparisons=(
-            Comparison(
-                name="decision", against="3 µs", figure=_GOAL_MICROSECONDS, goal=1.0
-            ),
+            Comparison(name="decision", against="3 µs", figure=_GOAL_MICROSECONDS, goal=1.0),
             Comparison(name="decision_vs_cedar", against=_CEDAR, goal=1 / 30),
             Comparison(name="decision_vs_cedar_text", against=_CEDAR_TEXT),
         ),

@@ -95,8 +95,8 @@ async def _bulk(side: Granted, how_many: int, deadline: float) -> int:
 
 
 async def _executions(effort: Effort, progress: Progress) -> Samples:
-    marks = effort.of((1, 10, 100, 1000, 10_000), (1, 10, 60))
-    rounds = effort.of(15, 2)
+    marks = effort.of((1, 10, 100, 1000, 10_000), (1, 10, 40))
+    rounds = effort.of(15, 1)
     series: dict[str, list[tuple[float, float]]] = {kind: [] for kind in _WORK}
     deadline = time.monotonic() + _LONGEST_SECONDS
     done, ages = 0, Ages()
@@ -120,7 +120,7 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
 
 async def _capabilities(effort: Effort, progress: Progress) -> Samples:
     sizes = (1, 10, 100, 1000)
-    blocks, rounds = effort.of((5, 4), (1, 2))
+    blocks, rounds = effort.of((5, 4), (1, 1))
     ages = Ages()
     async with AsyncExitStack() as stack:
         sides = {str(n): await stack.enter_async_context(granting(n)) for n in sizes}
@@ -128,9 +128,7 @@ async def _capabilities(effort: Effort, progress: Progress) -> Samples:
             progress(number, blocks)
             await ages.sample(sides, rounds)
     progress(blocks, blocks)
-    series = {
-        kind: [(float(n), median(ages.found[kind, str(n)])) for n in sizes] for kind in _WORK
-    }
+    series = {kind: [(float(n), median(ages.found[kind, str(n)])) for n in sizes] for kind in _WORK}
     values = {f"{kind}, {size} granted": taken for (kind, size), taken in ages.found.items()}
     return Samples(values=values, series=series)
 

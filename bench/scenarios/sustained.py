@@ -20,12 +20,12 @@ def _seen() -> str:
 
 
 async def _sustained(code: Callable[[], str], effort: Effort, progress: Progress) -> Samples:
-    how_many = effort.of(200, 60)
+    how_many = effort.of(200, 40)
     sides = (
         Contender("caps", many.by_caps(how_many, code)),
         Contender(_FRESH, many.by_monty(how_many, code), MONTY),
     )
-    return await take_turns(sides, Rounds(effort.of(8, 2), warm_up=1), progress)
+    return await take_turns(sides, Rounds(effort.of(8, 2), warm_up=effort.of(1, 0)), progress)
 
 
 async def _with_new_code(effort: Effort, progress: Progress) -> Samples:
@@ -40,17 +40,13 @@ ROWS = (
     Row(
         name="sustained_new",
         title="fresh process per execution, sustained, new code (time of one)",
-        comparisons=(
-            Comparison(name="sustained_new", against=_FRESH, goal=1.2, form=Form.RATE),
-        ),
+        comparisons=(Comparison(name="sustained_new", against=_FRESH, goal=1.2, form=Form.RATE),),
         measure=_with_new_code,
     ),
     Row(
         name="sustained_seen",
         title="fresh process per execution, sustained, code seen before (time of one)",
-        comparisons=(
-            Comparison(name="sustained_seen", against=_FRESH, goal=2.0, form=Form.RATE),
-        ),
+        comparisons=(Comparison(name="sustained_seen", against=_FRESH, goal=2.0, form=Form.RATE),),
         measure=_with_seen_code,
     ),
 )

@@ -35,9 +35,7 @@ async def open_runtime(
     with tempfile.TemporaryDirectory() as directory:
         async with (
             AuditLog.open(Path(directory, "audit"), durability=durability) as audit,
-            Runtime(
-                POLICY, registry=builtin_registry(), audit=audit, workers=workers
-            ) as runtime,
+            Runtime(POLICY, registry=builtin_registry(), audit=audit, workers=workers) as runtime,
         ):
             yield runtime
 

@@ -12,6 +12,7 @@ BEGAN = time.perf_counter()
 
 def main() -> None:
     """Take the steps; the command line's own are those of `src/cli/run.py`."""
+    import importlib
     import json
     import sys
     from pathlib import Path
@@ -22,10 +23,9 @@ def main() -> None:
     def mark(step: str) -> None:
         marks.append((step, time.perf_counter() - BEGAN))
 
-    import caps.cli.main
-
+    importlib.import_module("caps.cli.main")
     mark("import the command line")
-    import caps.cli.run
+    importlib.import_module("caps.cli.run")
     from caps.capabilities.runtime import Runtime
     from caps.providers.builtin import builtin_registry
 

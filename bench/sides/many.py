@@ -54,9 +54,7 @@ def by_monty(
     async def opened() -> AsyncIterator[Turn]:
         from pydantic_monty import Monty
 
-        with Monty(
-            min_processes=1, max_processes=_AT_ONCE, max_checkouts_per_worker=1
-        ) as pool:
+        with Monty(min_processes=1, max_processes=_AT_ONCE, max_checkouts_per_worker=1) as pool:
 
             def work(sources: list[str]) -> None:
                 for source in sources:

@@ -23,14 +23,16 @@ def calls(how_many: int, *, at_once: bool) -> Callable[[], AbstractAsyncContextM
         from mcp import ClientSession, StdioServerParameters, stdio_client
 
         server = StdioServerParameters(command=sys.executable, args=["-I", str(_SERVER)])
-        async with stdio_client(server) as (reading, writing):
-            async with ClientSession(reading, writing) as session:
-                await session.initialize()
+        async with (
+            stdio_client(server) as (reading, writing),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
 
-                async def call() -> None:
-                    _check(await session.call_tool("add", {"a": 2, "b": 3}))
+            async def call() -> None:
+                _check(await session.call_tool("add", {"a": 2, "b": 3}))
 
-                yield _together(call, how_many) if at_once else _in_turn(call, how_many)
+            yield _together(call, how_many) if at_once else _in_turn(call, how_many)
 
     return opened
 
