@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +23,8 @@ Turn = Callable[[], Awaitable[float]]
 Progress = Callable[[int, int], None]
 
 _LOOK_SECONDS = 0.001
-_QUIET_LOOKS = 3
-_LONGEST_QUIET_SECONDS = 0.5
+_QUIET_LOOKS = 2
+_LONGEST_QUIET_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,29 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How often everybody has a turn, and how often before that for nothing."""
+    """How often everybody has a turn, and how often before that for nothing.
+
+    After `seconds` no round begins, unless there were fewer than `fewest`: on a busy machine there
+    are fewer samples, not a longer run.
+    """
 
     counted: int
+    seconds: float
     warm_up: int = 3
+    fewest: int = 3
     settle: bool = True
+
+    def numbers(self, progress: Progress) -> Iterator[int]:
+        """The number of each round as it begins; below zero it is for warming up."""
+        began = time.monotonic()
+        for number in range(-self.warm_up, self.counted):
+            spent = time.monotonic() - began
+            if number >= self.fewest and spent > self.seconds:
+                break
+            share = max((number + self.warm_up) / self.counted, spent / self.seconds)
+            progress(min(int(100 * share), 100), 100)
+            yield number
+        progress(100, 100)
 
 
 async def take_turns(
@@ -88,10 +106,8 @@ async def _sampled(
     turns: Mapping[str, Turn], most: Mapping[str, int], rounds: Rounds, progress: Progress
 ) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {name: [] for name in turns}
-    total = rounds.warm_up + rounds.counted
-    for number in range(total):
-        progress(number, total)
-        counts = number >= rounds.warm_up
+    for number in rounds.numbers(progress):
+        counts = number >= 0
         for name, turn in turns.items():
             if name in most and (not counts or len(values[name]) >= most[name]):
                 continue
@@ -100,7 +116,6 @@ async def _sampled(
             taken = await turn()
             if counts:
                 values[name].append(taken)
-    progress(total, total)
     return values
 
 

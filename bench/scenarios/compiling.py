@@ -84,7 +84,7 @@ async def _compile(effort: Effort, progress: Progress) -> Samples:
         Contender(_PLAIN, _plain),
         Contender(_SEEN, _seen),
     )
-    return await take_turns(sides, Rounds(effort.of(60, 8)), progress)
+    return await take_turns(sides, Rounds(effort.of(60, 8), effort.of(15, 1.5)), progress)
 
 
 ROWS = (

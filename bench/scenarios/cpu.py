@@ -35,7 +35,9 @@ def _row(path: Path) -> Row:
         slow = cpu.by_smolagents(cpu.once(source))
         if effort is Effort.FULL:
             sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
-        samples = await take_turns(sides, Rounds(effort.of(7, 1), warm_up=0), progress)
+        samples = await take_turns(
+            sides, Rounds(effort.of(7, 1), effort.of(10, 1), warm_up=0), progress
+        )
         if effort is Effort.QUICK:
             skipped = {**samples.skipped, _SMOLAGENTS: "smolagents takes too long for a quick run"}
             samples = replace(samples, skipped=skipped)

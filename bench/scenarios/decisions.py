@@ -85,7 +85,7 @@ async def _decision(effort: Effort, progress: Progress) -> Samples:
         Contender(_CEDAR, _cedar(parsed=True), CEDAR),
         Contender(_CEDAR_TEXT, _cedar(parsed=False), CEDAR),
     )
-    return await take_turns(sides, Rounds(effort.of(60, 10)), progress)
+    return await take_turns(sides, Rounds(effort.of(60, 10), effort.of(10, 1)), progress)
 
 
 ROWS = (

@@ -116,7 +116,9 @@ async def _synced(effort: Effort, progress: Progress) -> Samples:
         Contender(_PLAIN, _plain(effort.of(100, 40))),
         Contender(_CALLS, _calls(effort.of(10, 3))),
     )
-    return await take_turns(sides, Rounds(effort.of(25, 4), warm_up=1), progress)
+    return await take_turns(
+        sides, Rounds(effort.of(25, 4), effort.of(15, 1.5), warm_up=1), progress
+    )
 
 
 ROWS = (

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 import anyio
 
 from bench.figures import Comparison, Samples, median
-from bench.interleaving import Progress, Stopwatch, until_quiet
+from bench.interleaving import Progress, Rounds, Stopwatch, until_quiet
 from bench.rows import Effort, Row
 from bench.scenarios.evidence import event
 from bench.sides.granted import Granted, granting
 
 _FLAT = 1.25
 _AT_ONCE = 8
-_LONGEST_SECONDS = 170
+_LONGEST_SECONDS = 100
 _CALLS = 50
 _START = "caps.d0.f0\n1"
 _CALL = f"""\
@@ -64,14 +64,14 @@ class Ages:
 
     found: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
-    async def sample(self, sides: dict[str, Granted], rounds: int) -> None:
-        """Every runtime does each kind of work in turn; the first round is not counted."""
-        for number in range(rounds + 1):
+    async def sample(self, sides: dict[str, Granted], rounds: Rounds, progress: Progress) -> None:
+        """Every runtime does each kind of work in turn."""
+        for number in rounds.numbers(progress):
             for kind, work in _WORK.items():
                 for name, side in sides.items():
                     await until_quiet()
                     taken = await work(side)
-                    if number:
+                    if number >= 0:
                         self.found.setdefault((kind, name), []).append(taken)
 
 
@@ -94,9 +94,13 @@ async def _bulk(side: Granted, how_many: int, deadline: float) -> int:
     return done
 
 
+def _untold(*_: int) -> None:
+    """The executions between the samples are the progress."""
+
+
 async def _executions(effort: Effort, progress: Progress) -> Samples:
     marks = effort.of((1, 10, 100, 1000, 10_000), (1, 10, 40))
-    rounds = effort.of(15, 1)
+    rounds = Rounds(effort.of(15, 2), effort.of(10, 0.5), warm_up=1, fewest=1)
     series: dict[str, list[tuple[float, float]]] = {kind: [] for kind in _WORK}
     deadline = time.monotonic() + _LONGEST_SECONDS
     done, ages = 0, Ages()
@@ -106,10 +110,10 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
             done += await _bulk(old, mark - done, deadline)
             ages = Ages()
             async with granting(1) as new:
-                await ages.sample({"old": old, "new": new}, rounds)
+                await ages.sample({"old": old, "new": new}, rounds, _untold)
             for kind in _WORK:
                 series[kind].append((done, median(ages.found[kind, "old"])))
-            done += 2 * (rounds + 1)
+            done += 2 * (1 + len(ages.found["start", "old"]))  # a start and calls, in each round
             if time.monotonic() > deadline:
                 break
     progress(marks[-1], marks[-1])
@@ -120,14 +124,11 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
 
 async def _capabilities(effort: Effort, progress: Progress) -> Samples:
     sizes = (1, 10, 100, 1000)
-    blocks, rounds = effort.of((5, 4), (1, 1))
+    rounds = Rounds(effort.of(20, 2), effort.of(25, 1), warm_up=1, fewest=1)
     ages = Ages()
     async with AsyncExitStack() as stack:
         sides = {str(n): await stack.enter_async_context(granting(n)) for n in sizes}
-        for number in range(blocks):
-            progress(number, blocks)
-            await ages.sample(sides, rounds)
-    progress(blocks, blocks)
+        await ages.sample(sides, rounds, progress)
     series = {kind: [(float(n), median(ages.found[kind, str(n)])) for n in sizes] for kind in _WORK}
     values = {f"{kind}, {size} granted": taken for (kind, size), taken in ages.found.items()}
     return Samples(values=values, series=series)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from bench.figures import Comparison, Samples
-from bench.interleaving import Progress, Turn, until_quiet
+from bench.interleaving import Progress, Rounds, Turn, until_quiet
 from bench.rows import Effort, Row
 from bench.sides.caps import timed_run
 from bench.sides.granted import granting
@@ -28,18 +28,16 @@ async def _difference(one: Turn, many: Turn) -> float:
 
 
 async def _injection(effort: Effort, progress: Progress) -> Samples:
-    rounds = effort.of(60, 10)
+    rounds = Rounds(effort.of(60, 10), effort.of(20, 1.5))
     differences = []
     async with AsyncExitStack() as stack:
         few = await stack.enter_async_context(granting(1))
         lots = await stack.enter_async_context(granting(_MANY))
         one, many = (timed_run(each.runtime, lambda: _CODE) for each in (few, lots))
-        for _ in range(3):
-            await _difference(one, many)
-        for number in range(rounds):
-            progress(number, rounds)
-            differences.append(await _difference(one, many))
-    progress(rounds, rounds)
+        for number in rounds.numbers(progress):
+            taken = await _difference(one, many)
+            if number >= 0:
+                differences.append(taken)
     return Samples(
         values={
             "caps": [each / (_MANY - 1) for each in differences],

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench.figures import Comparison, Samples, Unit
-from bench.interleaving import Progress, descendants, until_quiet
+from bench.interleaving import Progress, Rounds, descendants, until_quiet
 from bench.peers import MONTY
 from bench.rows import Effort, Row
 from bench.sides.caps import open_runtime
@@ -31,12 +31,11 @@ def uss_megabytes(pid: int) -> float:
     return sum(map(int, private)) / _KILOBYTES
 
 
-async def _of_spares(rounds: int, progress: Progress) -> list[float]:
+async def _of_spares(rounds: Rounds, progress: Progress) -> list[float]:
     """The processes that were there before an execution and that it used up are the spares."""
     found = []
     async with open_runtime() as runtime:
-        for number in range(rounds):
-            progress(number, rounds)
+        for _ in rounds.numbers(progress):
             await until_quiet()
             before = _held_by(descendants(os.getpid()))
             (await runtime.run("1")).unwrap()
@@ -76,7 +75,7 @@ def _of_python() -> float:
 
 
 async def _memory(effort: Effort, progress: Progress) -> Samples:
-    rounds = effort.of(20, 5)
+    rounds = Rounds(effort.of(20, 5), effort.of(8, 1), warm_up=0)
     values: dict[str, list[float]] = {_PROCESS: [_of_python()]}
     skipped: dict[str, str] = {}
     try:
@@ -87,7 +86,6 @@ async def _memory(effort: Effort, progress: Progress) -> Samples:
         values[_MONTY] = [_of_monty()]
     else:
         skipped[_MONTY] = MONTY.missing
-    progress(rounds, rounds)
     return Samples(values=values, skipped=skipped)
 
 

@@ -25,7 +25,11 @@ async def _sustained(code: Callable[[], str], effort: Effort, progress: Progress
         Contender("caps", many.by_caps(how_many, code)),
         Contender(_FRESH, many.by_monty(how_many, code), MONTY),
     )
-    return await take_turns(sides, Rounds(effort.of(8, 2), warm_up=effort.of(1, 0)), progress)
+    return await take_turns(
+        sides,
+        Rounds(effort.of(10, 2), effort.of(25, 2), warm_up=effort.of(1, 0), fewest=2),
+        progress,
+    )
 
 
 async def _with_new_code(effort: Effort, progress: Progress) -> Samples:

@@ -167,7 +167,7 @@ class TestTurns:
 
             return Contender(name, opened)
 
-        rounds = Rounds(2, warm_up=1, settle=False)
+        rounds = Rounds(2, 60, warm_up=1, settle=False)
         found = await take_turns((side("a"), side("b")), rounds, lambda *_: None)
         assert order == ["a", "b"] * 3
         assert found.values == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
@@ -183,13 +183,13 @@ class TestTurns:
             yield turn
 
         sides = (Contender("slow", opened, most_turns=1), Contender("quick", opened))
-        found = await take_turns(sides, Rounds(3, settle=False), lambda *_: None)
+        found = await take_turns(sides, Rounds(3, 60, settle=False), lambda *_: None)
         assert found.values == {"slow": [1.0], "quick": [1.0, 1.0, 1.0]}
 
     async def test_a_peer_that_is_missing_is_skipped_and_says_how_to_get_it(self) -> None:
         """The others are measured all the same."""
         side = broken("nobody", AssertionError("it was opened"), NOBODY)
-        found = await take_turns((side,), Rounds(1, settle=False), lambda *_: None)
+        found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.values == {}
         assert "pip install -e '.[bench-nobody]'" in found.skipped["nobody"]
 
@@ -197,14 +197,29 @@ class TestTurns:
         """It may lack what the program needs."""
         error = RuntimeError("no decorators\nat all")
         side = broken("here", error, Peer("here", "json", "bench-here"))
-        found = await take_turns((side,), Rounds(1, settle=False), lambda *_: None)
+        found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.skipped == {"here": "here cannot do it: no decorators"}
 
     async def test_our_own_failure_is_not_skipped(self) -> None:
         """A row that Caps cannot do is an error."""
         side = broken("caps", RuntimeError("broken"))
         with pytest.raises(RuntimeError, match="broken"):
-            await take_turns((side,), Rounds(1), lambda *_: None)
+            await take_turns((side,), Rounds(1, 60), lambda *_: None)
+
+
+class TestRounds:
+    def test_no_round_begins_when_the_time_is_over(self) -> None:
+        """But there are as many as are needed."""
+        rounds = Rounds(1000, 1e-9, warm_up=2, fewest=3)
+        seen: list[tuple[int, int]] = []
+        numbers = list(rounds.numbers(lambda done, total: seen.append((done, total))))
+        assert numbers[:5] == [-2, -1, 0, 1, 2]
+        assert len(numbers) < 1000
+        assert seen[-1] == (100, 100)
+
+    def test_there_are_no_more_rounds_than_asked_for(self) -> None:
+        """However much time there is."""
+        assert list(Rounds(2, 60, warm_up=1).numbers(lambda *_: None)) == [-1, 0, 1]
 
 
 class TestCatalogue:
