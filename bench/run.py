@@ -130,7 +130,7 @@ def _draw(directory: Path, console: Console) -> None:
         from bench.charts import draw_all
     except ModuleNotFoundError as error:
         console.print(
-            f"\n[yellow]no charts:[/yellow] {error.name} is not installed; "
+            f"\n[yellow]no charts:[/yellow] {str(error.name).partition('.')[0]} is not installed; "
             "`pip install -e '.\\[bench]'` brings it"
         )
         return

@@ -26,7 +26,8 @@ def show(console: Console, outcome: Outcome) -> None:
         console.print(f"  [red]failed:[/red] {escape(outcome.failure)}")
         return
     console.print(_contenders(row, samples))
-    console.print(_comparisons(outcome.findings))
+    if any(finding.verdict is not Verdict.SKIPPED for finding in outcome.findings):
+        console.print(_comparisons(outcome.findings))
     if samples.parts:
         console.print(_parts(samples))
     for note in samples.notes:

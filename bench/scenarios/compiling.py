@@ -15,9 +15,9 @@ from typing import Any
 from bench.figures import Comparison, Samples
 from bench.interleaving import (
     Contender,
+    CpuStopwatch,
     Progress,
     Rounds,
-    Stopwatch,
     Turn,
     take_turns,
     until_quiet,
@@ -38,7 +38,7 @@ _numbers = itertools.count()
 def _compiling(work: Callable[[str], Any]) -> Turn:
     async def turn() -> float:
         sources = [f"{FIFTY_LINES}# {next(_numbers)}\n" for _ in range(_TIMES)]
-        with Stopwatch() as watch:
+        with CpuStopwatch() as watch:
             for source in sources:
                 work(source)
         return watch.microseconds / _TIMES

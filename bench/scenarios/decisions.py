@@ -1,4 +1,7 @@
-"""The decision alone: one request against a grant, rules, limits and schema; no IO, no record."""
+"""The decision alone: one request against a grant, rules, limits and schema; no IO, no record.
+
+In CPU time: it waits for nothing, and the goal is a figure and not a ratio.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from bench.figures import Comparison, Samples
-from bench.interleaving import Contender, Progress, Rounds, Stopwatch, Turn, take_turns
+from bench.interleaving import Contender, CpuStopwatch, Progress, Rounds, Turn, take_turns
 from bench.peers import CEDAR
 from bench.rows import Effort, Row
 from caps import builtin_registry
@@ -42,7 +45,7 @@ _CEDAR_REQUEST = {
 
 def _repeated(work: Callable[[], Any], times: int) -> Turn:
     async def turn() -> float:
-        with Stopwatch() as watch:
+        with CpuStopwatch() as watch:
             for _ in range(times):
                 work()
         return watch.microseconds / times
