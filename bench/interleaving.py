@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -71,53 +71,69 @@ class Rounds:
 async def take_turns(
     contenders: tuple[Contender, ...], rounds: Rounds, progress: Progress
 ) -> Samples:
-    """Sample every contender that is here; those that are not are skipped, and why is kept."""
-    skipped: dict[str, str] = {}
+    """Sample every contender that is here; those that are not are skipped, and why is kept.
+
+    A peer that fails, when it is opened or in a turn, takes no further part; what Caps raises is
+    raised.
+    """
+    contest = _Contest()
     async with AsyncExitStack() as stack:
-        turns = await _opened(contenders, stack, skipped)
-        most = {each.name: each.most_turns for each in contenders if each.most_turns is not None}
-        values = await _sampled(turns, most, rounds, progress)
-    return Samples(values=values, skipped=skipped)
+        for contender in contenders:
+            await contest.open(contender, stack)
+        for number in rounds.numbers(progress):
+            for contender in tuple(contest.turns):
+                if contest.may_play(contender, counts=number >= 0):
+                    await contest.play(contender, rounds.settle, counts=number >= 0)
+    return Samples(values=contest.values, skipped=contest.skipped)
 
 
-async def _opened(
-    contenders: tuple[Contender, ...], stack: AsyncExitStack, skipped: dict[str, str]
-) -> dict[str, Turn]:
-    turns = {}
-    for contender in contenders:
-        peer = contender.peer
-        if peer is not None and peer.missing is not None:
-            skipped[contender.name] = peer.missing
-            continue
+@dataclass(slots=True)
+class _Contest:
+    """Who takes part, what they took, and who does not and why."""
+
+    turns: dict[Contender, Turn] = field(default_factory=dict)
+    values: dict[str, list[float]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    async def open(self, contender: Contender, stack: AsyncExitStack) -> None:
+        if contender.peer is not None and contender.peer.missing is not None:
+            self.skipped[contender.name] = contender.peer.missing
+            return
         try:
-            turns[contender.name] = await stack.enter_async_context(contender.open())
-        except Exception as error:
-            if peer is None:
-                raise
-            skipped[contender.name] = f"{peer.name} cannot do it: {_first_line(error)}"
-    return turns
+            turn = await stack.enter_async_context(contender.open())
+        except Exception as error:  # noqa: BLE001 - a peer's failure is its own; ours is raised
+            self._drop(contender, error)
+            return
+        self.turns[contender] = turn
+        self.values[contender.name] = []
+
+    def may_play(self, contender: Contender, *, counts: bool) -> bool:
+        if contender.most_turns is None:
+            return True
+        return counts and len(self.values[contender.name]) < contender.most_turns
+
+    async def play(self, contender: Contender, settle: bool, *, counts: bool) -> None:
+        if settle:
+            await until_quiet()
+        try:
+            taken = await self.turns[contender]()
+        except Exception as error:  # noqa: BLE001 - the same
+            self._drop(contender, error)
+            return
+        if counts:
+            self.values[contender.name].append(taken)
+
+    def _drop(self, contender: Contender, error: Exception) -> None:
+        if contender.peer is None:
+            raise error
+        self.turns.pop(contender, None)
+        self.values.pop(contender.name, None)
+        self.skipped[contender.name] = f"{contender.peer.name} cannot do it: {_first_line(error)}"
 
 
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:200]
-
-
-async def _sampled(
-    turns: Mapping[str, Turn], most: Mapping[str, int], rounds: Rounds, progress: Progress
-) -> dict[str, list[float]]:
-    values: dict[str, list[float]] = {name: [] for name in turns}
-    for number in rounds.numbers(progress):
-        counts = number >= 0
-        for name, turn in turns.items():
-            if name in most and (not counts or len(values[name]) >= most[name]):
-                continue
-            if rounds.settle:
-                await until_quiet()
-            taken = await turn()
-            if counts:
-                values[name].append(taken)
-    return values
 
 
 async def until_quiet() -> None:

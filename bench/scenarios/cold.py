@@ -135,9 +135,9 @@ async def _cold(effort: Effort, progress: Progress) -> Samples:
         Contender(_PROCESS, _commands(_process)),
     )
     samples = await take_turns(
-        sides, Rounds(effort.of(15, 1), effort.of(20, 1), warm_up=effort.of(1, 0)), progress
+        sides, Rounds(effort.of(15, 1), effort.of(15, 1), warm_up=effort.of(1, 0)), progress
     )
-    parts = _parts(effort.of(7, 1))
+    parts = _parts(effort.of(5, 1))
     return replace(samples, parts=parts, notes=(_costliest_imports(),))
 
 

@@ -13,6 +13,7 @@ from bench.sides import cpu
 
 _PROGRAMS = Path(__file__).parents[1] / "programs"
 _GOAL = 1.10
+_PEERS_TURNS = 2  # theirs are multiples; ours needs the samples
 
 PLAIN = "plain CPython"
 _MONTY = "monty"
@@ -29,14 +30,19 @@ def _row(path: Path) -> Row:
         sides: tuple[Contender, ...] = (
             Contender("caps", cpu.by_caps(program)),
             Contender(PLAIN, cpu.by_plain(program)),
-            Contender(_MONTY, cpu.by_monty(program), MONTY),
-            Contender(_RESTRICTED, cpu.by_restrictedpython(program), RESTRICTEDPYTHON),
+            Contender(_MONTY, cpu.by_monty(program), MONTY, most_turns=_PEERS_TURNS),
+            Contender(
+                _RESTRICTED,
+                cpu.by_restrictedpython(program),
+                RESTRICTEDPYTHON,
+                most_turns=_PEERS_TURNS,
+            ),
         )
         slow = cpu.by_smolagents(cpu.once(source))
         if effort is Effort.FULL:
             sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
         samples = await take_turns(
-            sides, Rounds(effort.of(7, 1), effort.of(10, 1), warm_up=0), progress
+            sides, Rounds(effort.of(15, 2), effort.of(10, 1), warm_up=0, fewest=2), progress
         )
         if effort is Effort.QUICK:
             skipped = {**samples.skipped, _SMOLAGENTS: "smolagents takes too long for a quick run"}

@@ -22,7 +22,7 @@ from bench.sides.granted import Granted, granting
 
 _FLAT = 1.25
 _AT_ONCE = 8
-_LONGEST_SECONDS = 100
+_LONGEST_SECONDS = 90
 _CALLS = 50
 _START = "caps.d0.f0\n1"
 _CALL = f"""\
@@ -124,7 +124,7 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
 
 async def _capabilities(effort: Effort, progress: Progress) -> Samples:
     sizes = (1, 10, 100, 1000)
-    rounds = Rounds(effort.of(20, 2), effort.of(25, 1), warm_up=1, fewest=1)
+    rounds = Rounds(effort.of(20, 2), effort.of(20, 1), warm_up=1, fewest=1)
     ages = Ages()
     async with AsyncExitStack() as stack:
         sides = {str(n): await stack.enter_async_context(granting(n)) for n in sizes}

@@ -33,12 +33,12 @@ def _others(code: Callable[[], str]) -> tuple[Contender, ...]:
 
 async def _seen(effort: Effort, progress: Progress) -> Samples:
     sides = (Contender("caps", caps.runs(_tiny)), *_others(_tiny))
-    return await take_turns(sides, Rounds(effort.of(150, 12), effort.of(25, 2)), progress)
+    return await take_turns(sides, Rounds(effort.of(150, 12), effort.of(20, 2)), progress)
 
 
 async def _new(effort: Effort, progress: Progress) -> Samples:
     sides = (Contender("caps", caps.runs(new_code)), *_others(new_code))
-    return await take_turns(sides, Rounds(effort.of(150, 12), effort.of(25, 2)), progress)
+    return await take_turns(sides, Rounds(effort.of(150, 12), effort.of(20, 2)), progress)
 
 
 async def _no_spare(effort: Effort, progress: Progress) -> Samples:
@@ -46,7 +46,7 @@ async def _no_spare(effort: Effort, progress: Progress) -> Samples:
         Contender("caps", caps.runs_without_spares(new_code)),
         Contender(_FRESH, monty.checkouts(new_code, fresh=True), MONTY),
     )
-    return await take_turns(sides, Rounds(effort.of(100, 12), effort.of(20, 1)), progress)
+    return await take_turns(sides, Rounds(effort.of(100, 12), effort.of(15, 1)), progress)
 
 
 async def _cells(effort: Effort, progress: Progress) -> Samples:

@@ -27,7 +27,7 @@ async def _sustained(code: Callable[[], str], effort: Effort, progress: Progress
     )
     return await take_turns(
         sides,
-        Rounds(effort.of(10, 2), effort.of(25, 2), warm_up=effort.of(1, 0), fewest=2),
+        Rounds(effort.of(10, 2), effort.of(20, 2), warm_up=effort.of(1, 0), fewest=2),
         progress,
     )
 

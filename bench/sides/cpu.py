@@ -15,9 +15,10 @@ from pathlib import Path
 from bench.interleaving import Turn
 from bench.sides.caps import open_runtime
 
-_RUNNER = Path(__file__).with_name("restricted_runner.py")
+_RESTRICTED = Path(__file__).with_name("restricted_runner.py")
+_SMOLAGENTS = Path(__file__).with_name("smolagents_runner.py")
+_LONGEST_SECONDS = 15
 _MICROSECONDS = 1_000_000
-_IMPORTS = ["collections", "functools", "json", "math", "re", "time"]
 
 # No name begins with an underscore: stock RestrictedPython refuses such names. `main` is repeated
 # for long enough that the clock does not matter: under a limit of CPU time, Linux moves it only
@@ -116,21 +117,13 @@ def by_monty(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
 
 def by_smolagents(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Unchecked, and meant for `once`: it is hundreds of times slower."""
+    """Unchecked beforehand, and meant for `once`: it is hundreds of times slower."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
-        from smolagents import LocalPythonExecutor
-
-        async def run() -> Told:
-            executor = LocalPythonExecutor(_IMPORTS, timeout_seconds=60)
-            executor.send_tools({})
-            told = executor(source + "(repr(bench_value), bench_mean)")
-            value, seconds = told.output
-            return str(value), float(seconds)
-
         async def turn() -> float:
-            return (await run())[1] * _MICROSECONDS
+            told, expected = _by_a_runner(_SMOLAGENTS, source), plain(source)[0]
+            return _same(told, expected)[1] * _MICROSECONDS
 
         yield turn
 
@@ -143,30 +136,43 @@ def by_restrictedpython(source: str) -> Callable[[], AbstractAsyncContextManager
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
         async def run() -> Told:
-            done = subprocess.run(
-                [sys.executable, "-I", str(_RUNNER)],
-                input=source,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            told = json.loads(done.stdout)
-            if "refused" in told:
-                raise RuntimeError(told["refused"])
-            return told["value"], told["seconds"]
+            return _by_a_runner(_RESTRICTED, source)
 
         yield await _checked(run, source)
 
     return opened
 
 
+def _by_a_runner(runner: Path, source: str) -> Told:
+    """What a script of ours makes of `source`; RuntimeError if it cannot, or not in time."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", str(runner)],
+            input=source,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"it takes longer than {_LONGEST_SECONDS} seconds") from None
+    told = json.loads(done.stdout)
+    if "refused" in told:
+        raise RuntimeError(told["refused"])
+    return told["value"], told["seconds"]
+
+
 async def _checked(run: Callable[[], Awaitable[Told]], source: str) -> Turn:
     """Who gets another result than plain Python does not take part."""
-    expected, (value, _) = plain(source)[0], await run()
-    if value != expected:
-        raise RuntimeError(f"its result is `{value}`, that of plain Python `{expected}`")
+    _same(await run(), plain(source)[0])
 
     async def turn() -> float:
         return (await run())[1] * _MICROSECONDS
 
     return turn
+
+
+def _same(told: Told, expected: str) -> Told:
+    if told[0] != expected:
+        raise RuntimeError(f"its result is `{told[0]}`, that of plain Python `{expected}`")
+    return told

@@ -200,6 +200,30 @@ class TestTurns:
         found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.skipped == {"here": "here cannot do it: no decorators"}
 
+    async def test_a_peer_that_fails_in_its_turn_takes_no_further_part(self) -> None:
+        """What it did before does not count, and the others go on."""
+        played: list[str] = []
+
+        def side(name: str, peer: Peer | None) -> Contender:
+            @asynccontextmanager
+            async def opened() -> AsyncIterator[Turn]:
+                async def turn() -> float:
+                    played.append(name)
+                    if played.count("peer") == 2 and name == "peer":
+                        raise RuntimeError("tired")
+                    return 1.0
+
+                yield turn
+
+            return Contender(name, opened, peer)
+
+        sides = (side("peer", Peer("here", "json", "bench-here")), side("caps", None))
+        rounds = Rounds(3, 60, warm_up=0, settle=False)
+        found = await take_turns(sides, rounds, lambda *_: None)
+        assert played == ["peer", "caps", "peer", "caps", "caps"]
+        assert found.values == {"caps": [1.0, 1.0, 1.0]}
+        assert found.skipped == {"peer": "here cannot do it: tired"}
+
     async def test_our_own_failure_is_not_skipped(self) -> None:
         """A row that Caps cannot do is an error."""
         side = broken("caps", RuntimeError("broken"))
