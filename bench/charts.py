@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
+from bench.figures import Unit
 from bench.results import DETAILS
+from bench.scenarios.growth import NEW
+from bench.tables import quantity
 
 Rows = dict[str, dict[str, Any]]
 
@@ -48,10 +52,14 @@ def _growth(rows: Rows) -> Figure | None:
     for axis, name in zip(axes[0], here, strict=True):
         for kind, points in rows[name]["series"].items():
             sizes, taken = zip(*points, strict=True)
-            axis.plot(sizes, taken, marker="o", color=_WORK_COLOURS[kind], label=kind)
+            # The one that was just opened shows how the machine itself changed meanwhile.
+            line = "--" if kind.endswith(NEW) else "-"
+            colour = _WORK_COLOURS[kind.partition(",")[0]]
+            axis.plot(sizes, taken, line, marker="o", markersize=4, color=colour, label=kind)
         axis.set(xscale="log", yscale="log", xlabel=titles[name], ylabel="µs, median")
         axis.grid(True, which="major", alpha=0.3)
-        axis.legend(frameon=False)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
+        axis.legend(frameon=False, fontsize=8, **below)
     figure.suptitle("cost as work grows")
     return figure
 
@@ -71,7 +79,9 @@ def _goals(rows: Rows) -> Figure | None:
     names, values = zip(*reversed(bars), strict=True)
     figure = Figure(figsize=(8, 0.28 * len(bars) + 1.2))
     axis = figure.subplots()
-    axis.barh(names, values, color=[_MET if value <= 1 else _MISSED for value in values])
+    axis.scatter(values, names, c=[_MET if value <= 1 else _MISSED for value in values])
+    axis.hlines(names, 1, values, color=_OTHERS, zorder=0)
+    axis.margins(y=0.02)
     axis.axvline(1, color="black", linewidth=1)
     axis.set(xscale="log", xlabel="share of the goal that is used; left of the line it is met")
     axis.set_title("goals")
@@ -90,8 +100,15 @@ def _sides(rows: Rows) -> Figure | None:
         sides = rows[name]["contenders"]
         labels = list(reversed(sides))
         colours = [_OURS if label.startswith("caps") else _OTHERS for label in labels]
-        axis.barh(labels, [sides[label]["median"] for label in labels], color=colours)
-        axis.set(xscale="log")
+        medians = [sides[label]["median"] for label in labels]
+        axis.scatter(medians, labels, c=colours, s=50)
+        for label, taken in zip(labels, medians, strict=True):
+            text = quantity(taken, Unit.MICROSECONDS)
+            axis.annotate(text, (taken, label), (8, -3), textcoords="offset points", fontsize=7)
+        axis.set(xscale="log", xlim=(min(medians) / 2, max(medians) * 4))
+        axis.margins(y=0.2)
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.grid(True, axis="x", alpha=0.3)
         axis.set_title(rows[name]["title"], fontsize=9, loc="left")
     axes[-1, 0].set_xlabel("µs, median")
     figure.tight_layout()

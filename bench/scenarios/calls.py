@@ -46,7 +46,7 @@ async def _call(effort: Effort, progress: Progress) -> Samples:
         Contender(_ASYNC, monty.times_itself_async(_in_a_row("await add(2, 3)")), MONTY),
         Contender(_MCP, mcp.calls(_MCP_TIMES, at_once=False), MCP),
     )
-    return await take_turns(sides, Rounds(effort.of(60, 5), effort.of(20, 2), warm_up=1), progress)
+    return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
 
 
 async def _gather(effort: Effort, progress: Progress) -> Samples:
@@ -55,7 +55,7 @@ async def _gather(effort: Effort, progress: Progress) -> Samples:
         Contender(_GATHER, monty.times_itself_async(_AT_ONCE.format(call="add(2, 3)")), MONTY),
         Contender(_MCP, mcp.calls(100, at_once=True), MCP),
     )
-    return await take_turns(sides, Rounds(effort.of(60, 4), effort.of(20, 2), warm_up=1), progress)
+    return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
 
 
 ROWS = (

@@ -42,7 +42,7 @@ def _row(path: Path) -> Row:
         if effort is Effort.FULL:
             sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
         samples = await take_turns(
-            sides, Rounds(effort.of(15, 2), effort.of(10, 1), warm_up=0, fewest=2), progress
+            sides, Rounds(effort.of(15, 1), effort.of(10, 1), warm_up=0, fewest=1), progress
         )
         if effort is Effort.QUICK:
             skipped = {**samples.skipped, _SMOLAGENTS: "smolagents takes too long for a quick run"}

@@ -20,6 +20,8 @@ from bench.rows import Effort, Row
 from bench.scenarios.evidence import event
 from bench.sides.granted import Granted, granting
 
+NEW = ", new runtime"
+
 _FLAT = 1.25
 _AT_ONCE = 8
 _LONGEST_SECONDS = 90
@@ -101,7 +103,7 @@ def _untold(*_: int) -> None:
 async def _executions(effort: Effort, progress: Progress) -> Samples:
     marks = effort.of((1, 10, 100, 1000, 10_000), (1, 10, 40))
     rounds = Rounds(effort.of(15, 2), effort.of(10, 0.5), warm_up=1, fewest=1)
-    series: dict[str, list[tuple[float, float]]] = {kind: [] for kind in _WORK}
+    series: dict[str, list[tuple[float, float]]] = {}
     deadline = time.monotonic() + _LONGEST_SECONDS
     done, ages = 0, Ages()
     async with granting(1) as old:
@@ -111,8 +113,9 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
             ages = Ages()
             async with granting(1) as new:
                 await ages.sample({"old": old, "new": new}, rounds, _untold)
-            for kind in _WORK:
-                series[kind].append((done, median(ages.found[kind, "old"])))
+            for (kind, age), taken in ages.found.items():
+                name = kind if age == "old" else f"{kind}{NEW}"
+                series.setdefault(name, []).append((done, median(taken)))
             done += 2 * (1 + len(ages.found["start", "old"]))  # a start and calls, in each round
             if time.monotonic() > deadline:
                 break

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def by_plain(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
         async def run() -> Told:
             return plain(source)
 
-        yield await _checked(run, source)
+        yield _checked(run, source)
 
     return opened
 
@@ -93,7 +94,7 @@ def by_caps(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
                 result.unwrap()
                 return _told(result.stdout)
 
-            yield await _checked(run, source)
+            yield _checked(run, source)
 
     return opened
 
@@ -111,21 +112,20 @@ def by_monty(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
                     session.feed_run(source + _TELL, print_callback=printed)
                 return _told(printed.output)
 
-            yield await _checked(run, source)
+            yield _checked(run, source)
 
     return opened
 
 
 def by_smolagents(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Unchecked beforehand, and meant for `once`: it is hundreds of times slower."""
+    """Meant for `once`: it is hundreds of times slower."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
-        async def turn() -> float:
-            told, expected = _by_a_runner(_SMOLAGENTS, source), plain(source)[0]
-            return _same(told, expected)[1] * _MICROSECONDS
+        async def run() -> Told:
+            return _by_a_runner(_SMOLAGENTS, source)
 
-        yield turn
+        yield _checked(run, source)
 
     return opened
 
@@ -138,7 +138,7 @@ def by_restrictedpython(source: str) -> Callable[[], AbstractAsyncContextManager
         async def run() -> Told:
             return _by_a_runner(_RESTRICTED, source)
 
-        yield await _checked(run, source)
+        yield _checked(run, source)
 
     return opened
 
@@ -162,17 +162,19 @@ def _by_a_runner(runner: Path, source: str) -> Told:
     return told["value"], told["seconds"]
 
 
-async def _checked(run: Callable[[], Awaitable[Told]], source: str) -> Turn:
-    """Who gets another result than plain Python does not take part."""
-    _same(await run(), plain(source)[0])
+def _checked(run: Callable[[], Awaitable[Told]], source: str) -> Turn:
+    """Who gets another result than plain Python has failed."""
+    expected = _expected(source)
 
     async def turn() -> float:
-        return (await run())[1] * _MICROSECONDS
+        value, seconds = await run()
+        if value != expected:
+            raise RuntimeError(f"its result is `{value}`, that of plain Python `{expected}`")
+        return seconds * _MICROSECONDS
 
     return turn
 
 
-def _same(told: Told, expected: str) -> Told:
-    if told[0] != expected:
-        raise RuntimeError(f"its result is `{told[0]}`, that of plain Python `{expected}`")
-    return told
+@functools.cache
+def _expected(source: str) -> str:
+    return plain(source)[0]
