@@ -5,10 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test lint types tests format schema language attacks clean
+.PHONY: help run setup dev test lint types tests format schema language attacks bench bench-quick clean
 
 help: ## list the commands
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.core ## run the tour: untrusted code under policies/tour.json
 	@$(BIN)/caps run examples/tour.py --policy policies/tour.json --audit .run/audit --trail
@@ -47,6 +47,12 @@ language: $(VENV)/.core ## write docs/language.md anew
 attacks: $(VENV)/.dev ## count the attacks in SECURITY.md anew
 	PYTHONPATH=tests $(BIN)/python -m escape.attack_table
 
+bench: $(VENV)/.bench ## Caps beside its peers: every row, under ten minutes
+	$(BIN)/python -m bench
+
+bench-quick: $(VENV)/.bench ## the same with few samples, under a minute
+	$(BIN)/python -m bench --quick
+
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
@@ -54,6 +60,11 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@echo "installing caps into $(VENV); the first time takes a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.core
+	@echo "installing the peers that the benchmark runs beside caps"
+	$(PIP) -e '.[bench]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core

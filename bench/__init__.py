@@ -1,0 +1,1 @@
+"""Caps beside what a user would pick instead, interleaved in one run; see README.md."""

@@ -1,0 +1,169 @@
+"""Charts of what `details.json` holds, as SVG and PNG. Needs matplotlib, and no display."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from bench.figures import Unit
+from bench.results import DETAILS
+from bench.scenarios.growth import NEW
+from bench.tables import quantity
+
+Rows = dict[str, dict[str, Any]]
+
+_OURS, _OTHERS = "#2f6fb2", "#b8bdc4"
+_MET, _MISSED = "#3a8f5c", "#c0453b"
+_WORK_COLOURS = {"start": "#2f6fb2", "call": "#d08a1d", "audit": "#3a8f5c"}
+_LONGEST_LABEL = 44
+
+
+def draw_all(directory: Path) -> list[str]:
+    """Draw what there are figures for; the names of the charts."""
+    rows: Rows = json.loads((directory / DETAILS).read_text())["rows"]
+    rows = {name: row for name, row in rows.items() if "failure" not in row}
+    drawn = []
+    for name, draw in _CHARTS.items():
+        figure = draw(rows)
+        if figure is None:
+            continue
+        for kind in ("svg", "png"):
+            figure.savefig(directory / f"{name}.{kind}", dpi=144, bbox_inches="tight")
+        drawn.append(name)
+    return drawn
+
+
+def _growth(rows: Rows) -> Figure | None:
+    """Start, call and audit as executions and capabilities grow."""
+    titles = {
+        "growth_executions": "executions before it",
+        "growth_capabilities": "capabilities granted",
+    }
+    here = [name for name in titles if name in rows]
+    if not here:
+        return None
+    figure = Figure(figsize=(6 * len(here), 4.2))
+    axes = figure.subplots(1, len(here), squeeze=False)
+    for axis, name in zip(axes[0], here, strict=True):
+        for kind, points in rows[name]["series"].items():
+            sizes, taken = zip(*points, strict=True)
+            # The one that was just opened shows how the machine itself changed meanwhile.
+            line = "--" if kind.endswith(NEW) else "-"
+            colour = _WORK_COLOURS[kind.partition(",")[0]]
+            axis.plot(sizes, taken, line, marker="o", markersize=4, color=colour, label=kind)
+        axis.set(xscale="log", yscale="log", xlabel=titles[name], ylabel="µs, median")
+        axis.grid(True, which="major", alpha=0.3)
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 3}
+        axis.legend(frameon=False, fontsize=8, **below)
+    figure.suptitle("cost as work grows")
+    return figure
+
+
+def _goals(rows: Rows) -> Figure | None:
+    """How far each goal is met: 1 is the goal, less is better."""
+    bars = []
+    for row in rows.values():
+        for name, one in row["comparisons"].items():
+            if one["goal"] is None or one["ratio"] is None:
+                continue
+            used = one["ratio"] / one["goal"]
+            bars.append((name, 1 / used if one["form"] == "rate" and used else used))
+    bars = [(name, used) for name, used in bars if used > 0]
+    if not bars:
+        return None
+    names, values = zip(*reversed(bars), strict=True)
+    figure = Figure(figsize=(8, 0.28 * len(bars) + 1.2))
+    axis = figure.subplots()
+    axis.scatter(values, names, c=[_MET if value <= 1 else _MISSED for value in values])
+    axis.hlines(names, 1, values, color=_OTHERS, zorder=0)
+    axis.margins(y=0.02)
+    axis.axvline(1, color="black", linewidth=1)
+    axis.set(xscale="log", xlabel="share of the goal that is used; left of the line it is met")
+    axis.set_title("goals")
+    return figure
+
+
+def _sides(rows: Rows) -> Figure | None:
+    """Every contender of the rows about starting and calling, in microseconds."""
+    wanted = ("start_seen", "start_new", "start_no_spare", "session_cell", "call", "gather")
+    here = [name for name in wanted if name in rows]
+    if not here:
+        return None
+    figure = Figure(figsize=(8, 1.75 * len(here)))
+    axes = figure.subplots(len(here), 1, squeeze=False)
+    for axis, name in zip(axes[:, 0], here, strict=True):
+        sides = rows[name]["contenders"]
+        labels = list(reversed(sides))
+        colours = [_OURS if label.startswith("caps") else _OTHERS for label in labels]
+        medians = [sides[label]["median"] for label in labels]
+        axis.scatter(medians, labels, c=colours, s=50)
+        for label, taken in zip(labels, medians, strict=True):
+            text = quantity(taken, Unit.MICROSECONDS)
+            axis.annotate(text, (taken, label), (8, -3), textcoords="offset points", fontsize=7)
+        axis.set(xscale="log", xlim=(min(medians) / 2, max(medians) * 4))
+        axis.margins(y=0.2)
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.grid(True, axis="x", alpha=0.3)
+        axis.set_title(rows[name]["title"], fontsize=9, loc="left")
+    axes[-1, 0].set_xlabel("µs, median")
+    figure.tight_layout()
+    return figure
+
+
+def _cpu(rows: Rows) -> Figure | None:
+    """CPU-bound programs as multiples of plain CPython."""
+    programs = [name for name in rows if name.startswith("cpu_")]
+    if not programs:
+        return None
+    everyone = sorted({side for name in programs for side in rows[name]["contenders"]})
+    sides = [side for side in everyone if side != "plain CPython"]
+    figure = Figure(figsize=(9, 4.2))
+    axis = figure.subplots()
+    width = 0.8 / len(sides)
+    for place, side in enumerate(sides):
+        heights = [_of_plain(rows[name], side) for name in programs]
+        positions = [n + place * width for n in range(len(programs))]
+        colour = _OURS if side == "caps" else None
+        axis.bar(positions, heights, width, label=side, color=colour)
+    axis.axhline(1, color="black", linewidth=1)
+    middles = [n + 0.4 - width / 2 for n in range(len(programs))]
+    axis.set_xticks(middles, [name.removeprefix("cpu_") for name in programs], fontsize=8)
+    axis.set(yscale="log", ylabel="times plain CPython")
+    axis.set_title("CPU-bound user code")
+    axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _of_plain(row: dict[str, Any], side: str) -> float:
+    sides = row["contenders"]
+    if side not in sides or "plain CPython" not in sides:
+        return 0.0
+    return float(sides[side]["median"] / sides["plain CPython"]["median"])
+
+
+def _cold(rows: Rows) -> Figure | None:
+    """What `caps run` spends its time on."""
+    parts = rows.get("cold_run", {}).get("parts")
+    if not parts:
+        return None
+    figure = Figure(figsize=(8, 0.4 * len(parts) + 1.2))
+    axis = figure.subplots()
+    labels = [label[:_LONGEST_LABEL] for label in reversed(parts)]
+    axis.barh(labels, [taken / 1000 for taken in reversed(parts.values())], color=_OURS)
+    axis.set(xlabel="ms, median")
+    axis.set_title("`caps run`, cold")
+    return figure
+
+
+_CHARTS: dict[str, Callable[[Rows], Figure | None]] = {
+    "goals": _goals,
+    "growth": _growth,
+    "sides": _sides,
+    "cpu": _cpu,
+    "cold": _cold,
+}

@@ -1,0 +1,137 @@
+"""The arithmetic of the tables, without IO: medians, percentiles, ratios and what they are worth.
+
+Times of two runs cannot be compared on a shared machine, so a comparison is always a ratio of two
+medians that were sampled in turn. A ratio of times is better when it is small; a ratio of rates,
+which is the same two medians the other way round, when it is large.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+class Form(enum.Enum):
+    """What a ratio is made of, and hence which way is better."""
+
+    TIME = "time"  # ours / theirs: at most the goal
+    RATE = "rate"  # theirs / ours, as things done per second: at least the goal
+
+
+class Verdict(enum.Enum):
+    """How a comparison ended."""
+
+    MET = "met"
+    MISSED = "missed"
+    SHOWN = "shown"  # nothing was promised
+    SKIPPED = "skipped"
+
+
+class Unit(enum.Enum):
+    """What the samples of a row are."""
+
+    MICROSECONDS = "µs"
+    MEGABYTES = "MB"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One line of the table: `ours` against a contender, or against a figure of the goals.
+
+    `name` is the key in latest.json. Without `goal` the ratio is shown and not judged. `against`
+    is a contender, unless `figure` gives the value that stands for it.
+    """
+
+    name: str
+    against: str
+    goal: float | None = None
+    form: Form = Form.TIME
+    figure: float | None = None
+    ours: str = "caps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """What one row measured, by contender, and who was missing and why.
+
+    `parts` says what the time of `caps` goes to; `series` holds (size, microseconds) for charts.
+    """
+
+    values: Mapping[str, Sequence[float]]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    series: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A comparison, judged."""
+
+    comparison: Comparison
+    verdict: Verdict
+    median: float | None
+    ratio: float | None
+    reason: str = ""
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle one; a ValueError if there is none."""
+    if not values:
+        raise ValueError("there is no median of nothing")
+    return statistics.median(values)
+
+
+def p95(values: Sequence[float]) -> float:
+    """The smallest sample that at least 95 in 100 do not exceed."""
+    if not values:
+        raise ValueError("there is no percentile of nothing")
+    return sorted(values)[math.ceil(0.95 * len(values)) - 1]
+
+
+def judge(comparison: Comparison, samples: Samples) -> Finding:
+    """The ratio and whether it meets the goal; skipped if either side is missing."""
+    ours = samples.values.get(comparison.ours)
+    for side in (comparison.ours, comparison.against):
+        if side in samples.skipped:
+            return _skipped(comparison, ours, samples.skipped[side])
+    if not ours:
+        return _skipped(comparison, ours, f"`{comparison.ours}` was not measured")
+    theirs = _theirs(comparison, samples)
+    if theirs is None:
+        return _skipped(comparison, ours, f"`{comparison.against}` was not measured")
+    mine = median(ours)
+    over, under = (mine, theirs) if comparison.form is Form.TIME else (theirs, mine)
+    if under == 0:
+        return _skipped(comparison, ours, "the clock is too coarse for it")
+    ratio = over / under
+    return Finding(
+        comparison=comparison, verdict=_verdict(comparison, ratio), median=mine, ratio=ratio
+    )
+
+
+def _theirs(comparison: Comparison, samples: Samples) -> float | None:
+    if comparison.figure is not None:
+        return comparison.figure
+    values = samples.values.get(comparison.against)
+    return median(values) if values else None
+
+
+def _verdict(comparison: Comparison, ratio: float) -> Verdict:
+    if comparison.goal is None:
+        return Verdict.SHOWN
+    met = ratio <= comparison.goal if comparison.form is Form.TIME else ratio >= comparison.goal
+    return Verdict.MET if met else Verdict.MISSED
+
+
+def _skipped(comparison: Comparison, ours: Sequence[float] | None, reason: str) -> Finding:
+    return Finding(
+        comparison=comparison,
+        verdict=Verdict.SKIPPED,
+        median=median(ours) if ours else None,
+        ratio=None,
+        reason=reason,
+    )

@@ -1,0 +1,35 @@
+"""What a row of the benchmark is: how it is sampled, and what its samples are held against."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bench.figures import Comparison, Samples, Unit
+from bench.interleaving import Progress
+
+Value = TypeVar("Value")
+
+
+class Effort(enum.Enum):
+    """How much time there is: minutes, or one."""
+
+    FULL = "full"
+    QUICK = "quick"
+
+    def of(self, full: Value, quick: Value) -> Value:
+        """The one that fits."""
+        return full if self is Effort.FULL else quick
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the goals, and all that is measured for it."""
+
+    name: str
+    title: str
+    comparisons: tuple[Comparison, ...]
+    measure: Callable[[Effort, Progress], Awaitable[Samples]]
+    unit: Unit = Unit.MICROSECONDS

@@ -1,0 +1,1 @@
+"""Every row, by subject, in the order of the goals."""

@@ -1,0 +1,67 @@
+"""CPU-bound user code: what the language layer costs once the code runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from bench.figures import Comparison, Samples
+from bench.interleaving import Contender, Progress, Rounds, take_turns
+from bench.peers import MONTY, RESTRICTEDPYTHON, SMOLAGENTS
+from bench.rows import Effort, Row
+from bench.sides import cpu
+
+_PROGRAMS = Path(__file__).parents[1] / "programs"
+_GOAL = 1.10
+_PEERS_TURNS = 2  # theirs are multiples; ours needs the samples
+
+PLAIN = "plain CPython"
+_MONTY = "monty"
+_SMOLAGENTS = "smolagents"
+_RESTRICTED = "RestrictedPython, stock"
+
+
+def _row(path: Path) -> Row:
+    source = path.read_text()
+    name = f"cpu_{path.stem}"
+
+    async def measure(effort: Effort, progress: Progress) -> Samples:
+        program = cpu.repeated(source, effort.of(0.2, 0.05))
+        sides: tuple[Contender, ...] = (
+            Contender("caps", cpu.by_caps(program)),
+            Contender(PLAIN, cpu.by_plain(program)),
+            Contender(_MONTY, cpu.by_monty(program), MONTY, most_turns=_PEERS_TURNS),
+            Contender(
+                _RESTRICTED,
+                cpu.by_restrictedpython(program),
+                RESTRICTEDPYTHON,
+                most_turns=_PEERS_TURNS,
+            ),
+        )
+        slow = cpu.by_smolagents(cpu.once(source))
+        if effort is Effort.FULL:
+            sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
+        samples = await take_turns(
+            sides, Rounds(effort.of(15, 1), effort.of(10, 1), warm_up=0, fewest=1), progress
+        )
+        if effort is Effort.QUICK:
+            skipped = {**samples.skipped, _SMOLAGENTS: "smolagents takes too long for a quick run"}
+            samples = replace(samples, skipped=skipped)
+        return samples
+
+    others = {"monty": _MONTY, "restrictedpython": _RESTRICTED, "smolagents": _SMOLAGENTS}
+    return Row(
+        name=name,
+        title=f"CPU-bound user code, {path.stem.replace('_', ' ')}",
+        comparisons=(
+            Comparison(name=name, against=PLAIN, goal=_GOAL),
+            *(
+                Comparison(name=f"{name}_{key}", ours=side, against=PLAIN)
+                for key, side in others.items()
+            ),
+        ),
+        measure=measure,
+    )
+
+
+ROWS = tuple(_row(path) for path in sorted(_PROGRAMS.glob("*.py")))

@@ -1,0 +1,141 @@
+"""Caps, through its public way in, with the audit written to a file.
+
+Durability is `os` unless a row says otherwise: the record is with the kernel before the effect.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from bench.interleaving import Stopwatch, Turn
+from caps import AuditLog, Durability, ExecutionResult, Runtime, builtin_registry
+from caps.protocol.enforcement import Layer
+from caps.worker.host.process import Worker
+from caps.worker.host.zygote import ZygoteSource
+
+LIMITS = {
+    "wall_ms": 60_000,
+    "cpu_ms": 60_000,
+    "calls": 1_000_000,
+    "concurrency": 1000,
+}
+POLICY = {"id": "bench", "allow": ["math.*"], "limits": LIMITS}
+
+
+@asynccontextmanager
+async def open_runtime(
+    *, durability: Durability = Durability.OS, workers: ZygoteSource | None = None
+) -> AsyncIterator[Runtime]:
+    """A runtime with an audit log of its own on the disk."""
+    with tempfile.TemporaryDirectory() as directory:
+        async with (
+            AuditLog.open(Path(directory, "audit"), durability=durability) as audit,
+            Runtime(POLICY, registry=builtin_registry(), audit=audit, workers=workers) as runtime,
+        ):
+            yield runtime
+
+
+def runs(code: Callable[[], str]) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """Start to result, with a spare at hand."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async with open_runtime() as runtime:
+            yield timed_run(runtime, code)
+
+    return opened
+
+
+def runs_without_spares(
+    code: Callable[[], str],
+) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """Start to result when the stock is empty: the fork is part of the time."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        source = StocklessSource()
+        async with open_runtime(workers=source) as runtime:
+            await source.keeper_waits.wait()
+            turn = timed_run(runtime, code)
+
+            async def with_a_fork() -> float:
+                before = source.started
+                taken = await turn()
+                if source.started != before + 1:
+                    raise RuntimeError("a run without a spare did not fork exactly one worker")
+                return taken
+
+            yield with_a_fork
+
+    return opened
+
+
+@asynccontextmanager
+async def cells() -> AsyncIterator[Turn]:
+    """The next cell of an open session."""
+    async with open_runtime() as runtime, runtime.session(max_runs=1_000_000) as session:
+
+        async def turn() -> float:
+            with Stopwatch() as watch:
+                result = await session.run("x = 2\ny = 3\nx * y")
+            result.unwrap()
+            return watch.microseconds
+
+        yield turn
+
+
+def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """Code whose result is how long its own work took, in microseconds."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async with open_runtime() as runtime:
+
+            async def turn() -> float:
+                result = await runtime.run(code)
+                return float(result.unwrap())
+
+            yield turn
+
+    return opened
+
+
+def timed_run(runtime: Runtime, code: Callable[[], str]) -> Turn:
+    """One execution, from handing over the code to holding the result."""
+
+    async def turn() -> float:
+        source = code()
+        with Stopwatch() as watch:
+            result: ExecutionResult = await runtime.run(source)
+        result.unwrap()
+        return watch.microseconds
+
+    return turn
+
+
+class StocklessSource(ZygoteSource):
+    """Workers for whoever has code to run, and none for the stock.
+
+    The stock is kept by one task, which is the first to ask; it is left waiting.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keeper_waits = anyio.Event()
+        self.started = 0
+
+    async def start(self) -> Worker:  # type: ignore[override]
+        if not self.keeper_waits.is_set():
+            self.keeper_waits.set()
+            await anyio.sleep_forever()
+        self.started += 1
+        return await super().start()
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return super().layers

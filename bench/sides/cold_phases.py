@@ -1,0 +1,44 @@
+"""What `caps run` does, step by step, in a fresh process that says when each step was over.
+
+Started as a script with the program, the policy and a directory for the audit; prints JSON.
+"""
+
+from __future__ import annotations
+
+import time
+
+BEGAN = time.perf_counter()
+
+
+def main() -> None:
+    """Take the steps; the command line's own are those of `src/cli/run.py`."""
+    import importlib
+    import json
+    import sys
+    from pathlib import Path
+
+    program, policy, audit = sys.argv[1:]
+    marks = []
+
+    def mark(step: str) -> None:
+        marks.append((step, time.perf_counter() - BEGAN))
+
+    importlib.import_module("caps.cli.main")
+    mark("import the command line")
+    importlib.import_module("caps.cli.run")
+    from caps.capabilities.runtime import Runtime
+    from caps.providers.builtin import builtin_registry
+
+    mark("import the runtime")
+    registry = builtin_registry()
+    mark("register capabilities")
+    with Runtime(policy, registry=registry, audit=audit) as runtime:
+        mark("open: policy, audit, zygote")
+        runtime.run_sync(Path(program).read_text()).unwrap()
+        mark("run")
+    mark("close: workers, signed checkpoint")
+    print(json.dumps(marks))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The floor of every call: so many bytes to another process and back, over a socket pair.
+
+Both ends block in `recv`; nothing is decoded, checked, decided or recorded.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bench.interleaving import Stopwatch, Turn
+
+# A request to add two small numbers, as it is on the wire; the answer is shorter.
+MESSAGE_BYTES = 134
+_TIMES = 200
+
+_ECHO = """
+import socket, sys
+channel = socket.socket(fileno=int(sys.argv[1]))
+while data := channel.recv(4096):
+    channel.sendall(data)
+"""
+
+
+@asynccontextmanager
+async def echoes() -> AsyncIterator[Turn]:
+    """One round trip, as the mean of many in a row."""
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-I", "-S", "-c", _ECHO, str(theirs.fileno())]
+    with ours, subprocess.Popen(command, pass_fds=(theirs.fileno(),)) as process:
+        theirs.close()
+        message = bytes(MESSAGE_BYTES)
+
+        async def turn() -> float:
+            with Stopwatch() as watch:
+                for _ in range(_TIMES):
+                    ours.sendall(message)
+                    received = 0
+                    while received < MESSAGE_BYTES:
+                        received += len(ours.recv(4096))
+            return watch.microseconds / _TIMES
+
+        try:
+            yield turn
+        finally:
+            ours.shutdown(socket.SHUT_RDWR)
+            process.wait()

@@ -1,0 +1,63 @@
+"""A tool over MCP: a real server in a process of its own, its stdin and stdout, one session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from bench.interleaving import Stopwatch, Turn
+
+_SERVER = Path(__file__).with_name("mcp_server.py")
+
+
+def calls(how_many: int, *, at_once: bool) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """So many calls of `add`; the time of one, or of all if they are sent at once."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        from mcp import ClientSession, StdioServerParameters, stdio_client
+
+        server = StdioServerParameters(command=sys.executable, args=["-I", str(_SERVER)])
+        async with (
+            stdio_client(server) as (reading, writing),
+            ClientSession(reading, writing) as session,
+        ):
+            await session.initialize()
+
+            async def call() -> None:
+                _check(await session.call_tool("add", {"a": 2, "b": 3}))
+
+            yield _together(call, how_many) if at_once else _in_turn(call, how_many)
+
+    return opened
+
+
+def _check(answer: Any) -> None:
+    if answer.is_error:
+        raise RuntimeError("the tool failed")
+
+
+def _in_turn(call: Callable[[], Any], how_many: int) -> Turn:
+    async def turn() -> float:
+        with Stopwatch() as watch:
+            for _ in range(how_many):
+                await call()
+        return watch.microseconds / how_many
+
+    return turn
+
+
+def _together(call: Callable[[], Any], how_many: int) -> Turn:
+    async def turn() -> float:
+        with Stopwatch() as watch:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(how_many):
+                    tasks.start_soon(call)
+        return watch.microseconds
+
+    return turn
