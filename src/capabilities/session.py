@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self, TypedDict
 
+import anyio
+
 from caps.capabilities.cell import Cell
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
@@ -38,6 +40,8 @@ WALL_MS = 30 * 60 * 1000
 
 _MOST_RUNS = 1_000_000
 _LONGEST_MS = 24 * 60 * 60 * 1000
+# A provider that refuses to be cancelled holds nobody up for longer.
+_CLOSING_SECONDS = 10
 
 
 class SessionTerms(TypedDict, total=False):
@@ -96,6 +100,7 @@ class Session:
         self._keys = KeyedAnswers()
         self._runs = 0
         self._busy = False
+        self._run_over = anyio.Event()
 
     @property
     def id(self) -> str:
@@ -154,11 +159,19 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Kill the worker. What still runs in it is lost; leaving the context does the same."""
+        """Kill the worker. What still runs in it is lost; leaving the context does the same.
+
+        A run that is ended by this has recorded its end before this returns.
+        """
         self._opened.broker.live.remove(self)
         self._opened.broker.approvals.forget(self._channel_id)
-        await self._lease.end(SessionEnd.CLOSED, "it was closed")
-        await self._held.aclose()
+        try:
+            await self._lease.end(SessionEnd.CLOSED, "it was closed")
+            with anyio.move_on_after(_CLOSING_SECONDS):
+                while self._busy:
+                    await self._run_over.wait()
+        finally:
+            await self._held.aclose()
 
     async def run(
         self, source: str, *, on_output: Callable[[str], None] | None = None
@@ -194,7 +207,7 @@ class Session:
     async def _next_cell(self) -> AsyncIterator[ExecutionRequest]:
         """The next cell, its source still to be put in."""
         await self._check_alive()
-        self._busy = True
+        self._busy, self._run_over = True, anyio.Event()
         self._runs += 1
         try:
             yield ExecutionRequest(
@@ -206,6 +219,7 @@ class Session:
             )
         finally:
             self._busy = False
+            self._run_over.set()
 
     async def _check_alive(self) -> None:
         if self._busy:

@@ -49,7 +49,7 @@ from caps.worker.inside.running import run
 
 CHANNEL = 0
 # Who has waited for so long will most likely wait longer than a rehearsal takes.
-_CALM_SECONDS = 0.015
+_CALM_SECONDS = 0.03
 _LONGEST_LOOK_SECONDS = 1.0
 
 RealModules = Mapping[str, ModuleType]
