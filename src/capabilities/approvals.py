@@ -157,13 +157,13 @@ class ApprovalDesk:
     async def _settle(self, parked: _Parked, approval_id: str) -> Settled:
         call, answer = parked.call, parked.answer
         if parked.covered_by is not None:
-            reason = f"covered by approval {parked.covered_by}"
-            await self._record(call, approval_id, ApprovalOutcome.WITHDRAWN, reason=reason)
+            note = f"covered by approval {parked.covered_by}"
+            await self._record(call, approval_id, ApprovalOutcome.WITHDRAWN, note=note)
             return Settled(ApprovalUse.GIVEN, parked.covered_by)
         if answer is None:
             await self._record(call, approval_id, ApprovalOutcome.TIMED_OUT)
             return Settled(ApprovalUse.TIMED_OUT)
-        said = {"by": answer.by, "reason": answer.reason}
+        said = {"by": answer.by, "note": answer.reason}
         if not answer.allowed:
             await self._record(call, approval_id, ApprovalOutcome.DENIED, **said)
             return Settled(ApprovalUse.DENIED)

@@ -29,6 +29,7 @@ from caps.worker.host.supervisor import Answer
 
 if TYPE_CHECKING:
     from caps.capabilities.broker import ExecutionBroker
+    from caps.capabilities.telemetry.calls import ObservedCall
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class _Call:
     request: CapabilityRequestMessage
     terms: Terms
     decision: Decision
-    began: float
+    observed: ObservedCall
     outcome: Outcome | None = None
     answer: Answer | None = None
 
@@ -64,18 +65,20 @@ async def answer_at_once(
             await _settle(broker, calls)
         finally:
             broker.conclude(len(calls))
+            for call in calls:
+                call.observed.finish(call.answer)
     return [None if call is None else call.answer for call in begun]
 
 
 def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call | None:
-    began = time.perf_counter()
     terms = broker.grant.terms.get(request.capability)
     if terms is None or not can_be_at_once(request, terms):
         return None
+    observed = broker.observed.begin(request)
     decision, _ = broker.judge(request)
     if decision.allowed:
         broker.take_rate(terms)  # counts for the next decision
-    return _Call(request, terms, decision, began)
+    return _Call(request, terms, decision, observed)
 
 
 async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
@@ -91,13 +94,10 @@ async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
         unrecorded = broker.miss_evidence(error)
         for call in calls:
             call.answer = unrecorded
-            evidence.count_request(call.request, "audit_error")
+            call.observed.ended("audit_error")
     else:
         for call in calls:
             _conclude(broker, call)
-    now = time.perf_counter()
-    for call in calls:
-        evidence.count_seconds(call.request, now - call.began)
 
 
 def _act(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:
@@ -130,9 +130,9 @@ def _conclude(broker: ExecutionBroker, call: _Call) -> None:
     if outcome is None:
         call.answer = failure_answer(error_for(call.decision, request.capability))
         evidence.count_denied(request, call.decision.reason.value)
-        evidence.count_request(request, CallStatus.DENIED.value)
+        call.observed.ended(CallStatus.DENIED.value)
         return
     call.answer = outcome.answer
     if outcome.status is CallStatus.DENIED:
         evidence.count_denied(request, outcome.denied_for)
-    evidence.count_request(request, outcome.status.value)
+    call.observed.ended(outcome.status.value, outcome.reason, outcome.bytes_out)

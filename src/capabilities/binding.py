@@ -92,11 +92,7 @@ def _check_names(
         "deny": [each.rule for each in policy.deny_rules],
         "approve": policy.approve,
     }
-    rules = [
-        (f"{key}[{index}]", rule)
-        for key, these in listed.items()
-        for index, rule in enumerate(these)
-    ]
+    rules = [(key, rule) for key, these in listed.items() for rule in these]
     rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
     for place, rule in rules:
         domain, _, function = rule.partition(".")

@@ -23,7 +23,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
-from opentelemetry import trace
 
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.at_once import answer_at_once
@@ -35,7 +34,9 @@ from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, Ke
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.revocation import LiveGrants
-from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry import Metrics, Tracing
+from caps.capabilities.telemetry.calls import ObservedCalls
+from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
@@ -70,7 +71,7 @@ class Broker:
 
     audit: AuditSink
     metrics: Metrics
-    tracer: trace.Tracer
+    tracing: Tracing
     default_timeout_ms: int
     approvals: ApprovalDesk
     rates: RateWindows = field(default_factory=RateWindows)
@@ -85,7 +86,7 @@ class ExecutionBroker:
         broker: Broker,
         grant: Grant,
         identity: Identity,
-        span: trace.Span,
+        span: ExecutionSpan,
         *,
         degraded: str | None = None,
         channel_id: str | None = None,
@@ -105,12 +106,9 @@ class ExecutionBroker:
         self._identity = identity
         # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
-        self.who = {**self._who, "degraded": degraded}
-        self.evidence = CallEvidence(
-            broker.audit, broker.metrics, self.who, grant.terms, on_decision
-        )
-        self._span_context = trace.set_span_in_context(span)
-        self._traced = span.get_span_context().is_valid
+        self.who = {**self._who, "degraded": degraded, **span.ids}
+        self.observed = ObservedCalls(broker.metrics, span, grant.terms, broker.audit.redactor)
+        self.evidence = CallEvidence(broker.audit, self.observed, self.who, on_decision)
         self._clock = WallClock() if clock is None else clock
         # The scopes of calls under way, each of which ends when its capability is revoked.
         self._stoppable: dict[anyio.CancelScope, str] = {}
@@ -124,16 +122,16 @@ class ExecutionBroker:
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
-        began = time.perf_counter()
+        call, answer = self.observed.begin(request), None
         decision, usage = self.judge(request)
         try:
             answer = await self._settle(request, decision, usage)
         except AuditError as error:
-            self.evidence.count_request(request, "audit_error")
+            call.ended("audit_error")
             answer = self.miss_evidence(error)
         finally:
             self.conclude(1)
-        self.evidence.count_seconds(request, time.perf_counter() - began)
+            call.finish(answer)
         return answer
 
     async def handle_at_once(
@@ -141,9 +139,9 @@ class ExecutionBroker:
     ) -> list[Answer | None]:
         """The same for those that cannot wait, together; None for the others: `handle` them.
 
-        A span is open as long as its call is, and one inside another, so each has its own `handle`.
+        A span is current in the task of its call, so where there are any each call has its own.
         """
-        if self._traced:
+        if self.observed.span.traced:
             return [None] * len(requests)
         return await answer_at_once(self, requests)
 
@@ -324,7 +322,7 @@ class ExecutionBroker:
         await self.evidence.record_decision(request, decision, terms)
         await recorded.ready.wait()
         await self.evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
-        self.evidence.count_request(request, CallStatus.REPLAYED.value)
+        self.observed.of(request).ended(CallStatus.REPLAYED.value)
         assert recorded.answer is not None  # `ready` is set after it
         return recorded.answer
 
@@ -339,16 +337,7 @@ class ExecutionBroker:
         if terms.name in self.grant.revoked:  # while the record was written
             return (await self._end_revoked(request, CallStatus.DENIED, 0)).answer
         context = self.context_of(request, terms)
-        with self._broker.tracer.start_as_current_span(
-            f"capability {terms.name}",
-            context=self._span_context,
-            attributes={"caps.capability": terms.name, "caps.request_id": request.request_id},
-        ) as span:
-            outcome = await self._call(request, terms, context)
-            span.set_attribute("caps.outcome", outcome.status.value)
-            if outcome.status is not CallStatus.OK:
-                span.set_status(trace.StatusCode.ERROR, outcome.status.value)
-        return outcome.answer
+        return (await self._call(request, terms, context)).answer
 
     async def _call(
         self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
@@ -366,7 +355,7 @@ class ExecutionBroker:
                 await self.evidence.record_outcome(
                     request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
                 )
-            self.evidence.count_request(request, CallStatus.CANCELLED.value)
+            self.observed.of(request).ended(CallStatus.CANCELLED.value)
             raise
         finally:
             del self._stoppable[scope]
@@ -382,7 +371,7 @@ class ExecutionBroker:
         )
         if outcome.status is CallStatus.DENIED:
             self.evidence.count_denied(request, outcome.denied_for)
-        self.evidence.count_request(request, outcome.status.value)
+        self.observed.of(request).ended(outcome.status.value, outcome.reason, outcome.bytes_out)
         return outcome
 
     async def _end_revoked(
@@ -393,7 +382,7 @@ class ExecutionBroker:
         reason = outcome.denied_for
         await self.evidence.record_outcome(request, status, reason, None, duration_us, 0)
         self.evidence.count_denied(request, reason)
-        self.evidence.count_request(request, status.value)
+        self.observed.of(request).ended(status.value, reason)
         return outcome
 
     def revoked(self, request: CapabilityRequestMessage, status: CallStatus) -> Outcome:
@@ -410,7 +399,7 @@ class ExecutionBroker:
     ) -> Answer:
         await self.evidence.record_decision(request, decision, terms)
         self.evidence.count_denied(request, decision.reason.value)
-        self.evidence.count_request(request, "denied")
+        self.observed.of(request).ended(CallStatus.DENIED.value)
         return failure_answer(error_for(decision, request.capability))
 
     def context_of(self, request: CapabilityRequestMessage, terms: Terms) -> CallContext:

@@ -6,12 +6,12 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
-from caps.capabilities.telemetry import UNREGISTERED, Metrics
+from caps.capabilities.telemetry.calls import ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink, all_at_once
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
@@ -48,14 +48,13 @@ def _summary(
 
 
 class CallEvidence:
-    """Of one execution. `registered` are the names that may become labels."""
+    """Of one execution, whose calls are `observed` as well."""
 
     def __init__(
         self,
         audit: AuditSink,
-        metrics: Metrics,
+        observed: ObservedCalls,
         who: dict[str, Any],
-        registered: Container[str],
         on_decision: Callable[[DecisionSummary], None] | None,
     ) -> None:
         """`who` is said in every record; `on_decision` hears of each decision as it is made."""
@@ -64,9 +63,8 @@ class CallEvidence:
         self._audit = audit
         self.record_all = all_at_once(audit)
         """Returns when all are durable; nothing may come of any of them if this raises."""
-        self._metrics = metrics
+        self._observed = observed
         self._who = who
-        self._registered = registered
         self._on_decision = on_decision
 
     async def record_decision(
@@ -90,9 +88,10 @@ class CallEvidence:
         redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
+        self._observed.of(request).decided(decision, redacted)
         self._tell(request, decision, approval_id)
         return DecisionMade(
-            **self._who,
+            **self._who_calls(request),
             request_id=request.request_id,
             capability=request.capability,
             decision=verdict,
@@ -115,7 +114,8 @@ class CallEvidence:
     ) -> None:
         self._told.append((request.request_id, request.capability, decision, approval_id))
         if decision.dry_run_rule is not None:
-            self._metrics.dry_run_denied.labels(self._label(request)).inc()
+            metrics = self._observed.metrics
+            metrics.dry_run_denied.labels(self._observed.of(request).label).inc()
         if self._on_decision is not None:
             self._on_decision(_summary(*self._told[-1]))
 
@@ -148,7 +148,7 @@ class CallEvidence:
     ) -> OutcomeRecorded:
         """The record of an outcome."""
         return OutcomeRecorded(
-            **self._who,
+            **self._who_calls(request),
             request_id=request.request_id,
             capability=request.capability,
             status=status,
@@ -158,15 +158,11 @@ class CallEvidence:
             bytes_out=bytes_out,
         )
 
-    def count_request(self, request: CapabilityRequestMessage, outcome: str) -> None:
-        self._metrics.child(self._metrics.requests, self._label(request), outcome).inc()
-
     def count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
-        self._metrics.child(self._metrics.denied, self._label(request), reason).inc()
+        metrics = self._observed.metrics
+        metrics.child(metrics.denied, self._observed.of(request).label, reason).inc()
 
-    def count_seconds(self, request: CapabilityRequestMessage, seconds: float) -> None:
-        self._metrics.child(self._metrics.request_seconds, self._label(request)).observe(seconds)
-
-    def _label(self, request: CapabilityRequestMessage) -> str:
-        # A name that a worker made up must not become a label.
-        return request.capability if request.capability in self._registered else UNREGISTERED
+    def _who_calls(self, request: CapabilityRequestMessage) -> dict[str, Any]:
+        """`who`, with the span of the call itself where there is one."""
+        ids = self._observed.of(request).ids
+        return {**self._who, **ids} if ids else self._who

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-from opentelemetry import trace
 
 from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.cell import Cell, Runner
@@ -30,6 +29,7 @@ from caps.capabilities.result import (
     failure_of_host,
     status_of,
 )
+from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import (
     AuditError,
     CapsError,
@@ -100,15 +100,10 @@ async def run_execution(
     """
     execution_id = uuid.uuid4().hex
     grant = inject(execution_id)
-    with broker.tracer.start_as_current_span(
-        "execution", attributes={"caps.execution_id": execution_id, "caps.policy": grant.policy_id}
+    with broker.tracing.execution(
+        execution_id, grant.policy_id, grant.policy_sha256, request.identity
     ) as span:
-        run = _Run(broker, runner, grant, request, span, degraded)
-        result = await run.to_end()
-        span.set_attribute("caps.outcome", result.status.value)
-        if not result.ok:
-            span.set_status(trace.StatusCode.ERROR, result.status.value)
-        return result
+        return await _Run(broker, runner, grant, request, span, degraded).to_end()
 
 
 class _Run:
@@ -120,14 +115,19 @@ class _Run:
         runner: Runner,
         grant: Grant,
         request: ExecutionRequest,
-        span: trace.Span,
+        span: ExecutionSpan,
         degraded: str | None,
     ) -> None:
         self._broker = broker
         self._runner = runner
         self._grant = grant
         self._request = request
-        self._who = {**request.identity.who(grant.execution_id), "degraded": degraded}
+        self._span = span
+        self._who = {
+            **request.identity.who(grant.execution_id),
+            "degraded": degraded,
+            **span.ids,
+        }
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
@@ -145,6 +145,7 @@ class _Run:
 
     async def to_end(self) -> ExecutionResult:
         status = ExecutionStatus.HOST_FAILED
+        self._broker.metrics.executions_in_flight.inc()
         try:
             with self._broker.live.holding(self._calls):
                 await self._run()
@@ -246,14 +247,16 @@ class _Run:
             )
         )
         for name in bound.granted:
-            metrics.injected.labels(name).inc()
+            metrics.child(metrics.injected, name).inc()
 
     async def _record_trouble(self, error: CapsError) -> None:
         """What ended the execution from outside is a record of its own."""
         if isinstance(error, ProtocolError):
             violation = str(error.details.get("violation", "unknown"))
+            self._broker.metrics.protocol_violated(violation)
             event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
         elif isinstance(error, LimitExceededError):
+            self._broker.metrics.limit_reached(str(error.details["limit"]))
             event = LimitReached(
                 **self._who,
                 limit=str(error.details["limit"]),
@@ -281,9 +284,18 @@ class _Run:
             )
         )
         status = ExecutionStatus.HOST_FAILED if failed else status
-        self._broker.metrics.executions.labels(status.value).inc()
-        self._broker.metrics.execution_seconds.observe(duration)
+        self._observe_end(status, duration)
         return status
+
+    def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
+        metrics, progress, used = self._broker.metrics, self._progress, self._calls.used
+        metrics.executions_in_flight.dec()
+        metrics.child(metrics.executions, status.value).inc()
+        metrics.execution_seconds.observe(duration)
+        metrics.output_bytes.inc(progress.output_bytes)
+        if used is not None:
+            metrics.execution_cpu_seconds.inc(used.cpu_us / 1_000_000)
+        self._span.settle(status.value, progress.failure.code if progress.failure else None)
 
     async def _append_or_fail(self, event: Any) -> bool:
         """Write a record; if it cannot be written the execution has failed. True if so."""

@@ -17,14 +17,16 @@ from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
-from caps.capabilities.policy_watch import PolicyInForce
+from caps.capabilities.policy_watch import PolicyInForce, policy_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
+from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry.observed_audit import SinkMetrics
 from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostError
 from caps.security.approval import Approver
-from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
-from caps.security.audit.records import PolicyLoaded
-from caps.security.policy_source import PolicySource, load_policy
+from caps.security.audit.log import AuditLog, AuditSink
+from caps.security.audit.settings import AuditSettings
+from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
 
@@ -131,22 +133,28 @@ def refused_module(
     """What `lost` comes to: the policy's fault if it is a module that it grants."""
     if "module" not in lost.details:
         return lost
-    place = f"modules[{bound.policy.modules.index(lost.module)}]"
     return PolicyInvalidError(
-        f"policy `{bound.source}`: {lost.message} at {place}; install it beside caps, or take it "
+        f"policy `{bound.source}`: {lost.message} at modules; install it beside caps, or take it "
         "out of the policy",
         source=bound.source,
-        place=place,
+        place="modules",
     )
 
 
 def open_audit(
-    given: AuditSink | str | os.PathLike[str] | None, stack: AsyncExitStack
+    given: AuditSink | AuditSettings | str | os.PathLike[str] | None,
+    stack: AsyncExitStack,
+    metrics: Metrics,
 ) -> AuditSink:
-    """The sink that was given, or the log at its path, closed with `stack`. AuditError."""
-    if given is not None and not isinstance(given, (str, os.PathLike)):
+    """The sink that was given, or the log at its path, closed with `stack`.
+
+    What is not given comes from the CAPS_AUDIT variables. Raises AuditError, ConfigurationError.
+    """
+    if given is None or isinstance(given, (str, os.PathLike)):
+        given = AuditSettings.from_environment(None if given is None else Path(given))
+    elif not isinstance(given, AuditSettings):
         return given
-    log = AuditLog.open(default_audit_directory() if given is None else Path(given))
+    log = AuditLog.opened_by(given, SinkMetrics(metrics))
     stack.push_async_callback(_close_whatever_happens, log)
     return log
 
@@ -173,26 +181,15 @@ async def bind_policy(
 
     Raises PolicyInvalidError if it is bad, and what `take` raises.
     """
+    loaded: LoadedPolicy | None = None
     try:
-        bound = registry.bind(load_policy(policy))
+        loaded = load_policy(policy)
+        bound = registry.bind(loaded)
         pool = await take(bound)
     except PolicyInvalidError as error:
-        await audit.append(
-            PolicyLoaded(
-                policy_id="(unread)",
-                policy_sha256="",
-                source=str(error.details.get("source", "")),
-                status="refused",
-                message=error.message,
-            )
-        )
+        source = str(error.details.get("source", ""))
+        read = None if loaded is None else loaded.policy
+        await audit.append(policy_record(source, read, refused=error))
         raise
-    await audit.append(
-        PolicyLoaded(
-            policy_id=bound.policy.id,
-            policy_sha256=bound.policy.sha256,
-            source=bound.source,
-            status="accepted",
-        )
-    )
+    await audit.append(policy_record(bound.source, bound.policy))
     return bound, pool

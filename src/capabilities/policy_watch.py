@@ -30,6 +30,7 @@ from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import AuditError, ConfigurationError, PolicyInvalidError
 from caps.security.audit.log import AuditSink
 from caps.security.audit.records import PolicyLoaded
+from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import (
     POLICY_PATH_VARIABLE,
     LoadedPolicy,
@@ -87,6 +88,19 @@ def watched_path(source: PolicySource | None, watch: bool | None) -> str | None:
     return path
 
 
+def policy_record(
+    source: str, policy: SecurityPolicy | None, *, refused: PolicyInvalidError | None = None
+) -> PolicyLoaded:
+    """That a policy came into force, or was refused; `policy` is None if it could not be read."""
+    return PolicyLoaded(
+        policy_id="(unread)" if policy is None else policy.id,
+        policy_sha256="" if policy is None else policy.sha256,
+        source=source,
+        status="accepted" if refused is None else "refused",
+        message=None if refused is None else refused.message,
+    )
+
+
 def _here() -> Path:
     return Path.cwd()
 
@@ -130,11 +144,13 @@ class PolicyWatch:
         content = hashlib.sha256(data).hexdigest()
         if content == self._settled:
             return
+        loaded: LoadedPolicy | None = None
         try:
-            bound = self.registry.bind(self._loaded(data))
+            loaded = self._loaded(data)
+            bound = self.registry.bind(loaded)
             await self.prove_workers(bound)
         except PolicyInvalidError as error:
-            await self._refuse(content, error)
+            await self._refuse(content, error, None if loaded is None else loaded.policy)
             return
         await self._accept(content, bound)
 
@@ -144,33 +160,27 @@ class PolicyWatch:
 
     async def _accept(self, content: str, bound: BoundPolicy) -> None:
         if bound.policy.sha256 != self.in_force.bound.policy.sha256:
-            await self._record(bound.policy.id, bound.policy.sha256, None)
+            await self._record(policy_record(self.path, bound.policy))
             self.in_force.swap(bound)
             self.metrics.policy_reloads.labels("accepted").inc()
             logger.info("policy `%s` is in force as %s", self.path, bound.policy.sha256)
         self._settled, self._suspected = content, None
 
-    async def _refuse(self, content: str, error: PolicyInvalidError) -> None:
+    async def _refuse(
+        self, content: str, error: PolicyInvalidError, policy: SecurityPolicy | None = None
+    ) -> None:
         if content == self._settled:
             return
         if content != self._suspected:
             self._suspected = content  # it may be half of a write: look again
             return
-        await self._record("(unread)", "", error.message)
+        await self._record(policy_record(self.path, policy, refused=error))
         self.metrics.policy_reloads.labels("refused").inc()
         logger.error("%s; the last good one stays in force", error.message)
         self._settled = content
 
-    async def _record(self, policy_id: str, sha256: str, refused: str | None) -> None:
+    async def _record(self, event: PolicyLoaded) -> None:
         try:
-            await self.audit.append(
-                PolicyLoaded(
-                    policy_id=policy_id,
-                    policy_sha256=sha256,
-                    source=self.path,
-                    status="accepted" if refused is None else "refused",
-                    message=refused,
-                )
-            )
+            await self.audit.append(event)
         except AuditError as error:
             raise AuditError(f"a change of policy cannot be recorded: {error.message}") from error

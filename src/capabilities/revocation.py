@@ -87,7 +87,7 @@ class LiveGrants:
                 who = of_channel[-1].who  # a run of a session comes after the session
                 taken = sorted(names)
                 events.append(
-                    GrantRevoked(**who, rule=rule, capabilities=taken, by=by, reason=reason)
+                    GrantRevoked(**who, rule=rule, capabilities=taken, by=by, note=reason)
                 )
         for event in events:
             await audit.append(event)

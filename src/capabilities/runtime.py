@@ -22,7 +22,9 @@ from typing import Self, Unpack
 import anyio
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
+from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
+from prometheus_client import CollectorRegistry
 
 from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.blocking import SyncSession, wait_for
@@ -54,11 +56,14 @@ from caps.capabilities.session import (
 from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.capabilities.stubs import render
-from caps.capabilities.telemetry import Metrics, default_metrics, tracer_from
+from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
+from caps.capabilities.telemetry.observed_audit import ObservedAudit
+from caps.capabilities.telemetry.observed_workers import ObservedWorkers
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
+from caps.security.audit.settings import AuditSettings
 from caps.security.policy_source import PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
@@ -76,14 +81,16 @@ class Runtime:
         policy: PolicySource | None = None,
         *,
         registry: CapabilityRegistry | None = None,
-        audit: AuditSink | str | os.PathLike[str] | None = None,
+        audit: AuditSink | AuditSettings | str | os.PathLike[str] | None = None,
         namespace: str = "caps",
         isolation: str | None = None,
         workers: WorkerSource | None = None,
         max_workers: int = _DEFAULT_WORKERS,
         default_timeout_ms: int | None = None,
-        metrics: Metrics | None = None,
+        metrics: Metrics | CollectorRegistry | None = None,
         tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        capture_arguments: bool | None = None,
         watch: bool | None = None,
         approver: Approver | str | os.PathLike[str] | None = None,
     ) -> None:
@@ -92,10 +99,13 @@ class Runtime:
         Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
         than every layer in force the runtime refuses to open unless it is `best-effort`. An
         `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it. `watch` says whether a change of the policy's file comes into force while
-        the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked about
-        calls that the policy wants approved: a function, or a directory for `caps approvals`, by
-        default CAPS_APPROVALS_PATH.
+        closed with it, and kept as its `AuditSettings` or the CAPS_AUDIT variables say. `watch`
+        says whether a change of the policy's file comes into force while the runtime is open; by
+        default it does for CAPS_POLICY_PATH. `approver` is asked about calls that the policy wants
+        approved: a function, or a directory for `caps approvals`, by default CAPS_APPROVALS_PATH.
+        `metrics` are counted in the global Prometheus registry if no other is given; spans go to
+        the global OpenTelemetry providers, or to those that are given, without arguments unless
+        `capture_arguments`, which has them redacted as the audit has.
         """
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
@@ -106,11 +116,15 @@ class Runtime:
         self._audit_source = audit
         self._namespace = namespace
         self._isolation = isolation_wanted(isolation)
-        self._workers = ZygoteSource() if workers is None else workers
         self._max_workers = max_workers
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
+        if isinstance(metrics, CollectorRegistry):
+            metrics = Metrics.of(metrics)
         self._metrics = default_metrics() if metrics is None else metrics
-        self._tracer = tracer_from(tracer_provider)
+        self._tracing = Tracing(tracer_provider, meter_provider, capture=capture_arguments)
+        self._workers = (
+            ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
+        )
         self._opened: Opened | None = None
         self._sync_stack = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -132,14 +146,20 @@ class Runtime:
         raise failure
 
     async def _open_all(self, stack: AsyncExitStack) -> Opened:
-        audit = open_audit(self._audit_source, stack)
+        log = open_audit(self._audit_source, stack, self._metrics)
+        audit = ObservedAudit(log, self._metrics)
         watched = watched_path(self._policy_source, self._watch)
         underway = Underway()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         # The pools end them, then they record how they ended, then the log is closed.
         stack.push_async_callback(underway.none_left)
-        pools = WorkerPools(self._workers, self._max_workers, self._metrics.workers_alive.inc)
+        pools = WorkerPools(
+            self._workers,
+            self._max_workers,
+            self._metrics.workers_alive.inc,
+            ObservedWorkers(self._metrics),
+        )
 
         async def start_workers(bound: BoundPolicy) -> WorkerPool:
             await stack.enter_async_context(pools.open())
@@ -152,12 +172,14 @@ class Runtime:
         broker = Broker(
             audit=audit,
             metrics=self._metrics,
-            tracer=self._tracer,
+            tracing=self._tracing,
             default_timeout_ms=self._timeout_ms,
             approvals=ApprovalDesk(audit, self._metrics, self._approver),
         )
         in_force = PolicyInForce(bound, self._metrics)
         stack.callback(in_force.end)
+        self._metrics.count_layers(pool.layers, +1)
+        stack.callback(self._metrics.count_layers, pool.layers, -1)
         if watched is not None:
             have_workers = functools.partial(prove_workers, pools)
             watch = PolicyWatch(

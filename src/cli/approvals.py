@@ -161,15 +161,14 @@ def _print_table(found: list[ApprovalRequest]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from caps.cli.tables import visible
+    from caps.cli.tables import spelled_arguments, visible
 
     table = Table("id", "call", "principal", "agent", "asked", "until", box=None, pad_edge=False)
     for request in found:
-        shown = [f"{name}={value!r}" for name, value in request.shown.items()]
-        hidden = [f"{name}=<hidden>" for name in request.hidden]
+        arguments = spelled_arguments(request.shown, request.hidden)
         cells = (
             request.id[:12],
-            f"{request.capability}({', '.join(shown + hidden)})",
+            f"{request.capability}({arguments})",
             request.principal,
             request.agent or "",
             request.asked_at[11:19],

@@ -22,6 +22,7 @@ from caps.cli.audit_checks import (
     verify,
     verify_proof,
 )
+from caps.cli.audit_keys import rotate_key
 from caps.cli.audit_options import (
     Asked,
     Form,
@@ -48,7 +49,7 @@ def audit() -> None:
     """Read the audit log, and verify it."""
 
 
-for command in (verify, prove, verify_proof, digest, export):
+for command in (verify, prove, verify_proof, digest, export, rotate_key):
     audit.add_command(command)
 
 _limit = click.option(

@@ -60,7 +60,7 @@ _output = click.option(
     "--checkpoints",
     "kept",
     type=click.Path(path_type=Path),
-    help="A copy of `checkpoints.jsonl` that was kept elsewhere; the log must agree with it, too.",
+    help="Checkpoints kept elsewhere, a file or a directory; the log must agree with them, too.",
 )
 def verify(
     directory: Path | None, as_json: bool, public_key: Path | None, kept: Path | None

@@ -44,7 +44,7 @@ _FILTERS: Final = (
     click.option("--session", metavar="ID", help="Of this session."),
     click.option("--capability", metavar="NAME", help="About `files.read`, or all of `files.*`."),
     click.option("--decision", type=click.Choice(["allow", "deny"]), help="Decided like this."),
-    click.option("--reason", metavar="CODE", help="For this reason, as `scope_forbids`."),
+    click.option("--reason", metavar="CODE", help="For this reason, as `scope_violation`."),
     click.option(
         "--kind", "kinds", multiple=True, metavar="KIND", help="Of this kind; repeatable."
     ),

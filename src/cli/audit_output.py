@@ -31,7 +31,8 @@ Printer = Callable[[Iterable[Record]], None]
 
 CSV_COLUMNS: Final = (
     "seq ts kind execution_id principal agent session capability request_id decision reason rule "
-    "status message policy_id policy_sha256 duration_us bytes_out shown hash".split()
+    "status message policy_id policy_sha256 duration_us bytes_out shown approval outcome "
+    "capabilities by note hash".split()
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 

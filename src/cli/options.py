@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caps.cli.exits import ExitCode, fail
+from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from caps.capabilities.registry import CapabilityRegistry
+    from caps.security.audit import AuditSettings
 
 policy_option = click.option(
     "--policy",
@@ -38,7 +41,23 @@ approvals_option = click.option(
     show_envvar=True,
     help="Where calls wait for approvals; by default in the user's state directory.",
 )
+audit_sink_option = click.option(
+    "--audit-sink",
+    "audit_sinks",
+    multiple=True,
+    metavar="URL",
+    help="A further place for the evidence, beside CAPS_AUDIT_SINKS; repeatable. As "
+    "`syslog+tcp://host:601?mode=required&deadline_ms=500`.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSettings:
+    """How the log is kept: by the options, and the variables. Ends the command if they are bad."""
+    from caps.security.audit import AuditSettings
+
+    with told_in_one_line():
+        return AuditSettings.from_environment(directory).with_sinks(sinks)
 
 
 def load_registry(name: str | None) -> CapabilityRegistry:

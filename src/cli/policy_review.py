@@ -56,6 +56,7 @@ def _diff_object(found: PolicyDiff) -> dict[str, Any]:
         "gained": list(found.gained),
         "lost": list(found.lost),
         "capabilities": [asdict(one) for one in found.capabilities],
+        "tried_out": [asdict(one) for one in found.tried_out],
         "modules": [asdict(one) for one in found.modules],
         "scopes": [asdict(one) for one in found.scopes],
         "limits": [asdict(one) for one in found.limits],

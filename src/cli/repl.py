@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.options import approvals_option, load_registry, policy_option, registry_option
+from caps.cli.options import (
+    approvals_option,
+    audit_settings,
+    audit_sink_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
 from caps.cli.run import (
     EXIT_BY_STATUS,
     announcing_approver,
@@ -24,6 +31,7 @@ from caps.cli.run import (
     print_result,
 )
 from caps.cli.stopping import leaving_on_terminate
+from caps.cli.telemetry import telemetry, telemetry_options
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
@@ -46,16 +54,21 @@ _WALL_MS = 24 * 60 * 60 * 1000
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @approvals_option
+@telemetry_options
 @registry_option
 def repl(
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     directory: Path | None,
+    metrics_port: int | None,
+    metrics_address: str,
     registry_name: str | None,
 ) -> None:
     """Run cells from the terminal or a pipe in one session; names live on between them.
@@ -70,11 +83,13 @@ def repl(
     with (
         told_in_one_line(),
         leaving_on_terminate(),
+        telemetry(metrics_port, metrics_address) as watching,
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
-            audit=audit_path,
+            audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),
+            **watching,
         ) as runtime,
     ):
         if runtime.degraded:

@@ -16,12 +16,15 @@ import click
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import (
     approvals_option,
+    audit_settings,
+    audit_sink_option,
     json_option,
     load_registry,
     policy_option,
     registry_option,
 )
 from caps.cli.stopping import StopSignals
+from caps.cli.telemetry import telemetry, telemetry_options
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -49,6 +52,7 @@ EXIT_BY_STATUS = {
     metavar="DIR",
     help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
 )
+@audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
 @click.option(
@@ -58,37 +62,42 @@ EXIT_BY_STATUS = {
 )
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @approvals_option
+@telemetry_options
 @registry_option
 @json_option
 def run(
     file: str,
     policy_path: str | None,
     audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     check: bool,
     trail: bool,
     directory: Path | None,
+    metrics_port: int | None,
+    metrics_address: str,
     registry_name: str | None,
     as_json: bool,
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
     from caps.capabilities.runtime import Runtime
-    from caps.security.audit import default_audit_directory
 
     source = read_source(file)
-    audit = audit_path or default_audit_directory()
+    settings = audit_settings(audit_path, audit_sinks)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     with (
         told_in_one_line(),
         StopSignals() as stop,
+        telemetry(metrics_port, metrics_address) as watching,
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
-            audit=audit,
+            audit=settings,
             approver=announcing_approver(directory),
             watch=False,  # its one execution keeps the revision that it begins with
+            **watching,
         ) as runtime,
     ):
         if runtime.degraded:
@@ -111,7 +120,7 @@ def run(
     else:
         print_result(result)
     if trail:
-        _print_trail(audit, result.execution_id, beside_json=as_json)
+        _print_trail(settings.directory, result.execution_id, beside_json=as_json)
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
@@ -123,10 +132,10 @@ def announcing_approver(directory: Path | None) -> DirectoryApprover:
 
 
 def _announce(request: ApprovalRequest) -> None:
-    from caps.cli.tables import visible
+    from caps.cli.tables import spelled_arguments, visible
 
-    shown = ", ".join(f"{name}={value!r}" for name, value in request.shown.items())
-    what = visible(f"{request.capability}({shown})")
+    arguments = spelled_arguments(request.shown, request.hidden)
+    what = visible(f"{request.capability}({arguments})")
     answer = f"caps approvals allow|deny {request.id[:12]}"
     click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)
 

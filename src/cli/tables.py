@@ -24,6 +24,7 @@ from caps.security.audit import (
     ExecutionStarted,
     ExecutionStatus,
     GrantRevoked,
+    KeyRotated,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -31,6 +32,10 @@ from caps.security.audit import (
     PolicyLoaded,
     ProtocolViolated,
     Record,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
 )
 
 if TYPE_CHECKING:
@@ -89,7 +94,7 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
         table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "turn"))
     for one in decisions:
         observed = one.observed
-        what = f"{observed.capability}({_spelled(observed.shown, observed.hidden)})"
+        what = f"{observed.capability}({spelled_arguments(observed.shown, observed.hidden)})"
         table.add_row(
             Text(str(observed.seq)),
             Text(visible(_short_time(observed.ts))),
@@ -182,6 +187,28 @@ def _row(event: AuditEvent) -> _Row:
             return _Row("log", "opened", _PLAIN, event.host_software)
         case LogRecovered():
             return _Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
+        case _:
+            return _upkeep_row(event)
+
+
+def _upkeep_row(
+    event: SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
+) -> _Row:
+    """What the log says of its own files, keys and sinks."""
+    match event:
+        case SegmentClosed():
+            return _Row("log file", "closed", _PLAIN, f"for its {event.reason}")
+        case SegmentOpened():
+            why = f"continues `{event.previous}` after record {event.previous_seq}"
+            return _Row(f"log file {event.segment}", "opened", _PLAIN, why)
+        case KeyRotated():
+            why = f"`{event.new_key_id}` signs instead of `{event.old_key_id}`"
+            return _Row("signing key", "rotated", _PLAIN, why)
+        case SinkFailed():
+            return _Row(f"{event.mode} sink {event.sink}", "failed", _BAD, event.message)
+        case SinkRecovered():
+            why = f"dropped {event.dropped}, sent again {event.resent}"
+            return _Row(f"{event.mode} sink {event.sink}", "recovered", _GOOD, why)
 
 
 def _why_decided(event: DecisionMade) -> str:
@@ -198,7 +225,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row
     match event:
         case GrantRevoked():
             what = ", ".join(event.capabilities)
-            return _Row(what, "revoked", _BAD, _joined(by, event.reason))
+            return _Row(what, "revoked", _BAD, _joined(by, event.note))
         case ApprovalRequested():
             what = f"{event.capability}({_arguments(event)})"
             why = f"waits for approval `{event.approval[:_SHORT_ID]}` by rule `{event.rule}`"
@@ -209,7 +236,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row
             span = f"{event.seconds} s" if event.seconds else None
             what = f"approval `{event.approval[:_SHORT_ID]}`"
             outcome = event.outcome.value.replace("_", " ")
-            return _Row(what, outcome, style, _joined(by, event.reason, calls, span))
+            return _Row(what, outcome, style, _joined(by, event.note, calls, span))
 
 
 def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
@@ -228,10 +255,11 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
 
 
 def _arguments(event: DecisionMade | ApprovalRequested) -> str:
-    return _spelled(event.shown, event.hidden)
+    return spelled_arguments(event.shown, event.hidden)
 
 
-def _spelled(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+def spelled_arguments(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+    """The arguments of a call as far as they may be shown, and the names of the others."""
     readable = [f"{name}={value!r}" for name, value in shown.items()]
     return ", ".join([*readable, *(f"{name}=<hidden>" for name in hidden)])
 

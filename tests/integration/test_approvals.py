@@ -137,7 +137,7 @@ class TestOneCall:
         assert request.execution_id == result.execution_id
         assert (request.shown, request.hidden) == ({"name": "a"}, ["secret"])
         (settled,) = place.of(ApprovalSettled)
-        assert (settled.by, settled.reason, settled.calls, settled.reach) == (
+        assert (settled.by, settled.note, settled.calls, settled.reach) == (
             "ada",
             "it is old",
             1,
@@ -502,7 +502,7 @@ class TestCommand:
             for record in read_records(audit)
             if isinstance(record.event, ApprovalSettled)
         ]
-        assert (settled.by, settled.reason, settled.outcome.value) == ("ada", "old", "given")
+        assert (settled.by, settled.note, settled.outcome.value) == ("ada", "old", "given")
         assert files.caps("list").stdout == "nothing waits for an approval\n"
 
     def test_another_process_allows_several_calls(self, files: Files) -> None:

@@ -603,6 +603,7 @@ class TestPolicy:
             "decision",
             "reason",
             "rule",
+            "dry_run_rule",
             "message",
             "detail",
             "nearest",
@@ -616,6 +617,16 @@ class TestPolicy:
         }
         assert (found["decision"], found["reason"]) == ("deny", "scope_violation")
         assert found["rule"] == "scopes.files.allowlist"
+
+    def test_explain_tells_of_a_rule_that_is_tried_out(self, place: Place) -> None:
+        """And of an approval that is waited for, which is not a plain denial."""
+        tried = {"allow": ["math.*"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
+        place.policy.write_text(json.dumps(tried))
+        shown = self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
+        assert "  dry run: rule `math.add` would deny it, were it in force\n" in shown
+        place.policy.write_text(json.dumps({"allow": ["math.*"], "approve": ["math.add"]}))
+        asked = self.explain(place, "math.add", '{"a": 1, "b": 2}')
+        assert (asked.exit_code, asked.stdout.split(":")[0]) == (3, "approve")
 
     def test_explain_a_capability_that_does_not_exist(self, place: Place) -> None:
         """With the nearest one that does."""

@@ -141,7 +141,8 @@ class TestLooking:
         for _ in range(4):
             await watch.look()
         assert watch.in_force.bound.policy.id == "one"
-        assert place.loads == [("(unread)", "refused")]
+        read = isinstance(content, dict)  # then it is named, with what is wrong with it
+        assert place.loads == [(content["id"] if read else "(unread)", "refused")]
         assert place.reloads("refused") == 1
 
     async def test_half_of_a_write_is_not_held_against_it(self, place: Place) -> None:

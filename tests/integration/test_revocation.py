@@ -107,7 +107,7 @@ async def test_a_later_call_is_refused() -> None:
     (revoked,) = place.of(GrantRevoked)
     assert (revoked.execution_id, revoked.principal) == (place.execution_id, "alice")
     assert (revoked.rule, revoked.capabilities) == ("box.put", ["box.put"])
-    assert (revoked.by, revoked.reason) == ("ada", "too many")
+    assert (revoked.by, revoked.note) == ("ada", "too many")
     last = place.of(DecisionMade)[-1]
     assert (last.capability, last.decision, last.reason) == ("box.put", "deny", "revoked")
     labels = {"capability": "box.put"}

@@ -18,7 +18,7 @@ from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext, ProviderError, finished, never_waits
 from caps.capabilities.spec import CapabilitySpec
-from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry import Metrics, Tracing
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
@@ -70,12 +70,13 @@ class Desk:
         broker = Broker(
             audit=self.audit,
             metrics=metrics,
-            tracer=trace.NoOpTracer(),
+            tracing=Tracing(trace.NoOpTracerProvider()),
             default_timeout_ms=5000,
             approvals=ApprovalDesk(self.audit, metrics, None),
         )
         grant = registry.inject("caps", "e1", {"id": "test", "allow": ["box.*"], **policy})
-        self.calls = ExecutionBroker(broker, grant, Identity(), trace.INVALID_SPAN)
+        with broker.tracing.execution("e1", "test", "0" * 64, Identity()) as span:
+            self.calls = ExecutionBroker(broker, grant, Identity(), span)
         self.calls.begin()
 
     async def asked(self, *words: Any, **more: Any) -> list[Answer | None]:
@@ -123,7 +124,9 @@ async def test_what_comes_together_takes_two_pieces_of_the_log() -> None:
     assert [one.request_id for one in decided] == [one.request_id for one in ended]
     assert [one.shown for one in decided] == [{"word": "a"}, {"word": "b"}, {"word": "c"}]
     assert desk.calls.calls == 3
-    assert desk.count("caps_capability_requests_total", capability="box.echo", outcome="ok") == 3
+    labels = {"capability": "box.echo", "decision": "allow", "status": "ok"}
+    assert desk.count("caps_capability_requests_total", reason_code="allowed", **labels) == 3
+    assert desk.count("caps_capability_requests_in_flight") == 0
 
 
 async def test_no_provider_is_called_before_all_decisions_are_recorded() -> None:

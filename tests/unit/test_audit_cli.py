@@ -48,7 +48,7 @@ EVENTS: list[AuditEvent] = [
         duration_us=120,
         bytes_out=5,
     ),
-    decision("r2", decision="deny", reason="scope_forbids", rule=None, execution_id="exec-0002"),
+    decision("r2", decision="deny", reason="scope_violation", rule=None, execution_id="exec-0002"),
     LimitReached(
         execution_id="exec-0002", principal="local", limit="calls", allowed=5, message="too many"
     ),
@@ -94,7 +94,7 @@ def test_show_prints_who_what_and_why(log: Path) -> None:
     allowed = next(row for row in rows if "allow " in row)
     assert all(word in allowed for word in ("exec-0001", "files.read", "path='./sandbox/a.txt'"))
     denied = next(row for row in rows if "deny " in row)
-    assert all(word in denied for word in ("exec-0002", "scope_forbids", "content=<hidden>"))
+    assert all(word in denied for word in ("exec-0002", "scope_violation", "content=<hidden>"))
     for word in ("opened", "accepted", "started", "120 µs", "too many", "bad_frame"):
         assert word in result.output
     assert "secret" not in result.output

@@ -14,18 +14,29 @@ from click.testing import CliRunner, Result
 from audit_examples import decision
 from caps.cli.audit import audit
 from caps.security.audit import (
+    ApprovalOutcome,
+    ApprovalRequested,
+    ApprovalSettled,
     AuditEvent,
     AuditLog,
     CallStatus,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
+    GrantRevoked,
+    KeyRotated,
     LimitReached,
+    LogRecovered,
     OutcomeRecorded,
     PolicyLoaded,
     ProtocolViolated,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
     Withheld,
 )
+from caps.security.audit.filters import KINDS
 
 WHO: dict[str, Any] = {"execution_id": "exec-0001", "principal": "local"}
 
@@ -55,9 +66,38 @@ EVENTS: list[AuditEvent] = [
         duration_us=12_345,
         bytes_out=5,
     ),
-    decision("r2", decision="deny", reason="scope_forbids", rule=None, message="not beneath it"),
+    decision("r2", decision="deny", reason="scope_violation", rule=None, message="not beneath it"),
     LimitReached(**WHO, limit="calls", allowed=5, message="too many"),
     ProtocolViolated(**WHO, violation="bad_frame", message="\x1b[2Jgarbage"),
+    SegmentClosed(reason="age"),
+    SegmentOpened(log="l", segment=2, previous="a", previous_seq=1, previous_hash="0"),
+    KeyRotated(old_key_id="a", new_key_id="b", new_public_key="c", signature="d"),
+    SinkFailed(sink="syslog", mode="required", message="late"),
+    SinkRecovered(sink="syslog", mode="required", dropped=0, resent=3),
+    LogRecovered(dropped_bytes=3, dropped_sha256="0"),
+    GrantRevoked(**WHO, rule="files.*", capabilities=["files.read"], by="ada", note="too much"),
+    ApprovalRequested(
+        **WHO,
+        approval="a1",
+        request_id="r3",
+        capability="files.delete",
+        rule="files.delete",
+        policy_id="reader",
+        policy_sha256="0",
+        args_hmac="0",
+        shown={},
+        hidden={},
+        timeout_ms=5,
+    ),
+    ApprovalSettled(
+        **WHO,
+        approval="a1",
+        request_id="r3",
+        capability="files.delete",
+        outcome=ApprovalOutcome.DENIED,
+        by="ada",
+        note="not today",
+    ),
     ExecutionEnded(
         **WHO,
         status=ExecutionStatus.CODE_FAILED,
@@ -182,6 +222,7 @@ def test_every_record_is_exported_as_its_standard_asks(
     validator = jsonschema_rs.validator_for(schema, validate_formats=True)
     events = exported(log, form)
     assert len(events) == len(EVENTS) + 1
+    assert {record["kind"] for record in recorded(log)} == set(KINDS)
     for event in events:
         assert [error.message for error in validator.iter_errors(event)] == []
 
@@ -212,7 +253,7 @@ def test_an_ocsf_denial_is_blocked(log: Path) -> None:
     allowed, denied = by_kind(log)["decision_made"]
     assert (denied["action_id"], denied["disposition_id"], denied["status_id"]) == (2, 2, 2)
     assert denied["disposition"] == "Blocked"
-    assert denied["status_detail"] == "scope_forbids"
+    assert denied["status_detail"] == "scope_violation"
     assert denied["message"] == "not beneath it"
     assert denied["metadata"]["profiles"] == ["security_control"]
     assert denied["policy"] == {"uid": "ab" * 32, "name": "reader"}
@@ -249,6 +290,15 @@ def test_ocsf_weighs_what_happened(log: Path) -> None:
         "outcome_recorded": 2,
         "limit_reached": 3,
         "protocol_violated": 4,
+        "segment_closed": 1,
+        "segment_opened": 1,
+        "key_rotated": 1,
+        "sink_failed": 3,
+        "sink_recovered": 1,
+        "log_recovered": 1,
+        "grant_revoked": 3,
+        "approval_requested": 1,
+        "approval_settled": 2,
         "execution_ended": 2,
     }
 

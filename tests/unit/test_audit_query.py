@@ -40,7 +40,7 @@ def denied(number: int, capability: str, **changes: object) -> AuditEvent:
         f"d{number}",
         capability=capability,
         decision="deny",
-        reason="scope_forbids",
+        reason="scope_violation",
         rule=None,
         **changes,
     )
@@ -116,7 +116,7 @@ def numbers(result: Result) -> list[int]:
         (["--capability", "file.*"], []),
         (["--decision", "deny"], [5, 6, 7, 8]),
         (["--decision", "allow"], [3]),
-        (["--reason", "scope_forbids", "--principal", "alice"], [7, 8]),
+        (["--reason", "scope_violation", "--principal", "alice"], [7, 8]),
         (["--kind", "log_opened", "--kind", "limit_reached"], [1, 9]),
         (["--since", "1h"], list(range(1, 11))),
         (["--until", "1h"], []),
@@ -318,7 +318,7 @@ class TestStats:
         found = json.loads(run("stats", "--audit", log, "--json").output)
         assert found["records"] == 10
         assert found["decisions"] == {"deny": 4, "allow": 1}
-        assert found["reasons"][0] == {"decision": "deny", "reason": "scope_forbids", "count": 4}
+        assert found["reasons"][0] == {"decision": "deny", "reason": "scope_violation", "count": 4}
         assert found["calls"] == {"ok": 1}
         assert found["executions"] == {"limit": 1}
         assert found["limits"] == {"calls": 1}
@@ -327,7 +327,7 @@ class TestStats:
             {
                 "capability": "web.fetch",
                 "count": 3,
-                "reasons": {"scope_forbids": 3},
+                "reasons": {"scope_violation": 3},
                 "callers": [
                     {"principal": "mallory", "agent": None, "count": 2},
                     {"principal": "alice", "agent": "planner", "count": 1},
@@ -336,7 +336,7 @@ class TestStats:
             {
                 "capability": "files.write",
                 "count": 1,
-                "reasons": {"scope_forbids": 1},
+                "reasons": {"scope_violation": 1},
                 "callers": [{"principal": "alice", "agent": None, "count": 1}],
             },
         ]
@@ -345,7 +345,7 @@ class TestStats:
         """For people; `--top` and filters narrow it."""
         output = run("stats", "--audit", log, "--top", 1, "--capability", "web.*").output
         assert output.startswith("3 records, ")
-        assert "refused: web.fetch, 3 times (scope_forbids 3)\n         2  mallory\n" in output
+        assert "refused: web.fetch, 3 times (scope_violation 3)\n         2  mallory\n" in output
         assert "alice" not in output
 
     def test_an_empty_log_has_no_span(self, tmp_path: Path) -> None:

@@ -142,14 +142,14 @@ def test_a_rule_for_what_does_not_exist_is_an_error(
     """A misspelt deny would deny nothing, so it says which one was meant."""
     error = refusal(registry, **{key: [rule]})
     assert f"no capability `{rule}` is registered; did you mean `{meant}`?" in error.message
-    assert (error.source, error.place) == ("dict", f"{key}[0]")
+    assert (error.source, error.place) == ("dict", key)
 
 
 def test_a_rule_like_nothing_has_no_hint(registry: CapabilityRegistry) -> None:
     """No guess is better than a wild one."""
     error = refusal(registry, allow=["quantum.entangle"])
     assert error.message == (
-        "policy `dict`: no capability `quantum.entangle` is registered at allow[0]"
+        "policy `dict`: no capability `quantum.entangle` is registered at allow"
     )
 
 

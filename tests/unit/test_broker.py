@@ -25,7 +25,7 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext, ProviderError, Scope, ScopeViolationError
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.spec import CapabilitySpec
-from caps.capabilities.telemetry import UNREGISTERED, Metrics
+from caps.capabilities.telemetry import UNREGISTERED, Metrics, Tracing
 from caps.protocol.errors import CALL_ERRORS, AuditError, ValidationError
 from caps.protocol.messages import CallFailure, CapabilityRequestMessage
 from caps.security.approval import Approver
@@ -117,7 +117,7 @@ class Bench:
         self.broker = Broker(
             audit=self.audit,
             metrics=metrics,
-            tracer=provider.get_tracer("test"),
+            tracing=Tracing(provider),
             default_timeout_ms=self.default_timeout_ms,
             approvals=ApprovalDesk(self.audit, metrics, self.approver),
         )
@@ -134,7 +134,7 @@ class Bench:
         policy.setdefault("allow", ["box.*"])
         grant = self.registry.inject("caps", execution_id, {"id": "test", **policy})
         identity = Identity(principal=principal, agent="agent-7", session="s-9")
-        with self.broker.tracer.start_as_current_span("execution") as span:
+        with self.broker.tracing.execution(execution_id, "test", "0" * 64, identity) as span:
             calls = ExecutionBroker(self.broker, grant, identity, span)
         calls.begin()
         return calls
@@ -198,7 +198,12 @@ class TestEvidence:
         assert failure_of(answer).code == "audit_error"
         assert called == []
         assert bench.audit.events == []
-        labels = {"capability": "box.act", "outcome": "audit_error"}
+        labels = {
+            "capability": "box.act",
+            "decision": "allow",
+            "reason_code": "allowed",
+            "status": "audit_error",
+        }
         assert bench.count("caps_capability_requests_total", **labels) == 1
 
     async def test_a_result_without_evidence_is_withheld(self) -> None:
@@ -300,7 +305,7 @@ class TestRefusals:
     async def test_nothing_is_allowed_before_the_clock_starts(self, bench: Bench) -> None:
         """An execution whose code was never handed over has no time left."""
         grant = bench.registry.inject("caps", "e1", {"allow": ["box.*"]})
-        with bench.broker.tracer.start_as_current_span("execution") as span:
+        with bench.broker.tracing.execution("e1", "test", "0" * 64, Identity()) as span:
             calls = ExecutionBroker(bench.broker, grant, Identity(), span)
         failure = failure_of(await calls.handle(asked("box.echo", {"word": "a"})))
         assert (failure.code, failure.details["limit"]) == ("limit_exceeded", "wall_ms")
@@ -716,7 +721,12 @@ class TestIdempotency:
         assert effects == ["a"]
         replayed = CallStatus.REPLAYED
         assert [o.status for o in bench.outcomes] == [CallStatus.OK, replayed, replayed]
-        labels = {"capability": "box.act", "outcome": "replayed"}
+        labels = {
+            "capability": "box.act",
+            "decision": "allow",
+            "reason_code": "allowed",
+            "status": "replayed",
+        }
         assert bench.count("caps_capability_requests_total", **labels) == 2
 
     async def test_a_repeat_at_the_same_time_waits_for_the_first(self, bench: Bench) -> None:
@@ -803,8 +813,12 @@ class TestTelemetry:
         await calls.handle(asked("box.echo", {"word": "a"}))
         await calls.handle(asked("box.echo", {"word": 1}))
         name, labels = "caps_capability_requests_total", {"capability": "box.echo"}
-        assert bench.count(name, outcome="ok", **labels) == 1
-        assert bench.count(name, outcome="denied", **labels) == 1
+        done = {"decision": "allow", "reason_code": "allowed", "status": "ok"}
+        refused = {"decision": "deny", "reason_code": "payload_invalid", "status": "denied"}
+        assert bench.count(name, **done, **labels) == 1
+        assert bench.count(name, **refused, **labels) == 1
+        assert bench.count("caps_capability_requests_in_flight") == 0
+        assert bench.count("caps_capability_result_bytes_total", **labels) > 0
         assert bench.count("policy_denied_total", reason="payload_invalid", **labels) == 1
         assert bench.count("caps_capability_request_duration_seconds_count", **labels) == 2
 
@@ -833,7 +847,7 @@ class TestTelemetry:
             span.name: span for span in bench.exporter.get_finished_spans()
         }
         execution = spans["execution"].get_span_context()
-        echo, fail = spans["capability box.echo"], spans["capability box.fail"]
+        echo, fail = spans["execute_tool box.echo"], spans["execute_tool box.fail"]
         for span, outcome in ((echo, "ok"), (fail, "provider_error")):
             assert span.parent is not None
             assert execution is not None

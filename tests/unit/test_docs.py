@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "ops").glob("*.md")]
 NAMED = re.compile(
-    r"`((?:src|tests|docs|policies|examples|bench)/[A-Za-z0-9_./*-]+)`|]\(([A-Za-z0-9_./-]+)\)"
+    r"`((?:src|tests|docs|policies|examples|bench|ops)/[A-Za-z0-9_./*-]+)`|]\(([A-Za-z0-9_./-]+)\)"
 )
 
 

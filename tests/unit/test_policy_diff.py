@@ -49,7 +49,11 @@ def test_a_rule_that_is_only_tried_out_denies_nothing() -> None:
     tried = {"allow": ["math.add"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
     enforced = {"allow": ["math.add"], "deny": ["math.add"]}
     assert compared(enforced, tried).gained == ("math.add",)
-    assert compared({"allow": ["math.add"]}, tried).all == ()
+    begun = compared({"allow": ["math.add"]}, tried)
+    assert [(d.place, d.after, d.counts) for d in begun.all] == [
+        ("deny.math.add", "dry_run", False)
+    ]
+    assert begun.verdict is Width.SAME
 
 
 def test_the_limits() -> None:

@@ -48,7 +48,12 @@ def files(*allow: str, **scope: Any) -> dict[str, Any]:
         ({"limits": {"rates": {"math.*": "1/s"}}}, "idle-rate", "/limits/rates/math.*"),
         ({"scopes": {"files": {"allowlist": ["/srv"]}}}, "idle-scope", "/scopes/files"),
         ({"allow": ["math.*"]}, "whole-domain", "/allow/0"),
-        ({"modules": ["numpy"]}, "real-module", "/modules/0"),
+        ({"modules": ["pandas", "numpy"]}, "real-module", "/modules/1"),
+        (
+            {"deny": [{"rule": "math.add", "mode": "dry_run"}, "math.*"]},
+            "redundant-rule",
+            "/deny/0",
+        ),
         ({"limits": {"wall_ms": 60_000}}, "high-limit", "/limits/wall_ms"),
         ({}, "no-tests", "/tests"),
         ({"tests": [{"call": "time.now", "expect": "allow"}]}, "no-deny-test", "/tests"),

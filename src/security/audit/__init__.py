@@ -9,6 +9,12 @@ findings.py     what that can say           walk.py        ... along the chain
 filters.py      which records               follow.py      those that are still to come
 stats.py        what they come to           proof.py       evidence that needs no log
 proving.py      making it                   ocsf.py, cloudevents.py   for other systems
+tail.py         how a file ends             lock.py        one writer at a time
+rotation.py     when a file ends            pinning.py     checkpoints, here and elsewhere
+key_rotation.py another key                 trust.py       ... and why to believe it
+writer.py       commits and offers          upkeep.py      what is done by the clock
+settings.py     all that can be chosen      sinks/         further places for the evidence
+opening.py      how it begins               batch.py       what is committed together
 """
 
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
@@ -25,6 +31,7 @@ from caps.security.audit.records import (
     ExecutionStarted,
     ExecutionStatus,
     GrantRevoked,
+    KeyRotated,
     LimitReached,
     LogOpened,
     LogRecovered,
@@ -32,10 +39,16 @@ from caps.security.audit.records import (
     PolicyLoaded,
     ProtocolViolated,
     Record,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
     Withheld,
 )
 from caps.security.audit.redaction import Redacted, Redactor
+from caps.security.audit.rotation import Rotation
 from caps.security.audit.segment import Durability
+from caps.security.audit.settings import AuditSettings
 from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
 
 __all__ = [
@@ -44,6 +57,7 @@ __all__ = [
     "ApprovalSettled",
     "AuditEvent",
     "AuditLog",
+    "AuditSettings",
     "AuditSink",
     "CallStatus",
     "DecisionMade",
@@ -52,6 +66,7 @@ __all__ = [
     "ExecutionStarted",
     "ExecutionStatus",
     "GrantRevoked",
+    "KeyRotated",
     "LimitReached",
     "LogOpened",
     "LogRecovered",
@@ -62,6 +77,11 @@ __all__ = [
     "Record",
     "Redacted",
     "Redactor",
+    "Rotation",
+    "SegmentClosed",
+    "SegmentOpened",
+    "SinkFailed",
+    "SinkRecovered",
     "VerifyReport",
     "VerifyStatus",
     "Withheld",

@@ -76,25 +76,17 @@ class Signer:
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
-        self._key_id = key_id(key.public_key())
+        self.key_id = key_id(key.public_key())
 
     @classmethod
     def load(cls, directory: Path) -> Signer:
         """Reads the directory's key pair, or makes it. Raises `OSError` or `AuditError`."""
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        pem = read_or_create(directory / SIGNING_KEY, _new_private_pem)
-        try:
-            key = serialization.load_pem_private_key(pem, password=None)
-        except ValueError as error:
-            raise AuditError(f"`{directory / SIGNING_KEY}` is not a private key in PEM") from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise AuditError(f"`{directory / SIGNING_KEY}` is not an Ed25519 key")
-        public_pem = key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        if read_or_create(directory / SIGNING_PUB, lambda: public_pem, mode=0o644) != public_pem:
+        read_or_create(directory / SIGNING_KEY, new_private_pem)
+        key = read_private_key(directory / SIGNING_KEY)
+        own = public_pem(key.public_key())
+        # After a rotation it has the older keys before the one that signs now.
+        known = read_or_create(directory / SIGNING_PUB, lambda: own, mode=0o644)
+        if not known.endswith(own):
             raise AuditError(f"`{directory / SIGNING_PUB}` does not belong to `{SIGNING_KEY}`")
         return cls(key)
 
@@ -104,24 +96,43 @@ class Signer:
             seq=head.seq,
             hash=head.hash,
             ts=timestamp(),
-            key_id=self._key_id,
+            key_id=self.key_id,
             segment=segment,
         )
-        signature = self._key.sign(unsigned.signed_bytes())
+        signature = self.sign_bytes(unsigned.signed_bytes())
         return msgspec.structs.replace(unsigned, sig=signature.hex())
+
+    def sign_bytes(self, statement: bytes) -> bytes:
+        """A signature over `statement`, which says in its first bytes what kind it is."""
+        return self._key.sign(statement)
 
 
 def append_checkpoint(directory: Path, checkpoint: Checkpoint) -> None:
     """Adds a line durably; the caller holds the log's lock. Raises `OSError`."""
+    append_line(directory, _encode(checkpoint) + b"\n")
+
+
+def append_line(directory: Path, lines: bytes) -> None:
+    """Adds whole lines to the checkpoints of `directory` durably. Raises `OSError`."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(directory / CHECKPOINTS, flags, 0o600)
     with os.fdopen(fd, "r+b") as file:
         end = _end_of_last_line(fd, os.fstat(fd).st_size)
         file.truncate(end)
         file.seek(end)
-        file.write(_encode(checkpoint) + b"\n")
+        file.write(lines)
         file.flush()
         os.fdatasync(fd)
+
+
+def last_checkpoint_line(directory: Path) -> bytes:
+    """The last whole line of its checkpoints with its newline, or nothing. Raises `OSError`."""
+    path = directory / CHECKPOINTS
+    if not path.exists():
+        return b""
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    return content[content.rfind(b"\n", 0, max(end - 1, 0)) + 1 : end]
 
 
 def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
@@ -180,7 +191,29 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
 
 
-def _new_private_pem() -> bytes:
+def read_private_key(path: Path) -> Ed25519PrivateKey:
+    """The key in `path`. Raises `OSError`, or `AuditError` if it is not an Ed25519 key."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except ValueError as error:
+        raise AuditError(f"`{path}` is not a private key in PEM") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise AuditError(f"`{path}` is not an Ed25519 key")
+    return key
+
+
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+
+
+def new_private_pem() -> bytes:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

@@ -7,12 +7,13 @@ clock of a log may have been set back, so nothing is skipped for being out of or
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.records import AuditEvent, Record, kind_of
+from caps.security.audit.records import AuditEvent, GrantRevoked, Record, kind_of
 from caps.security.audit.redaction import DIGEST_PREFIX
 from caps.security.patterns import quoted
 
@@ -88,12 +89,12 @@ class RecordFilter:
             return False
         if self.reason is not None and getattr(event, "reason", None) != self.reason:
             return False
-        if self.capability is not None and not self._names(getattr(event, "capability", None)):
+        if self.capability is not None and not any(map(self._names, _capabilities(event))):
             return False
         return self.value_hash is None or _holds(event, self.value_hash)
 
-    def _names(self, capability: str | None) -> bool:
-        if capability is None or self.capability is None:
+    def _names(self, capability: str) -> bool:
+        if self.capability is None:
             return False
         if self.capability.endswith(".*"):
             return capability.startswith(self.capability[:-1])
@@ -126,6 +127,13 @@ def parse_moment(text: str, *, now: datetime | None = None) -> str:
 def parse_digest(text: str) -> str:
     """A digest as records write it; its prefix may be left out."""
     return text if text.startswith(DIGEST_PREFIX) else DIGEST_PREFIX + text
+
+
+def _capabilities(event: AuditEvent) -> Iterable[str]:
+    if isinstance(event, GrantRevoked):
+        return event.capabilities
+    named = getattr(event, "capability", None)
+    return () if named is None else (named,)
 
 
 def _is_digest(text: str) -> bool:

@@ -11,36 +11,48 @@ the shield. Whoever was cancelled must not perform the effect; evidence of a cal
 happened is harmless, the reverse is not.
 
 With `Durability.SYNC` commits run in a thread. With `Durability.OS` a commit is a write to the page
-cache and runs inline, without giving up the loop, unless another process holds the lock or a
-checkpoint (hence a sync) is due.
+cache and runs inline, without giving up the loop, unless another process holds the lock, a
+checkpoint or a new file (hence a sync) is due, or a required sink is to be waited for.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.batch import Batch
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import Head
-from caps.security.audit.checkpoint import CHECKPOINTS, Signer
+from caps.security.audit.key_rotation import rotate_key
 from caps.security.audit.keyfiles import redaction_key, sync_directory
-from caps.security.audit.reader import FIRST_SEGMENT
-from caps.security.audit.records import AuditEvent, LogOpened, timestamp
+from caps.security.audit.lock import DEFAULT_LOCK_SECONDS
+from caps.security.audit.opening import host_software, refuse_lost_records
+from caps.security.audit.pinning import Notary
+from caps.security.audit.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.redaction import Redactor
-from caps.security.audit.segment import DEFAULT_LOCK_SECONDS, Durability, Entry, Segment
+from caps.security.audit.rotation import NEVER, Rotation
+from caps.security.audit.segment import Durability, Entry, Segment
+from caps.security.audit.settings import (
+    DEFAULT_CHECKPOINT_EVERY,
+    AuditSettings,
+    default_audit_directory,
+)
+from caps.security.audit.upkeep import Upkeep
+from caps.security.audit.writer import Writer
 
-DEFAULT_CHECKPOINT_EVERY: Final = 1000
+if TYPE_CHECKING:
+    from caps.security.audit.sinks.addresses import SinkAddress
+    from caps.security.audit.sinks.sink import SinkObserver
+
+__all__ = ["AuditLog", "AuditSink", "default_audit_directory"]
 
 
 class AuditSink(Protocol):
@@ -75,47 +87,27 @@ def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[N
     return together
 
 
-@dataclass(slots=True, eq=False)
-class _Batch:
-    """Events that are committed together; failed until proven committed.
-
-    `mutex` guards `settled`, `committed` and `error`.
-    """
-
-    entries: list[Entry]
-    settled: bool = False
-    committed: bool = False
-    error: Exception | None = None
-    mutex: threading.Lock = field(default_factory=threading.Lock)
-    _done: anyio.Event | None = None
-
-    async def wait(self) -> None:
-        if self._done is None:
-            self._done = anyio.Event()
-        await self._done.wait()
-
-    def wake(self) -> None:
-        if self._done is not None:
-            self._done.set()
-
-    def outcome(self) -> None:
-        if self.committed:
-            return
-        # Each waiter raises its own: tracebacks grow on the exception that is raised.
-        if isinstance(self.error, AuditError):
-            raise AuditError(self.error.message) from self.error
-        raise AuditError("the audit log failed to write, for no reason of the disk") from self.error
-
-
 class AuditLog:
     """A log directory. Used from one event loop; many processes may share the directory."""
 
-    def __init__(self, segment: Segment, redactor: Redactor, *, inline: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        segment: Segment,
+        writer: Writer,
+        redactor: Redactor,
+        *,
+        inline: bool,
+        upkeep: Upkeep | None,
+    ) -> None:
         self.redactor = redactor
+        self._directory = directory
         self._segment = segment
+        self._writer = writer
+        self._upkeep = upkeep
         self._inline = inline
-        self._gathering: _Batch | None = None
-        self._flushing: _Batch | None = None
+        self._gathering: Batch | None = None
+        self._flushing: Batch | None = None
         self._closed = False
 
     @classmethod
@@ -125,29 +117,65 @@ class AuditLog:
         *,
         durability: Durability = Durability.SYNC,
         checkpoint_every: int = DEFAULT_CHECKPOINT_EVERY,
+        checkpoint_seconds: float | None = None,
+        checkpoints_to: Path | None = None,
         lock_seconds: float = DEFAULT_LOCK_SECONDS,
+        rotation: Rotation = NEVER,
+        compress: bool = False,
+        sinks: Sequence[SinkAddress] = (),
+        observer: SinkObserver | None = None,
     ) -> AuditLog:
         """Opens a log directory, or makes it with its keys and first record.
 
         Another process that writes the log is waited for, here and later, for `lock_seconds`.
-        Raises `AuditError`: it cannot be made, its end is not sound, or its records are gone.
+        Checkpoints go to the directory `checkpoints_to`, too; `observer` hears of the `sinks`.
+        Raises `AuditError`: it cannot be made, its end is not sound, or its records are gone;
+        `ConfigurationError`: a sink cannot be.
         """
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _refuse_lost_records(directory)
+            refuse_lost_records(directory)
             redactor = Redactor(redaction_key(directory))
+            notary = Notary(directory, checkpoints_to)
             segment = Segment(
-                directory / FIRST_SEGMENT,
-                opening=LogOpened(writer=secrets.token_hex(16), host_software=_host_software()),
+                directory,
+                opening=LogOpened(writer=secrets.token_hex(16), host_software=host_software()),
                 durability=durability,
-                signer=Signer.load(directory),
+                notary=notary,
                 checkpoint_every=checkpoint_every,
                 lock_seconds=lock_seconds,
+                rotation=rotation,
             )
             sync_directory(directory)
+            writer = Writer(segment)
+            notary.on_checkpoint = writer.offer_checkpoint
+            if sinks:
+                _start_feeds(sinks, directory, writer, segment, observer)
         except OSError as error:
             raise AuditError(f"cannot open audit log `{directory}`: {error.strerror}") from error
-        return cls(segment, redactor, inline=durability is Durability.OS)
+        upkeep = None
+        if checkpoint_seconds is not None or compress:
+            upkeep = Upkeep(
+                directory, writer, segment, checkpoint_seconds=checkpoint_seconds, compress=compress
+            )
+            upkeep.start()
+        inline = durability is Durability.OS and not writer.waits
+        return cls(directory, segment, writer, redactor, inline=inline, upkeep=upkeep)
+
+    @classmethod
+    def opened_by(cls, settings: AuditSettings, observer: SinkObserver | None = None) -> AuditLog:
+        """`open` with everything that the settings say."""
+        return cls.open(
+            settings.directory,
+            durability=settings.durability,
+            checkpoint_every=settings.checkpoint_every,
+            checkpoint_seconds=settings.checkpoint_seconds,
+            checkpoints_to=settings.checkpoints_to,
+            rotation=settings.rotation,
+            compress=settings.compress,
+            sinks=settings.sinks,
+            observer=observer,
+        )
 
     @property
     def head(self) -> Head:
@@ -171,7 +199,7 @@ class AuditLog:
         else:
             if self._inline and self._flushing is None and self._commit_inline(entries):
                 return
-            batch = self._gathering = _Batch(entries)
+            batch = self._gathering = Batch(entries)
             await self._lead(batch)
         batch.outcome()
 
@@ -183,10 +211,7 @@ class AuditLog:
         with anyio.CancelScope(shield=True):
             while (batch := self._gathering or self._flushing) is not None:
                 await batch.wait()
-            try:
-                await anyio.to_thread.run_sync(self._segment.pin, limiter=_own_thread())
-            finally:
-                self._segment.close()
+            await anyio.to_thread.run_sync(self.close, limiter=_own_thread())
 
     async def __aenter__(self) -> AuditLog:
         return self
@@ -199,17 +224,30 @@ class AuditLog:
     ) -> None:
         await self.aclose()
 
+    def rotate_key(self) -> KeyRotated:
+        """Makes another key the one that signs. Blocking; raises `AuditError`."""
+        return self._writer.exclusively(lambda: rotate_key(self._segment, self._directory))
+
+    def close(self) -> None:
+        """`aclose` for programs without an event loop, once nobody appends any more."""
+        self._closed = True
+        try:
+            if self._upkeep is not None:
+                self._upkeep.close()
+        finally:
+            self._writer.close()
+
     def _commit_inline(self, entries: Sequence[Entry]) -> bool:
         """True when committed; False when it would have to wait, which only a thread may."""
-        if self._segment.checkpoint_due_within(len(entries)):
+        if self._segment.slow_commit_due(len(entries)):
             return False
         try:
-            self._segment.commit(entries, wait=False)
+            self._writer.commit(entries, wait=False)
         except BlockingIOError:
             return False
         return True
 
-    async def _lead(self, batch: _Batch) -> None:
+    async def _lead(self, batch: Batch) -> None:
         """Sees `batch` through to the end, whatever happens to this task meanwhile."""
         interrupted: BaseException | None = None
         try:
@@ -226,14 +264,14 @@ class AuditLog:
         if interrupted is not None:
             raise interrupted
 
-    def _release(self, batch: _Batch) -> None:
+    def _release(self, batch: Batch) -> None:
         if self._gathering is batch:
             self._gathering = None
         if self._flushing is batch:
             self._flushing = None
         batch.wake()
 
-    async def _advance(self, batch: _Batch) -> None:
+    async def _advance(self, batch: Batch) -> None:
         """One step of a leader; safe to repeat after an interruption."""
         if self._flushing is not None and self._flushing is not batch:
             await self._flushing.wait()
@@ -246,13 +284,13 @@ class AuditLog:
         # A thread of its own: busy providers must not keep evidence waiting.
         await anyio.to_thread.run_sync(self._settle, batch, limiter=_own_thread())
 
-    def _settle(self, batch: _Batch) -> None:
+    def _settle(self, batch: Batch) -> None:
         """Commits the batch once. Runs in a thread; after an interruption perhaps in two."""
         with batch.mutex:
             if batch.settled:
                 return
             try:
-                self._segment.commit(batch.entries)
+                self._writer.confirm(self._writer.commit(batch.entries))
                 batch.committed = True
             except AuditError as error:
                 batch.error = error
@@ -260,34 +298,22 @@ class AuditLog:
                 batch.settled = True
 
 
-def default_audit_directory() -> Path:
-    """`CAPS_AUDIT_PATH`, else `caps/audit` in the user's state directory (XDG)."""
-    if configured := os.environ.get("CAPS_AUDIT_PATH"):
-        return Path(configured)
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "caps" / "audit"
-
-
 def _own_thread() -> anyio.CapacityLimiter:
     return anyio.CapacityLimiter(1)
 
 
-def _refuse_lost_records(directory: Path) -> None:
-    """A log that has checkpoints and no records was robbed; a new chain would cover that up."""
-    checkpoints, segment = directory / CHECKPOINTS, directory / FIRST_SEGMENT
-    if not checkpoints.exists() or checkpoints.stat().st_size == 0:
-        return
-    if not segment.exists() or segment.stat().st_size == 0:
-        raise AuditError(f"`{segment}` is gone but `{CHECKPOINTS}` is not; verify the log")
+def _start_feeds(
+    sinks: Sequence[SinkAddress],
+    directory: Path,
+    writer: Writer,
+    segment: Segment,
+    observer: SinkObserver | None,
+) -> None:
+    from caps.security.audit.sinks.making import make_feeds
 
-
-def _host_software() -> str:
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
+    newest = segment.head.seq - len(segment.opening_lines)
     try:
-        release = version("caps-runtime")
-    except PackageNotFoundError:
-        release = "unknown"
-    return f"caps-runtime/{release} python/{platform.python_version()}"
+        writer.start(make_feeds(sinks, directory, writer, newest=newest, observer=observer))
+    except BaseException:
+        segment.close()
+        raise

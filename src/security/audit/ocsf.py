@@ -16,16 +16,27 @@ from typing import Any, Final
 import msgspec
 
 from caps.security.audit.records import (
+    ApprovalOutcome,
+    ApprovalRequested,
+    ApprovalSettled,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
+    GrantRevoked,
+    KeyRotated,
     LimitReached,
+    LogOpened,
+    LogRecovered,
     OutcomeRecorded,
     PolicyLoaded,
     ProtocolViolated,
     Record,
+    SegmentClosed,
+    SegmentOpened,
+    SinkFailed,
+    SinkRecovered,
     kind_of,
 )
 
@@ -37,6 +48,13 @@ _OTHER_ACTIVITY: Final = 99
 _SUCCESS: Final = (1, "Success")
 _FAILURE: Final = (2, "Failure")
 _UNKNOWN: Final = (0, "Unknown")
+
+_SETTLED: Final = {
+    ApprovalOutcome.GIVEN: _SUCCESS,
+    ApprovalOutcome.DENIED: _FAILURE,
+    ApprovalOutcome.TIMED_OUT: _FAILURE,
+    ApprovalOutcome.WITHDRAWN: _UNKNOWN,
+}
 
 _INFORMATIONAL: Final = (1, "Informational")
 _LOW: Final = (2, "Low")
@@ -59,7 +77,7 @@ _BLOCKED: Final = {
 # What has a place of its own in the event, and so is not repeated in `unmapped`.
 _MAPPED: Final = frozenset(
     "kind execution_id principal agent session capability request_id message status policy_id "
-    "policy_sha256 error_code error_message duration_us".split()
+    "policy_sha256 error_code error_message note duration_us".split()
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -92,7 +110,7 @@ def ocsf_event(record: Record, product_version: str = "unknown") -> dict[str, An
         **_control(record),
         "unmapped": _unmapped(record, fields),
     }
-    if message := fields.get("message") or fields.get("error_message"):
+    if message := fields.get("message") or fields.get("error_message") or fields.get("note"):
         found["message"] = message
     if detail := fields.get("reason") or fields.get("error_code"):
         found["status_detail"] = detail
@@ -163,17 +181,21 @@ def _control(record: Record) -> dict[str, Any]:
 
 def _status(record: Record) -> tuple[int, str]:
     match record.event:
-        case DecisionMade(decision="deny") | LimitReached() | ProtocolViolated():
+        case DecisionMade(decision="deny") | LimitReached() | ProtocolViolated() | SinkFailed():
             return _FAILURE
+        case ApprovalSettled(outcome=outcome):
+            return _SETTLED[outcome]
         case OutcomeRecorded(status=call):
             return _SUCCESS if call in (CallStatus.OK, CallStatus.REPLAYED) else _FAILURE
         case ExecutionEnded(status=execution):
             return _SUCCESS if execution is ExecutionStatus.OK else _FAILURE
         case PolicyLoaded(status=loaded):
             return _SUCCESS if loaded == "accepted" else _FAILURE
-        case DecisionMade() | ExecutionStarted():
+        case DecisionMade() | ExecutionStarted() | GrantRevoked():
             return _SUCCESS
-        case _:
+        case LogOpened() | SegmentClosed() | SegmentOpened() | KeyRotated() | SinkRecovered():
+            return _SUCCESS
+        case ApprovalRequested() | LogRecovered():
             return _UNKNOWN
 
 
@@ -183,7 +205,7 @@ def _severity(record: Record) -> tuple[int, str]:
             return _HIGH  # no honest worker does that
         case DecisionMade(decision="deny") | LimitReached() | PolicyLoaded(status="refused"):
             return _MEDIUM
-        case ExecutionStarted(degraded=str()):
+        case ExecutionStarted(degraded=str()) | GrantRevoked() | SinkFailed():
             return _MEDIUM
         case _:
             return _LOW if _status(record) == _FAILURE else _INFORMATIONAL

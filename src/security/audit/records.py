@@ -72,6 +72,9 @@ class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag
     session: str | None = None
     degraded: str | None = None
     """The layers that were not fully in force, if the operator let it run all the same."""
+    trace_id: str | None = None
+    span_id: str | None = None
+    """Where OpenTelemetry has the same event, if it was traced."""
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +167,8 @@ class GrantRevoked(_ExecutionEvent, frozen=True, kw_only=True, tag="grant_revoke
     rule: str
     capabilities: list[str]
     by: str | None = None
-    reason: str | None = None
+    note: str | None = None
+    """Why, in the words of whoever did it."""
 
 
 class ApprovalRequested(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_requested"):
@@ -190,7 +194,8 @@ class ApprovalSettled(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_
     capability: str
     outcome: ApprovalOutcome
     by: str | None = None
-    reason: str | None = None
+    note: str | None = None
+    """Why, in the words of whoever did it."""
     calls: int | None = None
     seconds: int | None = None
     reach: str | None = None
@@ -220,6 +225,48 @@ class LogRecovered(_Event, frozen=True, kw_only=True, tag="log_recovered"):
     dropped_sha256: str
 
 
+class SegmentClosed(_Event, frozen=True, kw_only=True, tag="segment_closed"):
+    """The last record of a file; the log goes on in the next."""
+
+    reason: Literal["size", "age"]
+
+
+class SegmentOpened(_Event, frozen=True, kw_only=True, tag="segment_opened"):
+    """The first record of every file but the first: which log it is, and what it continues."""
+
+    log: str
+    segment: int
+    previous: str
+    previous_seq: int
+    previous_hash: str
+
+
+class KeyRotated(_Event, frozen=True, kw_only=True, tag="key_rotated"):
+    """From here on another key signs; the old one vouches for it with `signature`."""
+
+    old_key_id: str
+    new_key_id: str
+    new_public_key: str
+    signature: str
+
+
+class SinkFailed(_Event, frozen=True, kw_only=True, tag="sink_failed"):
+    """A sink stopped taking records; if it is required, calls are refused until it recovers."""
+
+    sink: str
+    mode: Literal["required", "best_effort"]
+    message: str
+
+
+class SinkRecovered(_Event, frozen=True, kw_only=True, tag="sink_recovered"):
+    """It takes them again: `dropped` were lost to it, `resent` were brought to it afterwards."""
+
+    sink: str
+    mode: Literal["required", "best_effort"]
+    dropped: int
+    resent: int
+
+
 AuditEvent = (
     ExecutionStarted
     | DecisionMade
@@ -233,6 +280,11 @@ AuditEvent = (
     | PolicyLoaded
     | LogOpened
     | LogRecovered
+    | SegmentClosed
+    | SegmentOpened
+    | KeyRotated
+    | SinkFailed
+    | SinkRecovered
 )
 
 

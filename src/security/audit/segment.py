@@ -1,13 +1,16 @@
-"""(8) One file of the log, and the only code that writes it. Blocking; knows no event loop.
+"""(8) The file of the log that is written now, and the only code that writes it. Blocking.
 
 A commit, all of it under an exclusive `flock` that other processes honour too, and that is waited
 for no longer than `lock_seconds`:
 
 1. the path must still lead to the open file; a log that was removed or replaced is never recreated;
 2. if the file has grown, another process wrote: continue from its last record, which must be sound;
+   if that record closes the file, the log goes on in the next one, and so do we;
 3. bytes after the last newline are a write that a crash cut short: they are replaced, and a
    `LogRecovered` record says so;
-4. the whole batch is chained, written at the committed offset and, for `Durability.SYNC`, synced.
+4. a file that is too large or too old gets its `SegmentClosed`, and the next one is begun: its
+   lock is taken before the old one is let go, so that there is one writer all the time;
+5. the whole batch is chained, written at the committed offset and, for `Durability.SYNC`, synced.
 
 The chain state (head, offset) moves only when all of that succeeded. If the write fails the file is
 cut back to the committed offset and the next commit starts afresh. If the *sync* fails, the kernel
@@ -19,34 +22,33 @@ from __future__ import annotations
 
 import enum
 import fcntl
-import hashlib
 import os
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, Flaw, Head, inspect, seal
-from caps.security.audit.checkpoint import Signer, append_checkpoint
-from caps.security.audit.reader import segment_number
-from caps.security.audit.records import MAX_LINE_BYTES, LogOpened, LogRecovered, timestamp
+from caps.security.audit.chain import ORIGIN, Head, seal
+from caps.security.audit.keyfiles import sync_directory
+from caps.security.audit.lock import DEFAULT_LOCK_SECONDS, LogLock
+from caps.security.audit.opening import file_events
+from caps.security.audit.pinning import Notary
+from caps.security.audit.reader import segment_name
+from caps.security.audit.records import (
+    AuditEvent,
+    LogOpened,
+    SegmentClosed,
+    timestamp,
+)
+from caps.security.audit.rotation import NEVER, Rotation
+from caps.security.audit.tail import born, newest_segment, read_tail
 
 # The storable fields of an event, and when it was handed in.
 Entry = tuple[dict[str, Any], str]
 
-_FIRST_WINDOW: Final = 8 * 1024
-# A sound last record and a torn one after it always fit.
-_LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
-
-
-DEFAULT_LOCK_SECONDS: Final = 5.0
-_FIRST_PAUSE: Final = 0.0005
-_LONGEST_PAUSE: Final = 0.02
-# Once waiting was in vain, calls one after the other must not each wait as long again.
-_PATIENCE_AFTER_FAILURE: Final = 0.02
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Durability(enum.Enum):
@@ -56,117 +58,126 @@ class Durability(enum.Enum):
     OS = "os"  # the record survives the process, not the machine
 
 
-@dataclass(frozen=True, slots=True)
-class _Tail:
-    """How a file ends: its last whole record, where that ends, and what a crash left after it."""
-
-    head: Head
-    end: int
-    torn: bytes
-
-
 class Segment:
-    """An open log file. One call at a time; the caller sees to that."""
+    """The open end of a log. One call at a time; the caller sees to that."""
 
     def __init__(
         self,
-        path: Path,
+        directory: Path,
         *,
         opening: LogOpened,
         durability: Durability,
-        signer: Signer,
+        notary: Notary,
         checkpoint_every: int,
         lock_seconds: float = DEFAULT_LOCK_SECONDS,
+        rotation: Rotation = NEVER,
     ) -> None:
-        """Opens or creates `path`, mends a torn tail. Raises `OSError` or `AuditError`."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._path = path
-        self._name = str(path)
+        """Opens or creates the newest file, mends a torn tail. Raises `OSError`, `AuditError`."""
+        self._directory = directory
         self._opening = opening
         self._sync = durability is Durability.SYNC
-        self._signer = signer
+        self._notary = notary
         self._checkpoint_every = checkpoint_every
-        self._lock_seconds = lock_seconds
-        self._patience = lock_seconds
+        self._lock = LogLock(lock_seconds)
+        self._rotation = rotation
         self._pid = os.getpid()
         self._head = ORIGIN
-        self._offset = 0
         self._unpinned = 0
         self._torn: bytes = b""
         self._failure: str | None = None
-        self._fd = os.open(path, flags, 0o600)
+        number = newest_segment(directory)
+        self._take_up(number, os.open(directory / segment_name(number), _FLAGS, 0o600))
         try:
-            self.commit([])
+            self.opening_lines = self.commit([])
         except BaseException:
             self.close()
             raise
+
+    def _take_up(self, number: int, fd: int) -> None:
+        self._number = number
+        self._path = self._directory / segment_name(number)
+        self._name = str(self._path)
+        self._fd = fd
+        self._offset = 0
+        self._ended = False
+        self._born: float | None = None
 
     @property
     def head(self) -> Head:
         """The last record that this process knows to be committed."""
         return self._head
 
-    def checkpoint_due_within(self, records: int) -> bool:
-        """Whether a commit of so many ends with a checkpoint, and so with a sync."""
-        return self._unpinned + records >= self._checkpoint_every
+    @property
+    def number(self) -> int:
+        """The number of the file that is written."""
+        return self._number
 
-    def commit(self, entries: Sequence[Entry], *, wait: bool = True) -> None:
-        """Writes `entries` as one unbroken piece of the chain, or nothing.
+    @property
+    def unpinned(self) -> int:
+        """How many records this process wrote that no checkpoint covers."""
+        return self._unpinned
+
+    def slow_commit_due(self, records: int) -> bool:
+        """Whether a commit of so many ends with a checkpoint or begins a file, and so syncs."""
+        return self._unpinned + records >= self._checkpoint_every or (
+            self._rotation is not NEVER and self._rotation_reason() is not None
+        )
+
+    def commit(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
+        """Writes `entries` as one unbroken piece of the chain, or nothing; the lines written.
 
         Raises `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
         """
         self._refuse_unusable()
-        self._lock(wait=wait)
+        self._lock.take(self._fd, self._path, wait=wait)
         try:
-            self._commit_locked(entries)
+            lines = self._commit_locked(entries, wait=wait)
             if self._unpinned >= self._checkpoint_every:
                 self._try_pin()
+        except BlockingIOError:
+            raise
         except OSError as error:
             raise AuditError(f"cannot read audit log `{self._path}`: {error.strerror}") from error
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
+        return lines
 
     def pin(self) -> None:
         """Signs the head if this process wrote since the last checkpoint. Raises `AuditError`."""
         if self._unpinned == 0:
             return
+        with self._pinning():
+            self._commit_locked([])
+            self._pin_locked()
+            self._notary.settle()
+
+    def change_key(
+        self, draw_up: Callable[[], AuditEvent], swap: Callable[[], None]
+    ) -> list[bytes]:
+        """Records a new signing key between a checkpoint by the old one and one by the new.
+
+        `draw_up` makes the record and `swap` puts the new key in place, both under the lock.
+        """
+        with self._pinning():
+            lines = self._commit_locked([(storable(draw_up()), timestamp())])
+            self._pin_locked()
+            swap()
+            self._pin_locked()
+        return lines
+
+    @contextmanager
+    def _pinning(self) -> Iterator[None]:
         self._refuse_unusable()
         try:
-            self._lock(wait=True)
+            self._lock.take(self._fd, self._path, wait=True)
             try:
-                self._commit_locked([])
-                self._pin_locked()
+                yield
             finally:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
         except OSError as error:
             raise AuditError(
                 f"cannot write a checkpoint beside `{self._path}`: {error.strerror}"
             ) from error
-
-    def _lock(self, *, wait: bool) -> None:
-        """Take the lock. Raises AuditError if others keep it; BlockingIOError if not `wait`."""
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if not wait:
-                raise
-            self._wait_for_lock(time.monotonic() + self._patience)
-        self._patience = self._lock_seconds
-
-    def _wait_for_lock(self, deadline: float) -> None:
-        # The kernel's own waiting has no deadline, so this asks again and again.
-        pause = _FIRST_PAUSE
-        while time.monotonic() < deadline:
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-            try:
-                return fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-        self._patience = min(self._lock_seconds, _PATIENCE_AFTER_FAILURE)
-        raise AuditError(
-            f"audit log `{self._path}` cannot be written: another process holds the log"
-        )
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -183,38 +194,57 @@ class Segment:
                 f"audit log `{self._path}` was opened by another process; open it anew"
             )
 
-    def _commit_locked(self, entries: Sequence[Entry]) -> None:
-        self._catch_up()
+    def _commit_locked(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
+        self._catch_up(wait=wait)
+        lines: list[bytes] = []
+        reason = None if self._rotation is NEVER else self._rotation_reason()
+        if reason is not None and entries and self._offset:
+            lines = self._chained([(storable(SegmentClosed(reason=reason)), timestamp())])
+            self._ended = True
+            self._try_pin()
+            self._catch_up(wait=True)
+        if self._torn or self._offset == 0:
+            entries = (*self._preface(), *entries)
+        return lines + self._chained(entries) if entries else lines
+
+    def _chained(self, entries: Sequence[Entry]) -> list[bytes]:
         lines: list[bytes] = []
         head = self._head
-        if self._torn or head is ORIGIN:
-            entries = (*self._preface(), *entries)
         for fields, ts in entries:
             line, head = seal(fields, ts, head)
             lines.append(line)
-        if not lines:
-            return
         data = b"".join(lines)
         self._write(data)
         self._head = head
         self._offset += len(data)
         self._unpinned += len(lines)
         self._torn = b""
+        return lines
 
     def _preface(self) -> list[Entry]:
         """What the log itself has to say before the batch."""
-        entries: list[Entry] = []
+        events = file_events(
+            self._directory, self._number, self._head, at_start=self._offset == 0, torn=self._torn
+        )
         if self._head is ORIGIN:
-            entries.append((storable(self._opening), timestamp()))
-        if self._torn:
-            digest = hashlib.sha256(self._torn).hexdigest()
-            event = LogRecovered(dropped_bytes=len(self._torn), dropped_sha256=digest)
-            entries.append((storable(event), timestamp()))
-        return entries
+            events.insert(0, self._opening)
+        return [(storable(event), timestamp()) for event in events]
 
-    def _catch_up(self) -> None:
+    def _rotation_reason(self) -> Any:
+        if self._born is None and self._rotation.seconds is not None and self._offset:
+            self._born = born(self._path)
+        return self._rotation.due(self._offset, self._born)
+
+    def _catch_up(self, *, wait: bool) -> None:
         """Takes over what others wrote since the last commit; refuses a file that is not ours."""
-        status = os.fstat(self._fd)
+        while True:
+            status = os.fstat(self._fd)
+            if status.st_size > self._offset:
+                self._adopt(status.st_size)
+            if not self._ended:
+                break
+            # Before the path is looked at: a file that has a successor may have been compressed.
+            self._move_on(wait=wait)
         try:
             same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - the hot path
         except FileNotFoundError:
@@ -223,34 +253,43 @@ class Segment:
             raise AuditError(f"audit log `{self._path}` was removed or replaced while open")
         if status.st_size < self._offset:
             raise AuditError(f"audit log `{self._path}` was cut while open; verify it")
-        if status.st_size > self._offset:
-            tail = self._read_tail(status.st_size)
+
+    def _adopt(self, size: int) -> None:
+        tail = read_tail(self._fd, size, self._path)
+        if tail.head is not None:
             if tail.head.seq < self._head.seq:
                 raise AuditError(f"audit log `{self._path}` was rewritten while open; verify it")
             self._head, self._offset = tail.head, tail.end
-            self._torn = tail.torn or self._torn
+        elif self._offset:
+            raise AuditError(f"audit log `{self._path}` was rewritten while open; verify it")
+        self._torn = tail.torn or self._torn
+        self._ended = tail.closed
 
-    def _read_tail(self, size: int) -> _Tail:
-        window = _FIRST_WINDOW
-        while True:
-            start = max(0, size - window)
-            data = os.pread(self._fd, size - start, start)
-            last = data.rfind(b"\n")
-            before = data.rfind(b"\n", 0, max(last, 0))
-            if last >= 0 and (before >= 0 or start == 0):
-                head = self._sound_head(data[before + 1 : last])
-                return _Tail(head, start + last + 1, data[last + 1 :])
-            if start == 0:
-                return _Tail(ORIGIN, 0, data)
-            if window >= _LAST_WINDOW:
-                raise AuditError(f"audit log `{self._path}` does not end in a record; verify it")
-            window = min(window * 8, _LAST_WINDOW)
+    def _move_on(self, *, wait: bool) -> None:
+        """Leaves a closed file for the newest, or for a successor that is made here.
 
-    def _sound_head(self, line: bytes) -> Head:
-        link = inspect(line)
-        if isinstance(link, Flaw):
-            raise AuditError(f"the last record of `{self._path}` {link.message}; verify it")
-        return link.head
+        Successors are made under the lock of the file before, so by nobody else meanwhile; one
+        that is there already may be compressed at any moment, and must not be made again.
+        """
+        number = max(newest_segment(self._directory), self._number)
+        flags = _FLAGS & ~os.O_CREAT
+        if number == self._number:
+            number, flags = number + 1, _FLAGS
+        path = self._directory / segment_name(number)
+        try:
+            fd = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            return  # compressed since; the caller asks again
+        except OSError as error:
+            raise AuditError(f"cannot begin audit log `{path}`: {error.strerror}") from error
+        try:
+            self._lock.take(fd, path, wait=wait)
+            sync_directory(self._directory)
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(self._fd)
+        self._take_up(number, fd)
 
     def _write(self, data: bytes) -> None:
         try:
@@ -290,12 +329,11 @@ class Segment:
         # stays due: every commit tries again, and closing the log reports it.
         try:
             self._pin_locked()
-        except OSError:
+        except (OSError, AuditError):
             return
 
     def _pin_locked(self) -> None:
         # The records first: a checkpoint that outlived them in a power cut would cry wolf.
         os.fdatasync(self._fd)
-        signed = self._signer.sign(self._head, segment=segment_number(self._path))
-        append_checkpoint(self._path.parent, signed)
+        self._notary.sign(self._head, self._number)
         self._unpinned = 0

@@ -12,7 +12,8 @@ What is told apart, and how:
 - forked: another record with a number that was there already, or that a signed checkpoint pins
   otherwise: two histories;
 - truncated: a signed checkpoint names a record beyond the end;
-- unknown key: a checkpoint was signed with a key that is not among the known ones;
+- unknown key: a checkpoint was signed with a key that is not among the known ones, that none of
+  them vouches for in a `KeyRotated` record, or that such a record had retired;
 - checkpoint bad: a checkpoint is malformed or its signature is wrong;
 - torn tail: the last line has no newline. A crash does that; the next writer mends it.
 
@@ -35,7 +36,6 @@ from caps.security.audit.checkpoint import (
     CHECKPOINTS,
     BadCheckpoint,
     Checkpoint,
-    check_line,
     load_public_keys,
 )
 from caps.security.audit.findings import VerifyReport, VerifyStatus
@@ -47,6 +47,8 @@ from caps.security.audit.reader import (
     read_lines,
     segment_paths,
 )
+from caps.security.audit.records import KeyRotated
+from caps.security.audit.trust import KeyRing, rotations
 from caps.security.audit.walk import Walk
 
 __all__ = ["VerifyReport", "VerifyStatus", "checked_checkpoints", "verify_lines", "verify_log"]
@@ -60,12 +62,13 @@ def verify_log(
     `public_key` is a trusted copy of `signing.pub`; without it the directory's own is believed.
     With it, a log without any checkpoint is not believed: whoever cuts a log would delete them.
     `kept_checkpoints` is a copy of checkpoints that was kept elsewhere; the log is held against
-    both.
+    both; a directory that checkpoints were sent to will do.
     """
     try:
         moment = _Moment.of(directory)
-        kept = b"" if kept_checkpoints is None else kept_checkpoints.read_bytes()
-        pins = checked_checkpoints(moment.checkpoints + kept, directory, public_key)
+        kept = b"" if kept_checkpoints is None else _kept(kept_checkpoints)
+        content = _whole(moment.checkpoints) + kept
+        pins = checked_checkpoints(content, directory, public_key, told=rotations(moment))
         return verify_lines(moment, pins, segments=[path.name for path in moment.paths])
     except OSError as error:
         message = f"cannot read audit log `{directory}`: {error.strerror}"
@@ -101,13 +104,18 @@ def verify_lines(
 
 
 def checked_checkpoints(
-    content: bytes, directory: Path, trusted: Path | None = None
+    content: bytes,
+    directory: Path,
+    trusted: Path | None = None,
+    *,
+    told: Iterable[tuple[int, KeyRotated]] = (),
 ) -> list[Checkpoint | BadCheckpoint]:
     """Every checkpoint in `content`, held against the trusted key or the directory's own.
 
+    `told` are the rotations that the log tells of: keys that a known one vouches for count, too.
+
     Raises `AuditError` when the trusted key cannot be read.
     """
-    # A torn last line is a crash within an append; that checkpoint was never made.
     whole = [line for line in read_lines(BytesIO(content)) if not line.torn]
     if trusted is not None:
         keys = load_public_keys(trusted)
@@ -120,7 +128,22 @@ def checked_checkpoints(
             keys = load_public_keys(directory / SIGNING_PUB)
         except AuditError as error:
             return [BadCheckpoint(1, f"cannot be checked: {error.message}")]
-    return [check_line(line.data, line.number, keys) for line in whole]
+    ring = KeyRing.following(keys, told)
+    return [ring.check_line(line.data, line.number) for line in whole]
+
+
+def _kept(path: Path) -> bytes:
+    """Checkpoints that were kept elsewhere: a file, or the directory that they were sent to."""
+    file = path / CHECKPOINTS if path.is_dir() else path
+    try:
+        return _whole(file.read_bytes())
+    except OSError as error:
+        raise AuditError(f"the checkpoints `{file}`: {error.strerror}") from error
+
+
+def _whole(content: bytes) -> bytes:
+    # A torn last line is a crash within an append; that checkpoint was never made.
+    return content[: content.rfind(b"\n") + 1]
 
 
 @dataclass(frozen=True, slots=True)

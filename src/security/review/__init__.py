@@ -11,5 +11,6 @@ observed.py     the decisions of a log, for both; lessons.py and learn_limits.py
 findings.py     the codes of lint
 
 All of it is pure: policies, catalogues and records in, values out. Nothing here grants anything;
-what is judged is decided by `decision.decide`, never by a second copy of its rules.
+what is judged is decided by `decision.decide`. Only replay applies its rules once more, to
+arguments that a log hides in part; a property test holds it to what `decide` says.
 """

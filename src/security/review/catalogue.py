@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
+from caps.security.deny_rules import RuleMode
 from caps.security.patterns import domain_of
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -63,9 +64,13 @@ def pointer(*steps: str | int) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-def rule_place(written: Mapping[str, Any], key: str, rule: str) -> str:
-    """Where `rule` stands in the list `key` of the policy as it is written."""
+def rule_place(
+    written: Mapping[str, Any], key: str, rule: str, mode: RuleMode = RuleMode.ENFORCE
+) -> str:
+    """Where `rule`, in this mode, stands in the list `key` of the policy as it is written."""
     for index, entry in enumerate(written.get(key, ())):
-        if rule == (entry.get("rule") if isinstance(entry, Mapping) else entry):
+        plain = not isinstance(entry, Mapping)
+        found = (entry, RuleMode.ENFORCE) if plain else (entry.get("rule"), entry.get("mode"))
+        if found == (rule, mode):
             return pointer(key, index)
     return pointer(key)

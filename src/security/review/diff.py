@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from caps.security.decision import GrantTerms, ReasonCode
+from caps.security.decision import GrantTerms
 from caps.security.patterns import domain_of
 from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -53,6 +53,8 @@ class PolicyDiff:
     """How the second policy differs from the first."""
 
     capabilities: tuple[Difference, ...]
+    tried_out: tuple[Difference, ...]
+    """Rules of `deny` in dry run: they change what is recorded and nothing else."""
     modules: tuple[Difference, ...]
     scopes: tuple[Difference, ...]
     limits: tuple[Difference, ...]
@@ -66,7 +68,7 @@ class PolicyDiff:
 
     @property
     def all(self) -> tuple[Difference, ...]:
-        return (*self.capabilities, *self.modules, *self.scopes, *self.limits)
+        return (*self.capabilities, *self.tried_out, *self.modules, *self.scopes, *self.limits)
 
     @property
     def gained(self) -> tuple[str, ...]:
@@ -85,6 +87,7 @@ def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> Poli
     new_tests = [test.model_dump_json() for test in newer.policy.tests]
     return PolicyDiff(
         capabilities=tuple(_capabilities(one, other)),
+        tried_out=tuple(_tried_out(older.policy, newer.policy)),
         modules=tuple(_modules(older.policy, newer.policy)),
         scopes=tuple(_scopes(catalogue, one, other)),
         limits=(*_limits(older.policy.limits, newer.policy.limits), *_rates(one, other)),
@@ -103,9 +106,9 @@ class _Side:
     def standing(self, capability: str) -> Standing:
         """What the policy says about `capability`."""
         withheld = self.terms.terms[capability].withheld
-        if withheld not in (None, ReasonCode.APPROVAL_REQUIRED):
+        if withheld is not None:
             return Standing.WITHHELD
-        approve = self.policy.verdict(capability).approve
+        approve = self.terms.terms[capability].approve
         return Standing.GRANTED if approve is None else Standing.APPROVAL
 
     def reaching(self, domain: str) -> set[str]:
@@ -123,6 +126,15 @@ def _capabilities(before: _Side, after: _Side) -> Iterator[Difference]:
         if was is not now:
             width = Width.WIDER if now.rank > was.rank else Width.NARROWER
             yield Difference(name, was.value, now.value, width, note=str(terms.withheld or ""))
+
+
+def _tried_out(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
+    for rule in sorted({*before.dry_run, *after.dry_run}):
+        was, now = rule in before.dry_run, rule in after.dry_run
+        if was is not now:
+            before_it, after_it = ("dry_run" if tried else None for tried in (was, now))
+            note = "a rule in dry run denies nothing"
+            yield Difference(f"deny.{rule}", before_it, after_it, Width.SAME, False, note)
 
 
 def _modules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:

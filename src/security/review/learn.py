@@ -112,7 +112,7 @@ class _Draft:
             self._evidence, self._notes, self._outside = [], [], []
             document = self._document(asked)
             loaded = self._loaded(document)
-            judge = Judge(self._catalogue, _without_rates(loaded), assume_valid=True)
+            judge = Judge(self._catalogue, _without_rates_and_approvals(loaded), assume_valid=True)
             allowed = [one for one in asked if self._is_allowed(judge, one)]
             if len(allowed) == len(asked):
                 break
@@ -226,7 +226,7 @@ class _Draft:
             note = f"not certain, for the log hides arguments: {answer.why}"
             if note not in self._notes:
                 self._notes.append(note)
-        if answer.allowed is not False or answer.reason == ReasonCode.APPROVAL_REQUIRED:
+        if answer.allowed is not False:
             return True
         because = f"no scope is known that allows it: {answer.why}"
         self._lessons.leave_out(one.example.capability, because, one.records, one.count)
@@ -240,9 +240,10 @@ class _Draft:
             name, payload = one.example.capability, plain_json(dict(one.example.shown))
             if one.example.hidden or tested.get(name, 0) >= _MOST_TESTS_EACH:
                 continue
-            if first_decision(terms, name, payload).allowed:
+            expect = first_decision(terms, name, payload).expectation
+            if expect != "deny":
                 tested[name] = tested.get(name, 0) + 1
-                yield {"call": name, "payload": payload, "expect": "allow"}
+                yield {"call": name, "payload": payload, "expect": expect}
         for name in sorted({one.example.capability for one in asked} - tested.keys()):
             self._notes.append(f"no test of `{name}`, for the log hides its arguments")
         domains = {domain_of(one.example.capability) for one in asked}
@@ -251,7 +252,7 @@ class _Draft:
         for name, payload in forbidden:
             if name in loaded.policy.allow and not payload:
                 continue
-            if not first_decision(terms, name, payload).allowed:
+            if first_decision(terms, name, payload).expectation == "deny":
                 yield {"call": name, "payload": payload, "expect": "deny"}
 
 
@@ -259,9 +260,11 @@ def _covers(rule: str, names: Sequence[str]) -> bool:
     return any(matching_rule((rule,), name) for name in names)
 
 
-def _without_rates(loaded: LoadedPolicy) -> LoadedPolicy:
+def _without_rates_and_approvals(loaded: LoadedPolicy) -> LoadedPolicy:
+    """Whether a call is too many, or somebody approves of it, is not what its arguments say."""
     limits = {**loaded.policy.limits.model_dump(), "rates": {}}
-    return replace(loaded, policy=loaded.policy.model_copy(update={"limits": limits}))
+    update = {"limits": limits, "approve": ()}
+    return replace(loaded, policy=loaded.policy.model_copy(update=update))
 
 
 def _as_a_first_call(observed: Observed) -> Observed:

@@ -7,12 +7,13 @@ never happen. Wide: more than anybody means. Unproved: what no test stands for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import GrantTerms, ReasonCode
+from caps.security.deny_rules import RuleMode
 from caps.security.patterns import domain_of, matching_rule, nearest
 from caps.security.policy import Limits, RuleEffect, SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -83,7 +84,8 @@ def _unknown_rules(
     places = [
         (rule, rule_place(written, key, rule)) for key in _LISTS for rule in getattr(policy, key)
     ]
-    places += [(rule, rule_place(written, "deny", rule)) for rule in policy.dry_run]
+    tried = RuleMode.DRY_RUN
+    places += [(rule, rule_place(written, "deny", rule, tried)) for rule in policy.dry_run]
     places += [(rule, pointer("limits", "rates", rule)) for rule in policy.limits.rates]
     everything = [*catalogue.capabilities, *(f"{name}.*" for name in catalogue.domains)]
     for rule, place in places:
@@ -102,8 +104,9 @@ def _unknown_rules(
 def _known_part(catalogue: Catalogue, policy: SecurityPolicy) -> SecurityPolicy:
     kept: dict[str, Any] = {
         key: tuple(rule for rule in getattr(policy, key) if _exists(catalogue, rule))
-        for key in _LISTS
+        for key in ("allow", "approve")
     }
+    kept["deny"] = tuple(each for each in policy.deny_rules if _exists(catalogue, each.rule))
     rates = {rule: rate for rule, rate in policy.limits.rates.items() if _exists(catalogue, rule)}
     kept["limits"] = {**policy.limits.model_dump(), "rates": rates}
     return policy.model_copy(update=kept)
@@ -133,13 +136,11 @@ def _rules(judged: _Judged) -> Iterator[Finding]:
     for key in _LISTS:
         rules = getattr(policy, key)
         for rule in rules:
-            place, whole = rule_place(judged.written, key, rule), f"{domain_of(rule)}.*"
-            if not judged.covered(rule):
-                message = f"`{rule}` covers a domain without any capability"
-                yield finding(LintCode.EMPTY_RULE, place, message, "remove it")
-            elif rule != whole and whole in rules:
-                message = f"`{rule}` is covered by `{whole}`"
-                yield finding(LintCode.REDUNDANT_RULE, place, message, "remove one of the two")
+            place = rule_place(judged.written, key, rule)
+            yield from _needless_rule(judged, rule, place, beside=rules)
+    for rule in policy.dry_run:
+        place = rule_place(judged.written, "deny", rule, RuleMode.DRY_RUN)
+        yield from _needless_rule(judged, rule, place, beside=(*policy.deny, *policy.dry_run))
     for rule in policy.allow:
         if rule.endswith(".*") and len(judged.covered(rule)) > 1:
             names = ", ".join(sorted(judged.covered(rule)))
@@ -147,6 +148,18 @@ def _rules(judged: _Judged) -> Iterator[Finding]:
             remedy = "list the capabilities that the code needs"
             place = rule_place(judged.written, "allow", rule)
             yield finding(LintCode.WHOLE_DOMAIN, place, message, remedy)
+
+
+def _needless_rule(
+    judged: _Judged, rule: str, place: str, *, beside: Collection[str]
+) -> Iterator[Finding]:
+    whole = f"{domain_of(rule)}.*"
+    if not judged.covered(rule):
+        message = f"`{rule}` covers a domain without any capability"
+        yield finding(LintCode.EMPTY_RULE, place, message, "remove it")
+    elif rule != whole and whole in beside:
+        message = f"`{rule}` is covered by `{whole}`"
+        yield finding(LintCode.REDUNDANT_RULE, place, message, "remove one of the two")
 
 
 def _idle_rules(judged: _Judged) -> Iterator[Finding]:
@@ -229,10 +242,11 @@ def _scopes(judged: _Judged) -> Iterator[Finding]:
 
 
 def _modules(judged: _Judged) -> Iterator[Finding]:
-    for index, name in enumerate(judged.policy.modules):
+    for name in judged.policy.modules:
+        place = rule_place(judged.written, "modules", name)
         message = f"`{name}` is a real module: code that has it has left the language layer"
         remedy = "keep it only if the code cannot do without; the kernel layers hold it"
-        yield finding(LintCode.REAL_MODULE, pointer("modules", index), message, remedy)
+        yield finding(LintCode.REAL_MODULE, place, message, remedy)
 
 
 def _limits(judged: _Judged) -> Iterator[Finding]:

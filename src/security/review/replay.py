@@ -5,9 +5,9 @@ Arguments are redacted, so there are three answers and not two. A refusal is cer
 refuses whatever the hidden arguments are; an allow is certain if every rule that looks at a hidden
 argument is known to let it through; all else is `unknown`, with the arguments that it hangs on.
 
-What is known of hidden arguments: a call that was allowed, or refused for its scope, had passed the
-schema; and under the policy that decided (`recorded_under`) a scope that did not become narrower
-lets through what it let through then.
+What is known of hidden arguments: a call that was allowed, that somebody was asked about, or that
+was refused for its scope had passed the schema; and under the policy that decided
+(`recorded_under`) a scope that did not become narrower lets through what it let through then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,16 @@ _SLACK_S = 1.0
 
 _RAISED = "(error)"  # not the name of a key
 _STAYS_REFUSED = frozenset({ReasonCode.PAYLOAD_INVALID, ReasonCode.REVOKED})
-_PASSED_SCHEMA = frozenset({ReasonCode.ALLOWED, ReasonCode.SCOPE_VIOLATION})
+# Somebody is asked last: a call that came so far had passed all else.
+_PASSED_SCOPE = frozenset(
+    {
+        ReasonCode.ALLOWED,
+        ReasonCode.APPROVAL_REQUIRED,
+        ReasonCode.APPROVAL_DENIED,
+        ReasonCode.APPROVAL_TIMEOUT,
+    }
+)
+_PASSED_SCHEMA = _PASSED_SCOPE | {ReasonCode.SCOPE_VIOLATION}
 
 
 class Turn(enum.StrEnum):
@@ -109,7 +118,6 @@ class Judge:
         recorded_under: LoadedPolicy | None = None,
         assume_valid: bool = False,
     ) -> None:
-        self._policy = loaded.policy
         self._terms = catalogue.terms_of(loaded)
         self._older: GrantTerms | None = None
         if recorded_under is not None:
@@ -180,7 +188,8 @@ class Judge:
         if was_refused and key in widths and not widths[key].more:
             why = "it was refused for this, which did not become wider"
             return Answer(False, ReasonCode.SCOPE_VIOLATION, observed.rule, why)
-        if observed.allowed and widths and not any(width.less for width in widths.values()):
+        passed = observed.reason in _PASSED_SCOPE
+        if passed and widths and not any(width.less for width in widths.values()):
             return None
         names = frozenset[str]().union(*looks.values()) if looks else observed.hidden
         keys = " or ".join(f"`{key}`" for key in sorted(looks)) or "the scope"
@@ -208,7 +217,7 @@ class Judge:
             found.append("`limits.concurrency` may have been reached")
         if rate is not None and in_window >= rate.count:
             found.append("`limits.rates` may have been reached")
-        if self._policy.verdict(observed.capability).approve is not None:
+        if terms.approve is not None:
             found.append("whether somebody approves it is not known")
         if observed.reason == ReasonCode.INTERNAL_ERROR:
             found.append("the rules could not be evaluated then")

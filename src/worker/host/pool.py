@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostEr
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.cpu_limit import cpu_limit_reached
 from caps.worker.host.process import Ending, OutOfMemory, Worker, WorkerSource
+from caps.worker.host.stock_watch import StockWatch, Unwatched
 from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
 
 logger = logging.getLogger(__name__)
@@ -55,14 +57,18 @@ class WorkerPool:
         source: WorkerSource,
         max_workers: int | anyio.Semaphore,
         on_alive: Callable[[int], None],
+        watch: StockWatch | None = None,
     ) -> None:
         """`max_workers` at once; pools that are given the same semaphore share that number.
 
-        `on_alive` is told +1 or -1 when a worker, spares included, begins or ends.
+        `on_alive` is told +1 or -1 when a worker, spares included, begins or ends; `watch` hears
+        of the stock.
         """
         self._source = source
         self._slots = anyio.Semaphore(max_workers) if isinstance(max_workers, int) else max_workers
         self._on_alive = on_alive
+        self._watch = Unwatched() if watch is None else watch
+        self._told = (0, 0)
         self._stock: deque[Spare] = deque()
         self._target = _FEWEST_SPARES
         self._wanted = anyio.Event()
@@ -96,6 +102,8 @@ class WorkerPool:
                 # Only now: until its task is over, the keeper may still add one.
                 while self._stock:
                     await self._dispose(self._stock.pop().worker)
+                self._target = 0
+                self._tell_stock()
 
     async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
         """Run `job` to its end in a worker of its own, which is gone afterwards.
@@ -173,15 +181,19 @@ class WorkerPool:
             raise _closed_pool(started=False)
         while self._stock:
             spare = self._stock.popleft()
+            self._tell_stock()
             self._wanted.set()
             if not spare.worker.is_over:
                 return spare
             await self._dispose(spare.worker)
         self._target = min(2 * self._target, _MOST_SPARES)
+        self._watch.stock_exhausted()
+        self._tell_stock()
         self._wanted.set()
         return await self._prepare()
 
     async def _prepare(self) -> Spare:
+        began = time.monotonic()
         worker = await self._source.start()
         self._on_alive(+1)
         connection = HostConnection()
@@ -203,6 +215,7 @@ class WorkerPool:
             raise WorkerLostError(
                 f"the worker was not ready after {_READY_SECONDS} seconds", started=False
             )
+        self._watch.worker_started(time.monotonic() - began)
         return Spare(worker, connection)
 
     async def _dispose(self, worker: Worker) -> Ending:
@@ -213,8 +226,14 @@ class WorkerPool:
             self._on_alive(-1)
         return ending
 
+    def _tell_stock(self) -> None:
+        now = (len(self._stock), self._target)
+        self._watch.stock_changed(now[0] - self._told[0], now[1] - self._told[1])
+        self._told = now
+
     async def _keep_stock(self) -> None:
         while True:
+            self._tell_stock()
             if len(self._stock) < self._target:
                 await self._add_one()
                 continue

@@ -17,6 +17,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from caps.protocol.errors import WorkerLostError
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import WorkerSource
+from caps.worker.host.stock_watch import StockWatch
 
 MOST_SETS = 8
 
@@ -37,12 +38,17 @@ class WorkerPools:
     """Chooses the pool by the modules that the code is granted."""
 
     def __init__(
-        self, source: WorkerSource, max_workers: int, on_alive: Callable[[int], None]
+        self,
+        source: WorkerSource,
+        max_workers: int,
+        on_alive: Callable[[int], None],
+        watch: StockWatch | None = None,
     ) -> None:
         """The pool of each set draws from `source`, as `source.with_modules` makes it."""
         self._source = source
         self._slots = anyio.Semaphore(max_workers)
         self._on_alive = on_alive
+        self._watch = watch
         # The one that was used last stands last.
         self._kept: dict[Modules, _Kept] = {}
         # These, and what is being started or closed.
@@ -105,7 +111,7 @@ class WorkerPools:
     async def _keep(self, modules: Modules, *, task_status: TaskStatus[_Kept]) -> None:
         """A pool's whole life, in a task of its own."""
         source = self._source.with_modules(modules) if modules else self._source
-        kept = _Kept(WorkerPool(source, self._slots, self._on_alive))
+        kept = _Kept(WorkerPool(source, self._slots, self._on_alive, self._watch))
         self._living.add(kept)
         try:
             async with kept.pool.open():

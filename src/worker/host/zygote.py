@@ -8,7 +8,7 @@ source was opened stays true until it is closed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -27,8 +27,15 @@ _START_SECONDS = 30
 class ZygoteSource:
     """Workers forked by a zygote, which is started again if it dies."""
 
-    def __init__(self, *, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        arguments: tuple[str, ...] = (),
+        on_start: Callable[[bool], None] | None = None,
+    ) -> None:
+        """`on_start` hears of each zygote, and whether it takes the place of one that is gone."""
         self._arguments = arguments
+        self._on_start = on_start
         self._zygote: ZygoteProcess | None = None
         self._layers: tuple[Layer, ...] = ()
         self._memory = WorkerMemory()
@@ -37,7 +44,7 @@ class ZygoteSource:
 
     def with_modules(self, modules: tuple[str, ...]) -> ZygoteSource:
         loading = (f"--module={module}" for module in modules)
-        return ZygoteSource(arguments=(*self._arguments, *loading))
+        return ZygoteSource(arguments=(*self._arguments, *loading), on_start=self._on_start)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -83,7 +90,10 @@ class ZygoteSource:
             if self._tasks is None:
                 raise no_worker("no workers are started any more")
             if self._zygote is None or not self._zygote.is_alive:
+                again = bool(self._layers)  # those of the first since this source was opened
                 self._zygote = self._started(self._tasks)
+                if self._on_start is not None:
+                    self._on_start(again)
                 await self._memory.take_in_zygote(self._zygote.pid)
             zygote = self._zygote
             # Also for one that is not new: whoever started it may have been cancelled here.

@@ -1,0 +1,194 @@
+"""(8) One call as it is observed: what was decided, how it ended, how long it took.
+
+The broker begins an observation when a request arrives and finishes it when it is answered or its
+execution ends, on every path; counts, duration and span come from there and from nowhere else, so
+that they agree. Without a tracer a call has no span, and pays nothing for one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextvars import Token
+
+import msgspec
+from opentelemetry import trace
+from opentelemetry.context import Context
+
+from caps.capabilities.grant import Terms
+from caps.capabilities.telemetry.metrics import UNREGISTERED, Metrics
+from caps.capabilities.telemetry.tracing import (
+    AGENT_NAME,
+    ERROR_TYPE,
+    EXECUTE_TOOL,
+    FUNCTION,
+    OPERATION,
+    TOOL_ARGUMENTS,
+    TOOL_CALL_ID,
+    TOOL_DESCRIPTION,
+    TOOL_NAME,
+    TOOL_RESULT,
+    TOOL_TYPE,
+    ExecutionSpan,
+    attached,
+    detach,
+    fail_span,
+    ids_of,
+)
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.records import CallStatus
+from caps.security.audit.redaction import Redacted, Redactor
+from caps.security.decision import Decision, ReasonCode
+from caps.worker.host.supervisor import Answer
+
+
+class ObservedCalls:
+    """The calls of one execution. `terms` are what is registered, whose names may be labels."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        span: ExecutionSpan,
+        terms: Mapping[str, Terms],
+        redactor: Redactor,
+    ) -> None:
+        self.metrics = metrics
+        self.span = span
+        self.redactor = redactor
+        self._terms = terms
+        # By identity: a request is one object from its arrival to its answer.
+        self._under_way: dict[int, ObservedCall] = {}
+        self._attributes: dict[tuple[str, str | None], dict[str, str]] = {}
+
+    def begin(self, request: CapabilityRequestMessage) -> ObservedCall:
+        """A request has arrived; `finish` is due whatever happens to it."""
+        terms = self._terms.get(request.capability)
+        call = ObservedCall(self, request, UNREGISTERED if terms is None else terms.name)
+        self._under_way[id(request)] = call
+        self.metrics.requests_in_flight.inc()
+        if self.span.traced:
+            call.open_span(terms)
+        return call
+
+    def of(self, request: CapabilityRequestMessage) -> ObservedCall:
+        """The observation of a request that is under way."""
+        return self._under_way[id(request)]
+
+    def forget(self, request: CapabilityRequestMessage) -> None:
+        del self._under_way[id(request)]
+        self.metrics.requests_in_flight.dec()
+
+    def attributes(self, label: str, error: str | None) -> dict[str, str]:
+        """What the conventions say of a value of the duration; the same few again and again."""
+        found = self._attributes.get((label, error))
+        if found is None:
+            found = {TOOL_NAME: label, TOOL_TYPE: FUNCTION}
+            if self.span.agent is not None:
+                found[AGENT_NAME] = self.span.agent
+            if error is not None:
+                found[ERROR_TYPE] = error
+            self._attributes[(label, error)] = found
+        return found
+
+
+class ObservedCall:
+    """One call, from its arrival to its answer. Mutable, private to the task of the call."""
+
+    __slots__ = (
+        "_began",
+        "_bytes",
+        "_calls",
+        "_decision",
+        "_reason",
+        "_request",
+        "_span",
+        "_status",
+        "_token",
+        "label",
+    )
+
+    def __init__(self, calls: ObservedCalls, request: CapabilityRequestMessage, label: str) -> None:
+        self.label = label
+        self._calls = calls
+        self._request = request
+        self._began = time.perf_counter()
+        self._decision = "deny"
+        self._reason = ReasonCode.INTERNAL_ERROR.value
+        # Until something else is said, it did not get as far as an end of its own.
+        self._status = CallStatus.CANCELLED.value
+        self._bytes = 0
+        self._span: trace.Span | None = None
+        self._token: Token[Context] | None = None
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """What the records of this call say of its span; nothing if it has none."""
+        return {} if self._span is None else ids_of(self._span)
+
+    def open_span(self, terms: Terms | None) -> None:
+        """The span of this call, current from now on in the task that answers it."""
+        attributes = {
+            OPERATION: EXECUTE_TOOL,
+            TOOL_NAME: self.label,
+            TOOL_TYPE: FUNCTION,
+            TOOL_CALL_ID: self._request.request_id,
+        }
+        if terms is not None and terms.spec.description:
+            attributes[TOOL_DESCRIPTION] = terms.spec.description
+        if self._calls.span.agent is not None:
+            attributes[AGENT_NAME] = self._calls.span.agent
+        self._span = self._calls.span.call(self.label, attributes)
+        self._token = attached(self._span)
+
+    def decided(self, decision: Decision, redacted: Redacted) -> None:
+        """What was decided, as the record about to be written says it."""
+        self._decision = "allow" if decision.allowed else "deny"
+        self._reason = decision.reason.value
+        span = self._span
+        if span is not None and span.is_recording():
+            span.set_attribute("caps.decision", self._decision)
+            span.set_attribute("caps.reason_code", self._reason)
+            if self._calls.span.tracing.capture:
+                arguments = {**redacted.shown, **redacted.hidden}
+                span.set_attribute(TOOL_ARGUMENTS, msgspec.json.encode(arguments).decode())
+
+    def ended(self, status: str, reason: str | None = None, bytes_out: int = 0) -> None:
+        """How it ended; `reason` is of the provider's scope, if that was what refused it."""
+        self._status = status
+        self._reason = reason or self._reason
+        self._bytes = bytes_out
+
+    def finish(self, answer: Answer | None) -> None:
+        """It was answered; or its execution is over, and there is no answer."""
+        calls, metrics = self._calls, self._calls.metrics
+        calls.forget(self._request)
+        seconds = time.perf_counter() - self._began
+        label, child = self.label, metrics.child
+        child(metrics.requests, label, self._decision, self._reason, self._status).inc()
+        child(metrics.request_seconds, label).observe(seconds)
+        if self._bytes:
+            child(metrics.result_bytes, label).inc(self._bytes)
+        error = self._error(answer)
+        calls.span.tracing.tool_seconds.record(seconds, calls.attributes(label, error))
+        if self._span is not None:
+            self._end_span(self._span, error, answer)
+
+    def _error(self, answer: Answer | None) -> str | None:
+        """The code that user space got, from a closed set."""
+        if answer is None:
+            return self._status
+        return None if answer.failure is None else answer.failure.code
+
+    def _end_span(self, span: trace.Span, error: str | None, answer: Answer | None) -> None:
+        if self._token is not None:
+            detach(self._token)
+        span.set_attribute("caps.outcome", self._status)
+        span.set_attribute("caps.reason_code", self._reason)
+        if error is not None:
+            fail_span(span, error, self._status)
+        elif answer is not None and self._calls.span.tracing.capture and span.is_recording():
+            # No field of a result is declared as safe to show: all of it is one digest.
+            result = answer.result
+            plain = msgspec.msgpack.decode(result) if isinstance(result, msgspec.Raw) else result
+            span.set_attribute(TOOL_RESULT, self._calls.redactor.digest(plain))
+        span.end()

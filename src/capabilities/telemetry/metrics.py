@@ -1,0 +1,317 @@
+"""(8) What an operator watches: Prometheus metrics, with units in their names.
+
+Labels are low in cardinality: each takes its values from a closed set of ours (statuses, reason
+codes, layers) or from what the operator registered (capabilities, policies). Nothing that a worker
+says becomes a label: a name that is not registered is `(unregistered)`, and a code that is not
+known here is `(other)`.
+
+All runtimes that are given the same registry share one `Metrics`, and count together.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections import Counter as Tally
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, TypeVar
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+
+from caps.protocol.enforcement import Layer
+from caps.security.audit.records import ExecutionStatus
+
+UNREGISTERED: Final = "(unregistered)"
+OTHER: Final = "(other)"
+
+# The bounds at which the host kills; the others of a policy refuse single calls.
+_LIMITS: Final = frozenset({"wall_ms", "cpu_ms", "memory_mb", "output_bytes", "session_wall_ms"})
+_VIOLATIONS: Final = frozenset(
+    "contradiction failed_before flood forbidden_system_call forged_id frame_too_large garbage "
+    "malformed not_json_like out_of_turn replayed_request too_deep too_many_in_flight "
+    "too_many_items truncated_frame unasked_answer version".split()
+)
+
+_CALL_SECONDS: Final = (
+    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
+    *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
+)
+_EXECUTION_SECONDS: Final = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0),
+)
+_START_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0)
+_APPEND_SECONDS: Final = (
+    *(0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005),
+    *(0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+)
+
+_Child = TypeVar("_Child", Counter, Gauge, Histogram)
+
+
+class Metrics:
+    """The metrics of one registry. `Metrics.of(registry)` finds them if they are there."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._tallies: Tally[tuple[Gauge, tuple[str, ...]]] = Tally()
+        self._children: dict[tuple[object, ...], Counter | Gauge | Histogram] = {}
+        self._add_executions(registry)
+        self._add_calls(registry)
+        self._add_workers(registry)
+        self._add_evidence(registry)
+        self._add_policies(registry)
+        build = Gauge(
+            "caps_build_info", "The release of Caps, as a label.", ["version"], registry=registry
+        )
+        build.labels(_release()).set(1)
+        self._begin_at_zero()
+        _made[registry] = self
+
+    @classmethod
+    def of(cls, registry: CollectorRegistry) -> Metrics:
+        """The metrics in `registry`, made when they are first asked for."""
+        found = _made.get(registry)
+        return cls(registry) if found is None else found
+
+    def _add_executions(self, registry: CollectorRegistry) -> None:
+        self.executions = Counter(
+            "caps_executions", "Executions by how they ended.", ["status"], registry=registry
+        )
+        self.execution_seconds = Histogram(
+            "caps_execution_duration_seconds",
+            "From start to result of an execution.",
+            buckets=_EXECUTION_SECONDS,
+            registry=registry,
+        )
+        self.executions_in_flight = Gauge(
+            "caps_executions_in_flight", "Executions that are under way.", registry=registry
+        )
+        self.execution_cpu_seconds = Counter(
+            "caps_execution_cpu_seconds",
+            "CPU time that the code of executions used.",
+            registry=registry,
+        )
+        self.output_bytes = Counter(
+            "caps_execution_output_bytes", "Bytes that executions printed.", registry=registry
+        )
+        self.limits = Counter(
+            "caps_limits_reached",
+            "Executions that were killed at a limit, by the limit.",
+            ["limit"],
+            registry=registry,
+        )
+        self.violations = Counter(
+            "caps_protocol_violations",
+            "Executions that were killed for what their worker sent or did.",
+            ["violation"],
+            registry=registry,
+        )
+
+    def _add_calls(self, registry: CollectorRegistry) -> None:
+        self.injected = Counter(
+            "capability_injected",
+            "Capabilities granted to an execution.",
+            ["capability"],
+            registry=registry,
+        )
+        self.denied = Counter(
+            "policy_denied",
+            "Requests that the policy refused.",
+            ["capability", "reason"],
+            registry=registry,
+        )
+        self.requests = Counter(
+            "caps_capability_requests",
+            "Capability requests by what was decided, why, and how they ended.",
+            ["capability", "decision", "reason_code", "status"],
+            registry=registry,
+        )
+        self.request_seconds = Histogram(
+            "caps_capability_request_duration_seconds",
+            "From the arrival of a request to its answer.",
+            ["capability"],
+            buckets=_CALL_SECONDS,
+            registry=registry,
+        )
+        self.requests_in_flight = Gauge(
+            "caps_capability_requests_in_flight",
+            "Capability requests that wait for their answer.",
+            registry=registry,
+        )
+        self.result_bytes = Counter(
+            "caps_capability_result_bytes",
+            "Bytes of the results that capabilities gave.",
+            ["capability"],
+            registry=registry,
+        )
+
+    def _add_workers(self, registry: CollectorRegistry) -> None:
+        self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
+        self.spares_ready = Gauge(
+            "caps_spare_workers_ready", "Workers that wait for code.", registry=registry
+        )
+        self.spares_wanted = Gauge(
+            "caps_spare_workers_wanted", "Workers that should wait for code.", registry=registry
+        )
+        self.spares_exhausted = Counter(
+            "caps_spare_workers_exhausted",
+            "Starts that found no spare worker and waited for a new one.",
+            registry=registry,
+        )
+        self.worker_start_seconds = Histogram(
+            "caps_worker_start_duration_seconds",
+            "From the order of a worker until it waits for code.",
+            buckets=_START_SECONDS,
+            registry=registry,
+        )
+        self.zygote_starts = Counter(
+            "caps_zygote_starts", "Zygotes that were started.", registry=registry
+        )
+        self.zygote_restarts = Counter(
+            "caps_zygote_restarts", "Zygotes that took the place of a dead one.", registry=registry
+        )
+        self.isolation_layers = Gauge(
+            "caps_isolation_layers",
+            "Open runtimes by how much of each isolation layer is in force.",
+            ["layer", "enforcement"],
+            registry=registry,
+        )
+
+    def _add_evidence(self, registry: CollectorRegistry) -> None:
+        self.audit_seconds = Histogram(
+            "caps_audit_append_duration_seconds",
+            "From handing in a record until it is safe, or known not to be.",
+            buckets=_APPEND_SECONDS,
+            registry=registry,
+        )
+        self.audit_records = Counter(
+            "caps_audit_records", "Audit records written.", ["kind"], registry=registry
+        )
+        self.audit_failures = Counter(
+            "caps_audit_failures", "Audit records that could not be written.", registry=registry
+        )
+        # Sinks are named by the operator, who has few of them.
+        self.audit_sink_up = Gauge(
+            "caps_audit_sink_up",
+            "1 if an audit sink takes records, 0 if it does not.",
+            ["sink"],
+            registry=registry,
+        )
+        self.audit_sink_dropped = Counter(
+            "caps_audit_sink_dropped_records",
+            "Records that a best-effort audit sink did not get.",
+            ["sink"],
+            registry=registry,
+        )
+
+    def _add_policies(self, registry: CollectorRegistry) -> None:
+        self.policy_info = Gauge(
+            "caps_policy_info",
+            "The policies in force, each with the number of runtimes that it is in force for.",
+            ["policy_id", "policy_sha256"],
+            registry=registry,
+        )
+        self.policy_reloads = Counter(
+            "caps_policy_reloads",
+            "Changes of a watched policy, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.policy_loads = Counter(
+            "caps_policy_loads",
+            "Policies that were read, by what became of them.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.dry_run_denied = Counter(
+            "caps_policy_dry_run_denied",
+            "Allowed requests that a deny rule in dry run would have refused.",
+            ["capability"],
+            registry=registry,
+        )
+        self.revoked = Counter(
+            "caps_grants_revoked",
+            "Capabilities taken back from a running execution or session.",
+            ["capability"],
+            registry=registry,
+        )
+        self.approvals = Counter(
+            "caps_approvals",
+            "Approvals that were asked for, by how the waiting ended.",
+            ["capability", "outcome"],
+            registry=registry,
+        )
+        self.approvals_waiting = Gauge(
+            "caps_approvals_waiting", "Calls that wait for an approval.", registry=registry
+        )
+
+    def _begin_at_zero(self) -> None:
+        """What alerts look at is there before it happens: a first increase is seen from zero."""
+        for metric, values in (
+            (self.executions, [status.value for status in ExecutionStatus]),
+            (self.limits, sorted(_LIMITS)),
+            (self.violations, sorted(_VIOLATIONS)),
+            (self.policy_loads, ["accepted", "refused"]),
+            (self.policy_reloads, ["accepted", "refused", "failed"]),
+        ):
+            for value in values:
+                metric.labels(value)
+
+    def child(self, metric: _Child, *labels: str) -> _Child:
+        """`metric.labels(...)`, remembered: the library takes a lock and copies every time."""
+        key = (metric, *labels)
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = metric.labels(*labels)
+        return found  # type: ignore[return-value]
+
+    def count_layers(self, layers: Iterable[Layer], change: int) -> None:
+        """One open runtime more or less has these layers."""
+        for layer in layers:
+            self._tally(self.isolation_layers, (layer.name, layer.enforcement.value), change)
+
+    def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
+        """One runtime more or less has this policy; in force for none, it has no sample."""
+        self._tally(self.policy_info, (policy_id, policy_sha256), change)
+
+    def zygote_started(self, again: bool) -> None:
+        """A zygote was started; `again`: in the place of one that is gone."""
+        self.zygote_starts.inc()
+        if again:
+            self.zygote_restarts.inc()
+
+    def limit_reached(self, limit: str) -> None:
+        """An execution was killed at a limit."""
+        self.limits.labels(limit if limit in _LIMITS else OTHER).inc()
+
+    def protocol_violated(self, violation: str) -> None:
+        """An execution was killed for what its worker did."""
+        self.violations.labels(violation if violation in _VIOLATIONS else OTHER).inc()
+
+    def _tally(self, gauge: Gauge, labels: Sequence[str], change: int) -> None:
+        """Count holders of `labels`; what nobody holds has no sample."""
+        key = (gauge, tuple(labels))
+        self._tallies[key] += change
+        if self._tallies[key]:
+            gauge.labels(*labels).set(self._tallies[key])
+        else:
+            del self._tallies[key]
+            gauge.remove(*labels)
+
+
+# Metrics hold no registry, so that one that nobody uses any more goes with its metrics.
+_made: weakref.WeakKeyDictionary[CollectorRegistry, Metrics] = weakref.WeakKeyDictionary()
+
+
+def default_metrics() -> Metrics:
+    """The process's own metrics, in the global registry."""
+    return Metrics.of(REGISTRY)
+
+
+@functools.cache
+def _release() -> str:
+    try:
+        return version("caps-runtime")
+    except PackageNotFoundError:
+        return "unknown"

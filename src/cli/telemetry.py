@@ -1,0 +1,83 @@
+"""What commands that run code offer operators: `--metrics-port`, and export as OTEL_* says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class Watching(TypedDict):
+    """What a runtime is opened with, so that it is watched."""
+
+    tracer_provider: TracerProvider | None
+    meter_provider: MeterProvider | None
+
+
+def telemetry_options(command: _Command) -> _Command:
+    """`--metrics-port` and `--metrics-address`."""
+    address = click.option(
+        "--metrics-address",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        show_default=True,
+        help="Where metrics are served; another address than loopback shows them to others.",
+    )
+    port = click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Serve Prometheus metrics at /metrics while code runs; 0 is any free port.",
+    )
+    return port(address(command))
+
+
+@contextmanager
+def telemetry(port: int | None, address: str) -> Iterator[Watching]:
+    """Serve metrics if `port` is given, and export what the variables say. ConfigurationError."""
+    from caps.capabilities.telemetry.otlp import exporting
+
+    with ExitStack() as stack:
+        if port is not None:
+            from prometheus_client import REGISTRY
+
+            from caps.capabilities.telemetry.exposition import serving
+
+            url = stack.enter_context(serving(REGISTRY, port, address))
+            click.echo(f"caps: metrics at {url}", err=True)
+        stack.enter_context(_one_line_about_exports())
+        providers = stack.enter_context(exporting())
+        yield {"tracer_provider": providers.tracer, "meter_provider": providers.meter}
+
+
+@contextmanager
+def _one_line_about_exports() -> Iterator[None]:
+    """An export that fails is told once, at the end; the run is not the worse for it."""
+    failures = _Failures()
+    logger = logging.getLogger("opentelemetry")
+    logger.addHandler(failures)
+    try:
+        yield
+    finally:
+        logger.removeHandler(failures)
+        if failures.first is not None:
+            reason = " ".join(failures.first.split())[:200].rstrip(".")
+            click.echo(f"caps: warning: telemetry was not exported: {reason}", err=True)
+
+
+class _Failures(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.first: str | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.first = self.first or record.getMessage()

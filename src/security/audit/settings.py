@@ -1,0 +1,115 @@
+"""(8) How a log is kept, from arguments or from the environment; a bad value is an error.
+
+| variable | what it sets |
+|---|---|
+| CAPS_AUDIT_PATH | the directory of the log |
+| CAPS_AUDIT_DURABILITY | `sync` or `os` |
+| CAPS_AUDIT_CHECKPOINT_EVERY | records between two checkpoints |
+| CAPS_AUDIT_CHECKPOINT_SECONDS | seconds until the last record is signed; 0: only by count |
+| CAPS_AUDIT_CHECKPOINTS_TO | a directory that gets every checkpoint, too |
+| CAPS_AUDIT_ROTATE_BYTES, CAPS_AUDIT_ROTATE_SECONDS | the bounds of one file; 0: none |
+| CAPS_AUDIT_COMPRESS | `1`: files that are closed are compressed |
+| CAPS_AUDIT_SINKS | further places, as URLs with spaces or newlines between them |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Self
+
+from caps.protocol.errors import ConfigurationError
+from caps.security.audit.rotation import NEVER, Rotation
+from caps.security.audit.segment import Durability
+from caps.security.audit.sinks.addresses import SinkAddress, parse_sink
+
+DEFAULT_CHECKPOINT_EVERY: Final = 1000
+DEFAULT_CHECKPOINT_SECONDS: Final = 60.0
+_MOST: Final = 2**53
+# A file holds at least one record of the largest size.
+_LEAST_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """Everything that can be chosen about a log."""
+
+    directory: Path
+    durability: Durability = Durability.SYNC
+    checkpoint_every: int = DEFAULT_CHECKPOINT_EVERY
+    checkpoint_seconds: float | None = DEFAULT_CHECKPOINT_SECONDS
+    checkpoints_to: Path | None = None
+    rotation: Rotation = NEVER
+    compress: bool = False
+    sinks: tuple[SinkAddress, ...] = field(default=())
+
+    @classmethod
+    def from_environment(
+        cls, directory: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> Self:
+        """What the variables say. Raises `ConfigurationError` for what they cannot mean."""
+        variables = os.environ if environment is None else environment
+        seconds = _whole(variables, "CAPS_AUDIT_CHECKPOINT_SECONDS", 0)
+        rotate_seconds = _whole(variables, "CAPS_AUDIT_ROTATE_SECONDS", 0)
+        elsewhere = variables.get("CAPS_AUDIT_CHECKPOINTS_TO", "")
+        return cls(
+            directory=default_audit_directory() if directory is None else directory,
+            durability=_durability(variables.get("CAPS_AUDIT_DURABILITY", "")),
+            checkpoint_every=_whole(variables, "CAPS_AUDIT_CHECKPOINT_EVERY", 1)
+            or DEFAULT_CHECKPOINT_EVERY,
+            checkpoint_seconds=DEFAULT_CHECKPOINT_SECONDS if seconds is None else seconds or None,
+            checkpoints_to=Path(elsewhere) if elsewhere else None,
+            rotation=rotation_of(
+                _whole(variables, "CAPS_AUDIT_ROTATE_BYTES", 0) or None, rotate_seconds or None
+            ),
+            compress=_flag(variables, "CAPS_AUDIT_COMPRESS"),
+            sinks=tuple(parse_sink(url) for url in variables.get("CAPS_AUDIT_SINKS", "").split()),
+        )
+
+    def with_sinks(self, urls: Sequence[str]) -> Self:
+        """The same with more sinks. Raises `ConfigurationError`."""
+        return replace(self, sinks=(*self.sinks, *map(parse_sink, urls)))
+
+
+def rotation_of(size: int | None, seconds: float | None) -> Rotation:
+    """Raises `ConfigurationError` when a file would be too small to be one."""
+    if size is None and seconds is None:
+        return NEVER
+    if size is not None and size < _LEAST_BYTES:
+        raise ConfigurationError(f"an audit file of `{size}` bytes is too small; {_LEAST_BYTES} do")
+    return Rotation(bytes=size, seconds=seconds)
+
+
+def default_audit_directory() -> Path:
+    """`CAPS_AUDIT_PATH`, else `caps/audit` in the user's state directory (XDG)."""
+    if configured := os.environ.get("CAPS_AUDIT_PATH"):
+        return Path(configured)
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return base / "caps" / "audit"
+
+
+def _whole(variables: Mapping[str, str], name: str, least: int) -> int | None:
+    text = variables.get(name, "")
+    if not text:
+        return None
+    value = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
+    if not least <= value <= _MOST:
+        raise ConfigurationError(f"{name} is `{text}`; set a whole number from {least}")
+    return value
+
+
+def _durability(text: str) -> Durability:
+    try:
+        return Durability(text or "sync")
+    except ValueError:
+        raise ConfigurationError(f"CAPS_AUDIT_DURABILITY is `{text}`; set `sync` or `os`") from None
+
+
+def _flag(variables: Mapping[str, str], name: str) -> bool:
+    text = variables.get(name, "").lower()
+    if text not in ("", "0", "1", "true", "false"):
+        raise ConfigurationError(f"{name} is `{text}`; set `1` or `0`")
+    return text in ("1", "true")

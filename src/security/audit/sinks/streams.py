@@ -1,0 +1,125 @@
+"""(8) Sinks that are streams of lines: standard output, and a copy of the log in another directory.
+
+The copy is a log: the same lines in one file, checkpoints beside them, so `caps audit verify` reads
+it. Records that it has are passed over, so it may be fed by several processes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from caps.security.audit.checkpoint import CHECKPOINTS, append_line
+from caps.security.audit.keyfiles import SIGNING_PUB, read_or_create, sync_directory
+from caps.security.audit.lock import LogLock
+from caps.security.audit.reader import FIRST_SEGMENT
+from caps.security.audit.sinks.sink import Delivery, SinkError
+from caps.security.audit.tail import log_id, read_tail
+
+# What a pipe that is ready for writing takes at once, without making the writer wait.
+_AT_ONCE: Final = select.PIPE_BUF
+
+
+class StdoutSink:
+    """One line for each record on standard output, as on disk."""
+
+    keeps = False
+
+    def __init__(self, deadline: float, fd: int = 1) -> None:
+        self._deadline = deadline
+        self._fd = fd
+
+    def connect(self) -> int | None:
+        os.fstat(self._fd)
+        return None
+
+    def deliver(self, items: Sequence[Delivery]) -> None:
+        until = time.monotonic() + self._deadline
+        data = memoryview(b"".join(item.line + b"\n" for item in items))
+        poll = select.poll()
+        poll.register(self._fd, select.POLLOUT)
+        while data:
+            left = until - time.monotonic()
+            # A pipe that nobody reads would keep a plain write waiting for ever.
+            if left <= 0 or not poll.poll(left * 1000):
+                raise SinkError("nobody reads standard output")
+            data = data[os.write(self._fd, data[:_AT_ONCE]) :]
+
+    def close(self) -> None:
+        return
+
+
+class FileSink:
+    """A second log directory, with the same chain in one file."""
+
+    keeps = True
+
+    def __init__(self, directory: Path, source: Path, deadline: float) -> None:
+        """`source` is the log that is copied."""
+        self._directory = directory
+        self._path = directory / FIRST_SEGMENT
+        self._source = source
+        self._lock = LogLock(deadline)
+        self._fd = -1
+
+    def connect(self) -> int | None:
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._directory.samefile(self._source):
+            raise SinkError("it is the log itself; name another directory")
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._fd = os.open(self._path, flags, 0o600)
+        sync_directory(self._directory)
+        self._lock.take(self._fd, self._path, wait=True)
+        try:
+            if (has := self._tail()[0]) and log_id(self._directory) != log_id(self._source):
+                raise SinkError("it holds another log; name another directory")
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        own = (self._source / SIGNING_PUB).read_bytes()
+        read_or_create(self._directory / SIGNING_PUB, lambda: own, mode=0o644)
+        return has
+
+    def deliver(self, items: Sequence[Delivery]) -> None:
+        self._lock.take(self._fd, self._path, wait=True)
+        try:
+            if not os.path.samestat(os.fstat(self._fd), self._path.stat()):
+                raise SinkError("its file was replaced")
+            has, end = self._tail()
+            new = [item for item in items if not item.checkpoint and item.seq > has]
+            if new:
+                self._append(b"".join(item.line + b"\n" for item in new), end)
+            for item in items:
+                if item.checkpoint:
+                    self._add_checkpoint(item.line + b"\n")
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _tail(self) -> tuple[int, int]:
+        tail = read_tail(self._fd, os.fstat(self._fd).st_size, self._path)
+        return (0 if tail.head is None else tail.head.seq), tail.end
+
+    def _append(self, data: bytes, end: int) -> None:
+        try:
+            written = 0
+            while written < len(data):
+                written += os.pwrite(self._fd, data[written:], end + written)
+            os.ftruncate(self._fd, end + len(data))
+            os.fdatasync(self._fd)
+        except OSError:
+            os.ftruncate(self._fd, end)
+            raise
+
+    def _add_checkpoint(self, line: bytes) -> None:
+        path = self._directory / CHECKPOINTS
+        if not path.exists() or line not in path.read_bytes():
+            append_line(self._directory, line)

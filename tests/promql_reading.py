@@ -1,0 +1,63 @@
+"""What a PromQL expression names: its metrics, and the labels that it expects each to have.
+
+Strict on purpose: every node is known, or the expression is refused. A label counts for every
+metric below the place that names it, as it must be there to be grouped or matched by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import promql_parser as promql
+
+# What Prometheus itself adds to every sample that it scrapes.
+OF_THE_TARGET = frozenset({"job", "instance"})
+
+
+@dataclass(frozen=True)
+class Named:
+    """One metric as an expression uses it."""
+
+    metric: str
+    labels: frozenset[str]
+
+
+def names_in(expression: str) -> list[Named]:
+    """Every use of a metric in `expression`, written for Prometheus or for Grafana."""
+    parsed = promql.parse(expression.replace("$__rate_interval", "5m"))
+    return list(_names(parsed, frozenset()))
+
+
+def _names(node: promql.Expr, wanted: frozenset[str]) -> Iterator[Named]:
+    match node:
+        case promql.VectorSelector():
+            yield _selected(node, wanted)
+        case promql.MatrixSelector():
+            yield _selected(node.vector_selector, wanted)
+        case promql.AggregateExpr():
+            listed = frozenset(node.modifier.labels if node.modifier else ())
+            if wanted - listed:
+                raise ValueError(f"{sorted(wanted - listed)} are gone after: {node}")
+            yield from _names(node.expr, listed)
+        case promql.BinaryExpr():
+            matching = node.modifier.matching if node.modifier else None
+            more = wanted | frozenset(matching.labels if matching else ())
+            yield from _names(node.lhs, more)
+            yield from _names(node.rhs, more)
+        case promql.Call():
+            for argument in node.args:
+                yield from _names(argument, wanted)
+        case promql.ParenExpr() | promql.UnaryExpr():
+            yield from _names(node.expr, wanted)
+        case promql.NumberLiteral() | promql.StringLiteral():
+            return
+        case _:
+            raise TypeError(f"not read here: {node}")
+
+
+def _selected(selector: promql.VectorSelector, wanted: frozenset[str]) -> Named:
+    if not selector.name:
+        raise ValueError(f"a selector without a name: {selector}")
+    matched = {matcher.name for matcher in selector.matchers.matchers}
+    return Named(selector.name, frozenset(matched) | wanted)
