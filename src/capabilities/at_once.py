@@ -30,6 +30,7 @@ from caps.worker.host.supervisor import Answer
 
 if TYPE_CHECKING:
     from caps.capabilities.broker import ExecutionBroker
+    from caps.capabilities.telemetry.calls import ObservedCall
 
 
 @dataclass(slots=True)

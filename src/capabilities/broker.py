@@ -109,7 +109,6 @@ class ExecutionBroker:
         self.who = {**self._who, "degraded": degraded, **span.ids}
         self.observed = ObservedCalls(broker.metrics, span, grant.terms, broker.audit.redactor)
         self.evidence = CallEvidence(broker.audit, self.observed, self.who, on_decision)
-        self._traced = span.traced
         self._clock = WallClock() if clock is None else clock
         # The scopes of calls under way, each of which ends when its capability is revoked.
         self._stoppable: dict[anyio.CancelScope, str] = {}
@@ -140,9 +139,9 @@ class ExecutionBroker:
     ) -> list[Answer | None]:
         """The same for those that cannot wait, together; None for the others: `handle` them.
 
-        A span is open as long as its call is, and one inside another, so each has its own `handle`.
+        A span is current in the task of its call, so where there are any each call has its own.
         """
-        if self._traced:
+        if self.observed.span.traced:
             return [None] * len(requests)
         return await answer_at_once(self, requests)
 

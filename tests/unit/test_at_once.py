@@ -124,9 +124,8 @@ async def test_what_comes_together_takes_two_pieces_of_the_log() -> None:
     assert [one.request_id for one in decided] == [one.request_id for one in ended]
     assert [one.shown for one in decided] == [{"word": "a"}, {"word": "b"}, {"word": "c"}]
     assert desk.calls.calls == 3
-    labels = {"decision": "allow", "reason_code": "allowed", "status": "ok"}
-    requests = "caps_capability_requests_total"
-    assert desk.count(requests, capability="box.echo", **labels) == 3
+    labels = {"capability": "box.echo", "decision": "allow", "status": "ok"}
+    assert desk.count("caps_capability_requests_total", reason_code="allowed", **labels) == 3
     assert desk.count("caps_capability_requests_in_flight") == 0
 
 

@@ -19,7 +19,7 @@ class ObservedAudit:
 
     def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
         self._sink = sink
-        self._append_all = all_at_once(sink)
+        self._record_all = all_at_once(sink)
         self._metrics = metrics
 
     @property
@@ -31,11 +31,11 @@ class ObservedAudit:
         await self.append_all((event,))
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
-        """The same for several, which are safe together."""
+        """The same for several, which take their time together."""
         metrics = self._metrics
         began = time.perf_counter()
         try:
-            await self._append_all(events)
+            await self._record_all(events)
         except Exception:
             metrics.audit_failures.inc(len(events))
             metrics.audit_seconds.observe(time.perf_counter() - began)

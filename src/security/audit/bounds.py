@@ -25,8 +25,6 @@ _MAX_FIELDS_BYTES: Final = MAX_LINE_BYTES - 1024
 # Beyond this many bits `str(int)` may refuse; hexadecimal never does.
 _DECIMAL_BITS: Final = 4096
 
-_LEAST_ROOM: Final = 4
-
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -39,7 +37,7 @@ def storable(event: AuditEvent) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     except (TypeError, ValueError, RecursionError) as error:
         raise AuditError(f"an audit event holds what cannot be recorded: {error}") from error
-    if _needs_no_mending(fields):
+    if _needs_no_mending(event, fields):
         return fields
     mended = {name: _mended(name, value) for name, value in fields.items()}
     if len(_encode(mended)) > _MAX_FIELDS_BYTES:
@@ -49,44 +47,28 @@ def storable(event: AuditEvent) -> dict[str, Any]:
     return mended
 
 
-def _needs_no_mending(fields: dict[str, Any]) -> bool:
-    """The usual case, settled by one look: short, ASCII, and no number that needs another."""
+def _needs_no_mending(event: AuditEvent, fields: dict[str, Any]) -> bool:
+    """The usual case, settled by one encoding: short, ASCII, and no number that needs a look."""
+    try:
+        encoded = _encode(event)
+    except ValueError:
+        return False  # a lone surrogate, or an integer too long for decimal
+    if not encoded.isascii():
+        return False
     # Shorter than the shortest limit as a whole, so no text in it can be over its own.
-    if _room_left(fields.values(), MAX_TEXT_CHARS) >= 0:
-        return True
-    # Many short texts, as in a grant of a thousand: each is looked at. A detail has its own limit.
-    plain = "detail" not in fields and _all_plain(fields.values())
-    return plain and len(_encode(fields)) <= _MAX_FIELDS_BYTES
-
-
-def _room_left(values: Iterable[Any], room: int) -> int:
-    """What these values leave of `room` characters; below zero, too, if one needs mending."""
-    for value in values:
-        kind = type(value)
-        room -= _LEAST_ROOM  # for whatever it is, so that there cannot be too many either
-        if kind is str:
-            room -= len(value) if value.isascii() else room + 1
-        elif kind is dict:
-            room = _room_left(value.values(), _room_left(value, room))
-        elif kind is list:
-            room = _room_left(value, room)
-        elif kind is float or (kind is int and not -MAX_INTEGER <= value <= MAX_INTEGER):
-            return -1
-        if room < 0:
-            break
-    return room
+    # Or it has many, as a grant of a thousand has; but a detail has a limit of its own.
+    fits = len(encoded) <= MAX_TEXT_CHARS or (
+        len(encoded) <= _MAX_FIELDS_BYTES and "detail" not in fields and _all_short(fields)
+    )
+    return fits and _all_plain(fields.values())
 
 
 def _all_plain(values: Iterable[Any]) -> bool:
-    """Whether none of them, and nothing in them, needs mending."""
-    for value in values:
+    """Whether no number in them needs mending."""
+    for value in [value for value in values if type(value) is not str]:
         kind = type(value)
-        if kind is str:
-            plain = len(value) <= MAX_TEXT_CHARS and value.isascii()
-        elif kind is dict:
-            plain = _all_plain(value) and _all_plain(value.values())
-        elif kind is list:
-            plain = _all_plain(value)
+        if kind is dict or kind is list:
+            plain = _all_plain(value.values() if kind is dict else value)
         elif kind is int:
             plain = -MAX_INTEGER <= value <= MAX_INTEGER
         else:
@@ -94,6 +76,15 @@ def _all_plain(values: Iterable[Any]) -> bool:
         if not plain:
             return False
     return True
+
+
+def _all_short(value: Any) -> bool:
+    """Whether no text in it is over the limit of one."""
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT_CHARS
+    if isinstance(value, dict):
+        return all(map(_all_short, value)) and all(map(_all_short, value.values()))
+    return not isinstance(value, list) or all(map(_all_short, value))
 
 
 def _mended(name: str, value: Any) -> Any:

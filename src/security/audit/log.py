@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
 from caps.protocol.errors import AuditError
@@ -276,6 +277,9 @@ class AuditLog:
             await self._flushing.wait()
             return
         if self._flushing is None:
+            # Who was woken together with this task has something to write in the same turn, and
+            # joins: without it every second batch would be of one event, and cost a sync.
+            await anyio.lowlevel.cancel_shielded_checkpoint()
             self._flushing, self._gathering = batch, None
         # A thread of its own: busy providers must not keep evidence waiting.
         await anyio.to_thread.run_sync(self._settle, batch, limiter=_own_thread())
