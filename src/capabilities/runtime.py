@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from concurrent.futures import Future
-from contextlib import AsyncExitStack, ExitStack, aclosing, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self
 
 import anyio
 import anyio.from_thread
-from anyio.from_thread import BlockingPortal
 from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 from prometheus_client import CollectorRegistry
 
 from caps.capabilities.approvals import ApprovalDesk
-from caps.capabilities.blocking import SyncSession, wait_for
+from caps.capabilities.blocking import SyncWays
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
@@ -51,7 +49,6 @@ from caps.capabilities.session import (
     WALL_MS,
     Session,
     SessionLimits,
-    SessionTerms,
 )
 from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.stream import Feed, StreamEvent, stream_of
@@ -73,7 +70,7 @@ from caps.worker.host.zygote import ZygoteSource
 _DEFAULT_WORKERS = 256
 
 
-class Runtime:
+class Runtime(SyncWays):
     """Runs untrusted code under one policy. Enter it, then `run` as often as you like."""
 
     def __init__(
@@ -107,6 +104,7 @@ class Runtime:
         the global OpenTelemetry providers, or to those that are given, without arguments unless
         `capture_arguments`, which has them redacted as the audit has.
         """
+        super().__init__()
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
         self.registry = CapabilityRegistry() if registry is None else registry
@@ -126,8 +124,6 @@ class Runtime:
             ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
         )
         self._opened: Opened | None = None
-        self._sync_stack = ExitStack()
-        self._portal: BlockingPortal | None = None
 
     async def __aenter__(self) -> Self:
         """Open audit, policy and workers.
@@ -263,20 +259,6 @@ class Runtime:
         return await broker.live.revoke(
             broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
         )
-
-    def revoke_sync(
-        self,
-        execution_id: str,
-        capability: str,
-        *,
-        by: str | None = None,
-        reason: str | None = None,
-    ) -> tuple[str, ...]:
-        """`revoke` for programs without an event loop; from any thread."""
-        revoke: Callable[[], Awaitable[tuple[str, ...]]] = functools.partial(
-            self.revoke, execution_id, capability, by=by, reason=reason
-        )
-        return wait_for(self._sync_portal("revoke_sync"), revoke)
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
         """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.
@@ -417,114 +399,6 @@ class Runtime:
 
     def _inject(self, execution_id: str, bound: BoundPolicy) -> Grant:
         return self.registry.inject(self._namespace, execution_id, bound)
-
-    def __enter__(self) -> Self:
-        """The sync way in: an event loop of our own in a thread."""
-        with ExitStack() as stack:
-            portal = stack.enter_context(anyio.from_thread.start_blocking_portal())
-            stack.enter_context(portal.wrap_async_context_manager(self))
-            self._portal = portal
-            self._sync_stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._portal = None
-        self._sync_stack.__exit__(kind, error, traceback)
-
-    def run_sync(
-        self,
-        source: str,
-        *,
-        principal: str = "anonymous",
-        agent: str | None = None,
-        session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
-        filename: str = "<agent>",
-        on_output: Callable[[str], None] | None = None,
-        check: bool = False,
-    ) -> ExecutionResult:
-        """`run` for programs without an event loop; from any thread, within `with Runtime(...)`."""
-        running = self.submit(
-            source,
-            principal=principal,
-            agent=agent,
-            session=session,
-            policy=policy,
-            filename=filename,
-            on_output=on_output,
-            check=check,
-        )
-        try:
-            return running.result()
-        except BaseException:
-            running.cancel()  # an interrupt of this thread ends the execution, too
-            raise
-
-    def submit(
-        self,
-        source: str,
-        *,
-        principal: str = "anonymous",
-        agent: str | None = None,
-        session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
-        filename: str = "<agent>",
-        on_output: Callable[[str], None] | None = None,
-        check: bool = False,
-    ) -> Future[ExecutionResult]:
-        """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
-        run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
-            self.run,
-            source,
-            principal=principal,
-            agent=agent,
-            session=session,
-            policy=policy,
-            filename=filename,
-            on_output=on_output,
-            check=check,
-        )
-        return self._sync_portal("submit").start_task_soon(run)
-
-    def submit_learning(
-        self,
-        source: str,
-        *,
-        principal: str = "anonymous",
-        agent: str | None = None,
-        filename: str = "<agent>",
-        on_output: Callable[[str], None] | None = None,
-    ) -> Future[ExecutionResult]:
-        """`learn` for programs without an event loop; it does not wait, as `submit`."""
-        run: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
-            self.learn,
-            source,
-            principal=principal,
-            agent=agent,
-            filename=filename,
-            on_output=on_output,
-        )
-        return self._sync_portal("submit_learning").start_task_soon(run)
-
-    @contextmanager
-    def session_sync(self, **terms: Unpack[SessionTerms]) -> Iterator[SyncSession]:
-        """`session` for programs without an event loop; within `with Runtime(...)`."""
-        portal = self._sync_portal("session_sync")
-        session = self.session(**terms)
-        with portal.wrap_async_context_manager(session):
-            yield SyncSession(session, portal)
-
-    def _sync_portal(self, asked_by: str) -> BlockingPortal:
-        if self._portal is None:
-            raise ConfigurationError(
-                f"{asked_by} needs `with Runtime(...)`; the runtime is not open"
-            )
-        return self._portal
 
     def _open(self) -> Opened:
         if self._opened is None:
