@@ -272,9 +272,14 @@ class DirectoryApprover:
         self._directory = directory
         self._announce = announce
 
+    @property
+    def directory(self) -> Path:
+        """Where it asks."""
+        return self._directory or default_approvals_directory()
+
     async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Raises ConfigurationError: the directory is of no use."""
-        directory = self._directory or default_approvals_directory()
+        directory = self.directory
         with ApprovalStore.open(directory, make=True) as store:
             try:
                 with store.posted(request):

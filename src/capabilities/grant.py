@@ -16,6 +16,7 @@ from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.decision import Problem, ReasonCode
+from caps.security.guarded import Guarded
 from caps.security.policy import Limits, Rate, SecurityPolicy
 
 
@@ -62,6 +63,8 @@ class BoundPolicy:
     terms: Mapping[str, Terms]
     granted: tuple[str, ...]
     manifest: tuple[ManifestEntry, ...]
+    guarded: tuple[Guarded, ...] = ()
+    """What its scopes were seen to keep away from."""
 
     @property
     def withheld(self) -> tuple[Terms, ...]:

@@ -147,7 +147,7 @@ class PolicyWatch:
         loaded: LoadedPolicy | None = None
         try:
             loaded = self._loaded(data)
-            bound = self.registry.bind(loaded)
+            bound = self.registry.bind(loaded, guarded=self.in_force.bound.guarded)
             await self.prove_workers(bound)
         except PolicyInvalidError as error:
             await self._refuse(content, error, None if loaded is None else loaded.policy)
@@ -156,7 +156,8 @@ class PolicyWatch:
 
     def _loaded(self, data: bytes) -> LoadedPolicy:
         policy = policy_from_json(data, source=self.path)
-        return LoadedPolicy(policy, self.path, (self._start / self.path).parent)
+        file = self._start / self.path
+        return LoadedPolicy(policy, self.path, file.parent, file)
 
     async def _accept(self, content: str, bound: BoundPolicy) -> None:
         if bound.policy.sha256 != self.in_force.bound.policy.sha256:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from caps.protocol.errors import PolicyInvalidError
+from caps.security.guarded import POLICY_FILE, Guarded
 from caps.security.patterns import nearest, one_line, quoted
 from caps.security.policy import (
     JSON_DEPTH,
@@ -53,6 +54,13 @@ class LoadedPolicy:
     policy: SecurityPolicy
     source: str
     base: Path
+    file: Path | None = None
+    """Where it was read from, if it was a file."""
+
+    @property
+    def guarded(self) -> tuple[Guarded, ...]:
+        """What its own scopes must not let code change."""
+        return () if self.file is None else (Guarded(POLICY_FILE, self.file),)
 
 
 def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
@@ -73,6 +81,18 @@ def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
     return _load_file(source)
 
 
+def policy_path(source: PolicySource | None) -> Path | None:
+    """The file that `load_policy(source)` reads, if it reads one."""
+    if source is None:
+        source = os.environ.get(POLICY_PATH_VARIABLE) or {}
+    if isinstance(source, (SecurityPolicy, Mapping)):
+        return None
+    try:
+        return Path(os.fsdecode(source)).absolute()
+    except TypeError:
+        return None  # `load_policy` says what is wrong with it
+
+
 def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
     try:
         label = os.fsdecode(path)
@@ -80,7 +100,8 @@ def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
         kind = type(path).__name__
         raise _invalid(kind, "should be a path, a dictionary or a `SecurityPolicy`") from None
     policy = policy_from_json(read_policy(label), source=label)
-    return LoadedPolicy(policy, label, Path(label).absolute().parent)
+    file = Path(label).absolute()
+    return LoadedPolicy(policy, label, file.parent, file)
 
 
 def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:

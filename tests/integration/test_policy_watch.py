@@ -94,6 +94,16 @@ def place(tmp_path: Path) -> Place:
 
 
 class TestLooking:
+    async def test_a_policy_that_could_rewrite_itself_stays_out(self, place: Place) -> None:
+        """At a reload as at the opening, and for the places of the one that is in force."""
+        watch = place.watch()
+        for entry in (".", str(place.path.parent.parent)):
+            place.write({**TWO, "allow": ["files.*"], "scopes": {"files": {"allowlist": [entry]}}})
+            await watch.look()
+            await watch.look()
+        assert watch.in_force.bound.policy.id == "one"
+        assert place.loads == [("two", "refused"), ("two", "refused")]
+
     async def test_a_changed_file_comes_into_force(self, place: Place) -> None:
         """Once recorded; the metrics name what is in force and nothing else."""
         watch = place.watch()

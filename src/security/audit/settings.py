@@ -68,9 +68,22 @@ class AuditSettings:
             sinks=tuple(parse_sink(url) for url in variables.get("CAPS_AUDIT_SINKS", "").split()),
         )
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Every file or directory that holds what was recorded."""
+        return log_places(self.directory, self.checkpoints_to, self.sinks)
+
     def with_sinks(self, urls: Sequence[str]) -> Self:
         """The same with more sinks. Raises `ConfigurationError`."""
         return replace(self, sinks=(*self.sinks, *map(parse_sink, urls)))
+
+
+def log_places(
+    directory: Path, checkpoints_to: Path | None, sinks: Sequence[SinkAddress]
+) -> tuple[Path, ...]:
+    """Where a log that is kept so puts its evidence, on this machine's file system."""
+    files = [sink.place for sink in sinks if sink.place is not None]
+    return (directory, *([] if checkpoints_to is None else [checkpoints_to]), *files)
 
 
 def rotation_of(size: int | None, seconds: float | None) -> Rotation:

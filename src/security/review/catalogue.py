@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
 from caps.security.deny_rules import RuleMode
+from caps.security.guarded import Guarded, Reached, first_reached
 from caps.security.patterns import domain_of
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -45,6 +46,20 @@ def scope_of(terms: GrantTerms, domain: str) -> Scope | None:
     """The scope that the policy gives `domain`, paths in it made absolute."""
     found = (term.scope for name, term in terms.terms.items() if domain_of(name) == domain)
     return next(found, None)
+
+
+def functions_of(terms: GrantTerms, domain: str) -> frozenset[str]:
+    """The functions of `domain` that are not withheld."""
+    names = (name for name in granted(terms) if domain_of(name) == domain)
+    return frozenset(name.partition(".")[2] for name in names)
+
+
+def reached_by(terms: GrantTerms, domain: str, guarded: Iterable[Guarded]) -> Reached | None:
+    """What is guarded and could be changed through `domain`."""
+    scope = scope_of(terms, domain)
+    if scope is None:
+        return None
+    return first_reached(scope.writable_directories(functions_of(terms, domain)), guarded)
 
 
 def covered_by(rule: str, names: Iterable[str]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from caps.security.audit.records import Record
 from caps.security.decision import ReasonCode
+from caps.security.guarded import POLICY_FILE, Guarded
 from caps.security.patterns import domain_of, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.policy_source import LoadedPolicy
@@ -21,6 +22,7 @@ from caps.security.review.catalogue import (
     Catalogue,
     first_decision,
     pointer,
+    reached_by,
     scope_of,
     written_form,
 )
@@ -150,6 +152,7 @@ class _Draft:
             those = [one for one in asked if one.example.capability == name]
             self._say(pointer("allow", index), name, "it was called", those)
         document["scopes"] = dict(self._scopes(asked))
+        self._warn_of_reach(document)
         document["limits"] = self._limits(kept.get("limits", {}), names)
         return document
 
@@ -169,6 +172,19 @@ class _Draft:
                 continue
             self._say_scope(domain, proposal, those)
             yield domain, proposal.scope
+
+    def _warn_of_reach(self, document: dict[str, Any]) -> None:
+        """Say where the proposal would let code change the policy that it is to become."""
+        file = self._base.file if self._base is not None else None
+        place = Guarded(POLICY_FILE, file or self._directory / f"{self._id}.json")
+        terms = self._catalogue.terms_of(self._loaded(document))
+        for domain in document["scopes"]:
+            reached = reached_by(terms, domain, [place])
+            if reached is not None:
+                self._notes.append(
+                    f"no runtime takes `scopes.{domain}` as it is, for {reached.message}: keep "
+                    "what code may change in a directory apart from it"
+                )
 
     def _say_scope(self, domain: str, proposal: ScopeProposal, those: Sequence[Asked]) -> None:
         for part in proposal.parts:
