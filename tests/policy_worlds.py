@@ -137,6 +137,7 @@ def records_of(
             withheld=[],
             isolation={},
             mode=mode,
+            terms_sha256=_terms(policy.policy.sha256, policy).terms_sha256,
         )
     ]
     for index, call in enumerate(made):

@@ -63,6 +63,9 @@ class BoundPolicy:
     terms: Mapping[str, Terms]
     granted: tuple[str, ...]
     manifest: tuple[ManifestEntry, ...]
+    terms_sha256: str
+    """The digest of the policy and of where its scopes lead: the same file in another directory
+    has the same `policy.sha256`, and other terms."""
     guarded: tuple[Guarded, ...] = ()
     """What its scopes were seen to keep away from."""
 
@@ -98,6 +101,10 @@ class Grant:
     @property
     def policy_sha256(self) -> str:
         return self.bound.policy.sha256
+
+    @property
+    def terms_sha256(self) -> str:
+        return self.bound.terms_sha256
 
     @property
     def limits(self) -> Limits:

@@ -17,7 +17,7 @@ from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
-from caps.capabilities.policy_watch import PolicyInForce, policy_record
+from caps.capabilities.policy_watch import PolicyInForce, accepted_record, refused_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.telemetry import Metrics
@@ -192,7 +192,7 @@ async def bind_policy(
     except PolicyInvalidError as error:
         source = str(error.details.get("source", ""))
         read = None if loaded is None else loaded.policy
-        await audit.append(policy_record(source, read, refused=error))
+        await audit.append(refused_record(source, read, error))
         raise
-    await audit.append(policy_record(bound.source, bound.policy))
+    await audit.append(accepted_record(bound))
     return bound, pool

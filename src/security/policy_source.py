@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,12 +122,20 @@ def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
 def read_policy(path: str) -> bytes:
     """The bytes of a policy file, or one more than it may have. Raises `PolicyInvalidError`."""
     try:
-        with Path(path).open("rb") as file:
-            return file.read(MAX_POLICY_BYTES + 1)
+        # Without waiting: of a pipe in its place, for one, nobody may ever write the other end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            kind = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(kind):
+                raise _invalid(path, "is a directory, name a JSON file in it")
+            if not stat.S_ISREG(kind):
+                raise _invalid(path, "is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_POLICY_BYTES + 1)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise _invalid(path, "no such file") from None
-    except IsADirectoryError:
-        raise _invalid(path, "is a directory, name a JSON file in it") from None
     except PermissionError:
         raise _invalid(path, "cannot be read, permission denied") from None
     except OSError as error:

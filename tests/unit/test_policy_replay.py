@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.security.audit import DecisionMade, Record
+from caps.security.audit import DecisionMade, ExecutionStarted, Record
+from caps.security.policy_source import LoadedPolicy
 from caps.security.review.replay import Replayed, Turn, replay
 from caps.security.scopes import Scope, Violation
 from policy_worlds import REGISTRY, Call, loaded, records_of
@@ -40,6 +43,52 @@ def with_scope(**scope: Any) -> dict[str, Any]:
 def test_the_same_policy_turns_nothing() -> None:
     """Whatever is hidden."""
     assert turn_of(FILES, FILES, WRITE) is Turn.SAME
+
+
+RELATIVE = with_scope(allowlist=["./data"])
+
+
+def moved(document: dict[str, Any]) -> LoadedPolicy:
+    """The same file in another directory."""
+    return replace(loaded(document), base=Path("/other"))
+
+
+def test_the_same_file_elsewhere_is_another_policy() -> None:
+    """Its digest is the same, and its relative paths lead to other places."""
+    call = Call("files.read", {"path": "/base/data/x"})
+    records = records_of(loaded(RELATIVE), [call])
+    assert [one.turn for one in replay(REGISTRY, loaded(RELATIVE), records)] == [Turn.SAME]
+    (one,) = replay(REGISTRY, moved(RELATIVE), records)
+    assert (one.turn, one.answer.reason) == (Turn.TO_DENY, "scope_violation")
+    then = loaded(RELATIVE)
+    write = Call("files.write", {"path": "/base/data/x", "content": "12345"})
+    records = records_of(then, [write])
+    settled = replay(REGISTRY, loaded(with_scope(allowlist=["/"])), records, recorded_under=then)
+    assert [one.turn for one in settled] == [Turn.SAME]
+    settled = replay(
+        REGISTRY, loaded(with_scope(allowlist=["/"])), records, recorded_under=moved(RELATIVE)
+    )
+    assert [one.turn for one in settled] == [Turn.UNKNOWN]
+
+
+def test_a_log_that_does_not_say_where_is_judged_by_its_arguments() -> None:
+    """Unless no scope of the policy depends on it."""
+
+    def unnamed(document: dict[str, Any], call: Call) -> list[Record]:
+        return [
+            msgspec.structs.replace(
+                record, event=msgspec.structs.replace(record.event, terms_sha256=None)
+            )
+            if isinstance(record.event, ExecutionStarted)
+            else record
+            for record in records_of(loaded(document), [call])
+        ]
+
+    write = Call("files.write", {"path": "data", "content": "12345"})
+    (one,) = replay(REGISTRY, moved(RELATIVE), unnamed(RELATIVE, write))
+    assert one.turn is Turn.UNKNOWN
+    (one,) = replay(REGISTRY, moved(FILES), unnamed(FILES, write))
+    assert (one.turn, one.answer.why) == (Turn.SAME, "it is the same policy")
 
 
 def test_a_rule_that_is_gone_turns_an_allow() -> None:

@@ -97,6 +97,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     """Real modules that the policy granted: the language layer does not vouch for this code."""
     mode: Literal["learn"] | None = None
     """`learn`: user space could ask for what is withheld, and was refused it."""
+    terms_sha256: str | None = None
+    """The policy and where its scopes lead, relative paths made absolute."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -209,6 +211,8 @@ class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
     source: str
     status: Literal["accepted", "refused"]
     message: str | None = None
+    terms_sha256: str | None = None
+    """As in `ExecutionStarted`; absent if it was refused."""
 
 
 class LogOpened(_Event, frozen=True, kw_only=True, tag="log_opened"):

@@ -24,6 +24,7 @@ from caps.protocol.errors import ConfigurationError
 from caps.security.audit.rotation import NEVER, Rotation
 from caps.security.audit.segment import Durability
 from caps.security.audit.sinks.addresses import SinkAddress, parse_sink
+from caps.security.state_directory import state_directory
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
 DEFAULT_CHECKPOINT_SECONDS: Final = 60.0
@@ -99,9 +100,7 @@ def default_audit_directory() -> Path:
     """`CAPS_AUDIT_PATH`, else `caps/audit` in the user's state directory (XDG)."""
     if configured := os.environ.get("CAPS_AUDIT_PATH"):
         return Path(configured)
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "caps" / "audit"
+    return state_directory() / "audit"
 
 
 def _whole(variables: Mapping[str, str], name: str, least: int) -> int | None:

@@ -21,6 +21,14 @@ class DomainFacts(Protocol):
     def scope(self) -> type[Scope] | None: ...
 
 
+class PolicyTerms(GrantTerms, Protocol):
+    """What a policy says about everything, and what that is called."""
+
+    @property
+    def terms_sha256(self) -> str:
+        """Of the policy and of where its scopes lead."""
+
+
 class Catalogue(Protocol):
     """Every capability and domain, and what a policy says about them."""
 
@@ -28,7 +36,7 @@ class Catalogue(Protocol):
     def domains(self) -> Mapping[str, DomainFacts]: ...
     @property
     def capabilities(self) -> Mapping[str, Any]: ...
-    def terms_of(self, loaded: LoadedPolicy) -> GrantTerms:
+    def terms_of(self, loaded: LoadedPolicy) -> PolicyTerms:
         """The policy against everything there is, its tests not run. PolicyInvalidError."""
 
 

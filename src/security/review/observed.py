@@ -41,6 +41,7 @@ class Observed:
     reason: str
     rule: str | None
     policy_sha256: str
+    terms_sha256: str | None
     shown: Mapping[str, Any]
     hidden: frozenset[str]
     learning: bool
@@ -57,6 +58,7 @@ class Observed:
 class _Execution:
     started: float | None = None
     learning: bool = False
+    terms_sha256: str | None = None
     calls: int = 0
     under_way: set[str] = field(default_factory=set)
 
@@ -74,7 +76,9 @@ class Walk:
             case ExecutionStarted():
                 started = _seconds(record.ts)
                 learning = event.mode == "learn"
-                self._executions[event.execution_id] = _Execution(started, learning)
+                self._executions[event.execution_id] = _Execution(
+                    started, learning, event.terms_sha256
+                )
             case OutcomeRecorded():
                 execution = self._executions.get(event.execution_id)
                 if execution is not None:
@@ -103,6 +107,7 @@ class Walk:
             reason=event.reason,
             rule=event.rule,
             policy_sha256=event.policy_sha256,
+            terms_sha256=execution.terms_sha256,
             shown=shown,
             hidden=frozenset({*event.hidden, *event.shown} - shown.keys()),
             learning=execution.learning,
