@@ -14,7 +14,7 @@ from caps.security.audit import DecisionMade, ExecutionStarted, Record
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.replay import Replayed, Turn, replay
 from caps.security.scopes import Scope, Violation
-from policy_worlds import REGISTRY, Call, loaded, records_of
+from policy_worlds import REGISTRY, Call, asked_for, loaded, records_of
 
 FILES: dict[str, Any] = {
     "allow": ["files.read", "files.write"],
@@ -100,6 +100,41 @@ def test_a_rule_that_is_gone_turns_an_allow() -> None:
 def test_a_new_rule_turns_a_denial_if_all_is_shown() -> None:
     """The path is in the log, and it is all that there is."""
     assert turn_of({}, FILES, READ) is Turn.TO_ALLOW
+
+
+def test_a_call_that_waited_counts_from_when_it_began() -> None:
+    """Its decision is on record after those of calls that came later."""
+    first, second = Call("math.add", {"a": 1, "b": 1}), Call("time.now", {})
+    start, asked, other, end = records_of(loaded({"allow": ["math.*", "time.*"]}), [first, second])
+    assert isinstance(asked.event, DecisionMade)
+    waits = msgspec.structs.replace(asked, event=asked_for(asked.event))
+    log = [start, waits, other, asked, end]
+    bounded = {"allow": ["math.*", "time.*"], "limits": {"calls": 1}}
+    found = {
+        one.observed.capability: one.answer.reason
+        for one in replay(REGISTRY, loaded(bounded), log, assume_valid=True)
+    }
+    assert found == {"math.add": "allowed", "time.now": "calls_exceeded"}
+    crowded = {"allow": ["math.*", "time.*"], "limits": {"concurrency": 1}}
+    turns = {
+        one.observed.capability: one.turn
+        for one in replay(REGISTRY, loaded(crowded), log, assume_valid=True)
+    }
+    assert turns == {"math.add": Turn.SAME, "time.now": Turn.UNKNOWN}
+
+
+def test_a_repeat_that_may_have_waited_is_not_counted_for_certain() -> None:
+    """Its decision waits for that of the first, so when it came is not known."""
+    first, repeat = Call("math.add", {"a": 1, "b": 1}), Call("math.add", {"a": 1, "b": 1})
+    start, asked, again, end = records_of(loaded({"allow": ["math.*"]}), [first, repeat])
+    assert isinstance(asked.event, DecisionMade)
+    waits = msgspec.structs.replace(asked, event=asked_for(asked.event))
+    keyed = msgspec.structs.replace(again.event, idempotency_key_hmac="hmac-sha256:0")
+    log = [start, waits, asked, msgspec.structs.replace(again, event=keyed), end]
+    bounded = {"allow": ["math.*"], "limits": {"calls": 1}}
+    one, other = replay(REGISTRY, loaded(bounded), log, assume_valid=True)
+    assert (one.turn, other.turn) == (Turn.SAME, Turn.UNKNOWN)
+    assert "`limits.calls` may have been reached" in other.answer.why
 
 
 def test_a_scope_is_held_against_what_is_shown() -> None:

@@ -314,6 +314,15 @@ def timestamp() -> str:
     return f"{_to_the_second(second)}.{microsecond:06d}Z"
 
 
+def is_timestamp(ts: str) -> bool:
+    """Whether `ts` is a time such as `timestamp` gives, so that it can be reckoned with."""
+    try:
+        moment = datetime.fromisoformat(ts)
+        return ts.endswith("Z") and moment.timestamp() >= 0
+    except (ValueError, OverflowError):
+        return False
+
+
 @functools.lru_cache(maxsize=4)
 def _to_the_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -142,7 +142,8 @@ class Judge:
             return _decided(self._terms, observed, {})
         if observed.reason in _STAYS_REFUSED:
             return Answer(False, observed.reason, None, "no policy allows it")
-        if observed.calls_before >= self._terms.limits.calls:
+        too_many = observed.calls_before >= self._terms.limits.calls
+        if too_many and not observed.came_late:
             return _decided(self._terms, observed, {}, calls=observed.calls_before)
         return self._by_arguments(observed, terms, self._doubts(observed, terms, in_window))
 
@@ -223,6 +224,8 @@ class Judge:
     def _doubts(self, observed: Observed, terms: CapabilityTerms, in_window: int) -> list[str]:
         """Limits that hang on time, where the log does not rule out that they were reached."""
         limits, rate, found = self._terms.limits, terms.rate, list[str]()
+        if observed.calls_before >= limits.calls:
+            found.append("`limits.calls` may have been reached")
         if observed.elapsed_s is None or observed.elapsed_s * 1000 > limits.wall_ms:
             found.append("`limits.wall_ms` may have passed")
         crowded = observed.under_way >= limits.concurrency
