@@ -4,8 +4,8 @@ One file for each call that waits, `<id>.request`, and one for its answer, `<id>
 that waits holds a lock on its request for as long as it does, so that whoever lists them sees at
 once which hosts are gone. Files come into being whole (written aside, then linked or renamed), an
 answer cannot be replaced by another, links are never followed, and what is read is bounded and
-checked. Whoever may write here can approve: the directory is its owner's alone, and must never lie
-within a scope that a policy grants.
+checked. Whoever may write here can approve: the directory is its owner's alone, and a policy whose
+scopes could change something in it is refused (`guarded`).
 """
 
 from __future__ import annotations

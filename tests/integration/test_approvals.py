@@ -406,6 +406,24 @@ await asyncio.gather(*(safely() for _ in range(4)))
         assert (await place.run(source)).unwrap() == ["dropped a"] * 3
         assert (len(place.asked), place.effects) == (1, ["a"])
 
+    @pytest.mark.parametrize("allowed", [True, False])
+    async def test_a_repeat_of_a_call_that_waits_is_decided_with_it(self, allowed: bool) -> None:
+        """No record says that it was allowed before the first was, and each names the approval."""
+        place = Place(lambda request: ApprovalAnswer(allowed=allowed, by="ada"))
+        call = "caps.box.drop.options(idempotency_key='k')(name='a')"
+        source = (
+            f"import asyncio\na = await asyncio.gather({call}, {call}, return_exceptions=True)\n"
+            "[getattr(each, 'reason', each) for each in a]"
+        )
+        expected = "dropped a" if allowed else "approval_denied"
+        assert (await place.run(source)).unwrap() == [expected] * 2
+        assert len(place.asked) == 1
+        found = [(each.decision, each.approval) for each in place.of(DecisionMade)]
+        verdict = ("allow", place.asked[0].id) if allowed else ("deny", None)
+        assert found == [verdict] * 2
+        kinds = [type(event).__name__ for event in place.audit.events]
+        assert kinds.index("ApprovalSettled") < kinds.index("DecisionMade")
+
     async def test_a_key_whose_call_was_denied_is_free_again(self) -> None:
         """Nothing was done under it."""
         place = Place(lambda request: ApprovalAnswer(allowed=len(place.asked) > 1, by="ada"))
