@@ -38,7 +38,13 @@ if TYPE_CHECKING:
     )
     from caps.providers.builtin import builtin_registry
     from caps.security.approval import ApprovalAnswer, ApprovalRequest
-    from caps.security.audit import AuditLog, Durability, MemoryAuditLog
+    from caps.security.audit import (
+        AuditLog,
+        AuditSettings,
+        Durability,
+        MemoryAuditLog,
+        Rotation,
+    )
     from caps.security.policy import SecurityPolicy
     from caps.worker.host.lease import SessionEnd
 
@@ -47,6 +53,7 @@ _HOMES = {
     "ApprovalRequest": "caps.security.approval",
     "AuditError": "caps.protocol.errors",
     "AuditLog": "caps.security.audit",
+    "AuditSettings": "caps.security.audit",
     "CallContext": "caps.capabilities.provider",
     "CapabilityRegistry": "caps.capabilities.registry",
     "CapabilitySpec": "caps.capabilities.spec",
@@ -70,6 +77,7 @@ _HOMES = {
     "ProtocolError": "caps.protocol.errors",
     "ProviderError": "caps.protocol.errors",
     "RegistrationError": "caps.protocol.errors",
+    "Rotation": "caps.security.audit",
     "Runtime": "caps.capabilities.runtime",
     "Scope": "caps.capabilities.provider",
     "ScopeViolationError": "caps.capabilities.provider",
@@ -91,6 +99,7 @@ __all__ = [
     "ApprovalRequest",
     "AuditError",
     "AuditLog",
+    "AuditSettings",
     "CallContext",
     "CapabilityRegistry",
     "CapabilitySpec",
@@ -114,6 +123,7 @@ __all__ = [
     "ProtocolError",
     "ProviderError",
     "RegistrationError",
+    "Rotation",
     "Runtime",
     "Scope",
     "ScopeViolationError",

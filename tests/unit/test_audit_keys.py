@@ -52,6 +52,21 @@ async def test_a_place_that_was_away_gets_what_it_missed(tmp_path: Path) -> None
     assert (elsewhere / CHECKPOINTS).read_bytes() == (log / CHECKPOINTS).read_bytes()
 
 
+async def test_a_place_that_cannot_be_written_is_told_when_the_log_is_closed(
+    tmp_path: Path,
+) -> None:
+    """Records and checkpoints go on meanwhile, one checkpoint for each that is due."""
+    log, elsewhere = tmp_path / "log", tmp_path / "elsewhere"
+    opened = AuditLog.open(log, checkpoints_to=elsewhere, checkpoint_every=2)
+    (elsewhere / CHECKPOINTS).mkdir()
+    for number in range(12):
+        await opened.append(decision(f"r{number}"))
+    with pytest.raises(AuditError, match="cannot write a checkpoint"):
+        await opened.aclose()
+    assert len((log / CHECKPOINTS).read_bytes().splitlines()) == 7
+    assert verify_log(log).status is VerifyStatus.OK
+
+
 async def test_a_place_that_keeps_another_log_is_refused(tmp_path: Path) -> None:
     """Two logs in one place would accuse each other."""
     await write(tmp_path / "one", "a", checkpoints_to=tmp_path / "elsewhere")

@@ -11,11 +11,11 @@ import pytest
 import caps
 
 PUBLIC = """
-ApprovalAnswer ApprovalRequest AuditError AuditLog CallContext CapabilityRegistry CapabilitySpec
-CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
+ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext CapabilityRegistry
+CapabilitySpec CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
 ExecutionResult ExecutionUnknownError Failure Finished IsolationError LimitExceededError
 MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
-RegistrationError Runtime Scope ScopeViolationError SecurityPolicy Session SessionBusyError
+RegistrationError Rotation Runtime Scope ScopeViolationError SecurityPolicy Session SessionBusyError
 SessionEnd SessionEndedError Started StreamEvent ValidationError Violation WorkerLostError
 builtin_registry
 """.split()

@@ -14,6 +14,7 @@ rotation.py     when a file ends            pinning.py     checkpoints, here and
 key_rotation.py another key                 trust.py       ... and why to believe it
 writer.py       commits and offers          upkeep.py      what is done by the clock
 settings.py     all that can be chosen      sinks/         further places for the evidence
+opening.py      how it begins               batch.py       what is committed together
 """
 
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory

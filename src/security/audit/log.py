@@ -18,26 +18,23 @@ checkpoint or a new file (hence a sync) is due, or a required sink is to be wait
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.to_thread
-import msgspec
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.batch import Batch
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import Head
-from caps.security.audit.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
 from caps.security.audit.key_rotation import rotate_key
 from caps.security.audit.keyfiles import redaction_key, sync_directory
 from caps.security.audit.lock import DEFAULT_LOCK_SECONDS
+from caps.security.audit.opening import host_software, refuse_lost_records
 from caps.security.audit.pinning import Notary
-from caps.security.audit.reader import FIRST_SEGMENT, segment_name, segment_number, segment_paths
 from caps.security.audit.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.redaction import Redactor
 from caps.security.audit.rotation import NEVER, Rotation
@@ -78,38 +75,6 @@ class AuditSink(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class _Batch:
-    """Events that are committed together; failed until proven committed.
-
-    `mutex` guards `settled`, `committed` and `error`.
-    """
-
-    entries: list[Entry]
-    settled: bool = False
-    committed: bool = False
-    error: Exception | None = None
-    mutex: threading.Lock = field(default_factory=threading.Lock)
-    _done: anyio.Event | None = None
-
-    async def wait(self) -> None:
-        if self._done is None:
-            self._done = anyio.Event()
-        await self._done.wait()
-
-    def wake(self) -> None:
-        if self._done is not None:
-            self._done.set()
-
-    def outcome(self) -> None:
-        if self.committed:
-            return
-        # Each waiter raises its own: tracebacks grow on the exception that is raised.
-        if isinstance(self.error, AuditError):
-            raise AuditError(self.error.message) from self.error
-        raise AuditError("the audit log failed to write, for no reason of the disk") from self.error
-
-
 class AuditLog:
     """A log directory. Used from one event loop; many processes may share the directory."""
 
@@ -132,8 +97,8 @@ class AuditLog:
         self._writer = writer
         self._upkeep = upkeep
         self._inline = inline
-        self._gathering: _Batch | None = None
-        self._flushing: _Batch | None = None
+        self._gathering: Batch | None = None
+        self._flushing: Batch | None = None
         self._closed = False
 
     @classmethod
@@ -160,12 +125,12 @@ class AuditLog:
         """
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _refuse_lost_records(directory)
+            refuse_lost_records(directory)
             redactor = Redactor(redaction_key(directory))
             notary = Notary(directory, checkpoints_to)
             segment = Segment(
                 directory,
-                opening=LogOpened(writer=secrets.token_hex(16), host_software=_host_software()),
+                opening=LogOpened(writer=secrets.token_hex(16), host_software=host_software()),
                 durability=durability,
                 notary=notary,
                 checkpoint_every=checkpoint_every,
@@ -223,7 +188,7 @@ class AuditLog:
         else:
             if self._inline and self._flushing is None and self._commit_inline(entry):
                 return
-            batch = self._gathering = _Batch([entry])
+            batch = self._gathering = Batch([entry])
             await self._lead(batch)
         batch.outcome()
 
@@ -271,7 +236,7 @@ class AuditLog:
             return False
         return True
 
-    async def _lead(self, batch: _Batch) -> None:
+    async def _lead(self, batch: Batch) -> None:
         """Sees `batch` through to the end, whatever happens to this task meanwhile."""
         interrupted: BaseException | None = None
         try:
@@ -288,14 +253,14 @@ class AuditLog:
         if interrupted is not None:
             raise interrupted
 
-    def _release(self, batch: _Batch) -> None:
+    def _release(self, batch: Batch) -> None:
         if self._gathering is batch:
             self._gathering = None
         if self._flushing is batch:
             self._flushing = None
         batch.wake()
 
-    async def _advance(self, batch: _Batch) -> None:
+    async def _advance(self, batch: Batch) -> None:
         """One step of a leader; safe to repeat after an interruption."""
         if self._flushing is not None and self._flushing is not batch:
             await self._flushing.wait()
@@ -305,7 +270,7 @@ class AuditLog:
         # A thread of its own: busy providers must not keep evidence waiting.
         await anyio.to_thread.run_sync(self._settle, batch, limiter=_own_thread())
 
-    def _settle(self, batch: _Batch) -> None:
+    def _settle(self, batch: Batch) -> None:
         """Commits the batch once. Runs in a thread; after an interruption perhaps in two."""
         with batch.mutex:
             if batch.settled:
@@ -338,29 +303,3 @@ def _start_feeds(
     except BaseException:
         segment.close()
         raise
-
-
-def _refuse_lost_records(directory: Path) -> None:
-    """A log that has checkpoints and not their records was robbed; a new chain would hide that."""
-    line = last_checkpoint_line(directory)
-    if not line:
-        return
-    try:
-        signed = msgspec.json.decode(line, type=Checkpoint).segment or 1
-    except msgspec.DecodeError:
-        signed = 1
-    present = {segment_number(path) for path in segment_paths(directory) if path.stat().st_size}
-    if signed not in present:
-        missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
-        raise AuditError(f"`{missing}` is gone but `{CHECKPOINTS}` is not; verify the log")
-
-
-def _host_software() -> str:
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        release = version("caps-runtime")
-    except PackageNotFoundError:
-        release = "unknown"
-    return f"caps-runtime/{release} python/{platform.python_version()}"

@@ -6,6 +6,7 @@ rotated it. A place elsewhere gets what it lacks, so one that was away for a whi
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,8 @@ from caps.security.audit.key_rotation import finish_rotation
 from caps.security.audit.keyfiles import SIGNING_KEY, SIGNING_PUB, read_or_create
 from caps.security.audit.regular_files import read_regular
 
+logger = logging.getLogger(__name__)
+
 
 class Notary:
     """Signs heads for one log directory."""
@@ -39,6 +42,7 @@ class Notary:
         finish_rotation(directory)
         self._directory = directory
         self._copies = copies
+        self._behind: OSError | None = None
         self._signer = Signer.load(directory)
         self._key_file = _identity(directory / SIGNING_KEY)
         if copies is not None:
@@ -51,14 +55,12 @@ class Notary:
         if found != self._key_file:
             self._signer = Signer.load(self._directory)
             self._key_file = found
-            if self._copies is not None:
-                self._renew_key(self._copies)
         checkpoint = self._signer.sign(head, segment=segment)
         append_checkpoint(self._directory, checkpoint)
         if self.on_checkpoint is not None:
             self.on_checkpoint(checkpoint.seq, msgspec.json.encode(checkpoint, order="sorted"))
         if self._copies is not None:
-            self._copy(self._copies, checkpoint)
+            self._try_copy(self._copies, checkpoint)
 
     def _prepare(self, copies: Path) -> None:
         copies.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -76,7 +78,24 @@ class Notary:
         draft.write_bytes(own)
         draft.rename(copies / SIGNING_PUB)
 
+    def _try_copy(self, copies: Path, newest: Checkpoint) -> None:
+        # The checkpoint is made, so it must not be made again with every commit for the want of
+        # its copy: the next one brings this one along, and `settle` reports the last.
+        try:
+            self._copy(copies, newest)
+            self._behind = None
+        except OSError as error:
+            self._behind = error
+            logger.warning("a checkpoint cannot be kept in `%s`: %s", copies, error.strerror)
+
+    def settle(self) -> None:
+        """Raises `OSError` if the last checkpoint is not where it was to be sent."""
+        if self._behind is not None:
+            raise self._behind
+
     def _copy(self, copies: Path, newest: Checkpoint) -> None:
+        if read_regular(copies / SIGNING_PUB) != read_regular(self._directory / SIGNING_PUB):
+            self._renew_key(copies)
         own = read_regular(self._directory / CHECKPOINTS)
         last = last_checkpoint_line(copies)
         # A copy that ends in what we do not have is evidence against us: it is only added to.

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import enum
 import fcntl
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,18 +33,17 @@ from caps.security.audit.bounds import storable
 from caps.security.audit.chain import ORIGIN, Head, seal
 from caps.security.audit.keyfiles import sync_directory
 from caps.security.audit.lock import DEFAULT_LOCK_SECONDS, LogLock
+from caps.security.audit.opening import file_events
 from caps.security.audit.pinning import Notary
 from caps.security.audit.reader import segment_name
 from caps.security.audit.records import (
     AuditEvent,
     LogOpened,
-    LogRecovered,
     SegmentClosed,
-    SegmentOpened,
     timestamp,
 )
 from caps.security.audit.rotation import NEVER, Rotation
-from caps.security.audit.tail import born, log_id, newest_segment, read_tail
+from caps.security.audit.tail import born, newest_segment, read_tail
 
 # The storable fields of an event, and when it was handed in.
 Entry = tuple[dict[str, Any], str]
@@ -152,6 +150,7 @@ class Segment:
         with self._pinning():
             self._commit_locked([])
             self._pin_locked()
+            self._notary.settle()
 
     def change_key(
         self, draw_up: Callable[[], AuditEvent], swap: Callable[[], None]
@@ -225,22 +224,11 @@ class Segment:
 
     def _preface(self) -> list[Entry]:
         """What the log itself has to say before the batch."""
-        events: list[AuditEvent] = []
+        events = file_events(
+            self._directory, self._number, self._head, at_start=self._offset == 0, torn=self._torn
+        )
         if self._head is ORIGIN:
-            events.append(self._opening)
-        elif self._offset == 0:
-            events.append(
-                SegmentOpened(
-                    log=log_id(self._directory),
-                    segment=self._number,
-                    previous=segment_name(self._number - 1),
-                    previous_seq=self._head.seq,
-                    previous_hash=self._head.hash,
-                )
-            )
-        if self._torn:
-            digest = hashlib.sha256(self._torn).hexdigest()
-            events.append(LogRecovered(dropped_bytes=len(self._torn), dropped_sha256=digest))
+            events.insert(0, self._opening)
         return [(storable(event), timestamp()) for event in events]
 
     def _rotation_reason(self) -> Any:

@@ -1,0 +1,62 @@
+"""(8) How a log and its files begin: what is refused, and what the log says of itself."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.chain import ORIGIN, Head
+from caps.security.audit.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
+from caps.security.audit.reader import FIRST_SEGMENT, segment_name, segment_number, segment_paths
+from caps.security.audit.records import AuditEvent, LogRecovered, SegmentOpened
+from caps.security.audit.tail import log_id
+
+
+def file_events(
+    directory: Path, number: int, head: Head, *, at_start: bool, torn: bytes
+) -> list[AuditEvent]:
+    """What comes before the first batch of a file, and before one that follows a torn line."""
+    events: list[AuditEvent] = []
+    if at_start and head is not ORIGIN:
+        opened = SegmentOpened(
+            log=log_id(directory),
+            segment=number,
+            previous=segment_name(number - 1),
+            previous_seq=head.seq,
+            previous_hash=head.hash,
+        )
+        events.append(opened)
+    if torn:
+        digest = hashlib.sha256(torn).hexdigest()
+        events.append(LogRecovered(dropped_bytes=len(torn), dropped_sha256=digest))
+    return events
+
+
+def refuse_lost_records(directory: Path) -> None:
+    """A log that has checkpoints and not their records was robbed; a new chain would hide that."""
+    line = last_checkpoint_line(directory)
+    if not line:
+        return
+    try:
+        signed = msgspec.json.decode(line, type=Checkpoint).segment or 1
+    except msgspec.DecodeError:
+        signed = 1
+    present = {segment_number(path) for path in segment_paths(directory) if path.stat().st_size}
+    if signed not in present:
+        missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
+        raise AuditError(f"`{missing}` is gone but `{CHECKPOINTS}` is not; verify the log")
+
+
+def host_software() -> str:
+    """Who writes: this package and its Python, with their versions."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        release = version("caps-runtime")
+    except PackageNotFoundError:
+        release = "unknown"
+    return f"caps-runtime/{release} python/{platform.python_version()}"
