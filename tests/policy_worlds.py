@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from caps.capabilities.grant import Grant
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import DecisionMade, ExecutionEnded, ExecutionStarted, Record, Redactor
-from caps.security.audit.records import AuditEvent, ExecutionStatus
+from caps.security.audit.records import ApprovalRequested, AuditEvent, ExecutionStatus
 from caps.security.decision import NOTHING_USED, Decision, Request, Usage, decide
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -137,6 +137,7 @@ def records_of(
             withheld=[],
             isolation={},
             mode=mode,
+            terms_sha256=_terms(policy.policy.sha256, policy).terms_sha256,
         )
     ]
     for index, call in enumerate(made):
@@ -167,4 +168,22 @@ def _decision(policy: LoadedPolicy, call: Call, usage: Usage, who: dict[str, Any
         args_hmac=redacted.args_hmac,
         shown=redacted.shown,
         hidden=redacted.hidden,
+    )
+
+
+def asked_for(event: DecisionMade) -> ApprovalRequested:
+    """What a log holds of a call before somebody approves it."""
+    return ApprovalRequested(
+        execution_id=event.execution_id,
+        principal=event.principal,
+        approval=f"a-{event.request_id}",
+        request_id=event.request_id,
+        capability=event.capability,
+        rule=event.capability,
+        policy_id=event.policy_id,
+        policy_sha256=event.policy_sha256,
+        args_hmac=event.args_hmac,
+        shown=event.shown,
+        hidden=event.hidden,
+        timeout_ms=300_000,
     )

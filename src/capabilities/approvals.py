@@ -1,17 +1,17 @@
 """(6) The approval desk: calls wait here for a person, and answers are counted here.
 
 What was approved is a *cover*: so many calls of one capability, for so long, for one channel (an
-execution or its session) or for one principal under one policy revision. A call that a cover is
-there for takes one of its calls at once; any other is parked until it is answered, covered by the
-answer to another, out of time, or ended with its execution. Every step of that is in the audit log
-before it has a consequence: who asks nobody, or cannot say what was answered, is refused.
+execution or its session) or for one principal under the same terms of a policy. A call that a cover
+is there for takes one of its calls at once; any other is parked until it is answered, covered by
+the answer to another, out of time, or ended with its execution. Every step of that is in the audit
+log before it has a consequence: who asks nobody, or cannot say what was answered, is refused.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,6 +23,7 @@ from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import ConfigurationError
 from caps.security.approval import (
+    MAX_SHOWN_CHARACTERS,
     ApprovalAnswer,
     ApprovalRequest,
     Approver,
@@ -30,13 +31,25 @@ from caps.security.approval import (
     new_approval_id,
 )
 from caps.security.approval_store import ApprovalStore, default_approvals_directory
-from caps.security.audit.bounds import storable
+from caps.security.audit.bounds import legible_value
 from caps.security.audit.log import AuditSink
-from caps.security.audit.records import ApprovalOutcome, ApprovalRequested, ApprovalSettled
+from caps.security.audit.records import (
+    ApprovalOutcome,
+    ApprovalRequested,
+    ApprovalSettled,
+    ShownValue,
+)
 from caps.security.audit.redaction import Redacted
 from caps.security.decision import ApprovalUse
 
 _LOOK_SECONDS = 0.2
+
+# To approve of the start of an argument would be to approve of whatever follows it.
+_TOO_LONG = ApprovalAnswer(
+    allowed=False,
+    by="(host)",
+    reason="the shown arguments are too long to be shown whole, so nobody was asked",
+)
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +71,8 @@ class AskedCall:
     @property
     def keys(self) -> dict[Reach, CoverKey]:
         """What a cover for this call may be filed under, the narrowest first."""
-        name, sha256 = self.terms.name, self.grant.policy_sha256
+        # Not the policy's digest alone: relative paths in its scopes start where its file is.
+        name, sha256 = self.terms.name, self.grant.terms_sha256
         return {
             Reach.EXECUTION: (Reach.EXECUTION, self.channel_id, sha256, name),
             Reach.PRINCIPAL: (Reach.PRINCIPAL, self.who["principal"], sha256, name),
@@ -79,9 +93,8 @@ class _Cover:
     calls_left: int | None
     until: float | None
 
-    @property
-    def is_over(self) -> bool:
-        return self.calls_left == 0 or (self.until is not None and time.monotonic() >= self.until)
+    def is_over(self, now: float) -> bool:
+        return self.calls_left == 0 or (self.until is not None and now >= self.until)
 
 
 @dataclass(slots=True, eq=False)
@@ -97,8 +110,19 @@ class _Parked:
 class ApprovalDesk:
     """One for each runtime; its covers end with it."""
 
-    def __init__(self, audit: AuditSink, metrics: Metrics, approver: Approver | None) -> None:
-        """Without an `approver` there is nobody to ask, and what needs an approval is refused."""
+    def __init__(
+        self,
+        audit: AuditSink,
+        metrics: Metrics,
+        approver: Approver | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Without an `approver` there is nobody to ask, and what needs an approval is refused.
+
+        Spans of time are counted by `clock`, in seconds.
+        """
+        self._clock = clock
         self._audit = audit
         self._metrics = metrics
         self._approver = approver
@@ -108,7 +132,7 @@ class ApprovalDesk:
     def take(self, call: AskedCall) -> str | None:
         """One call of a cover, if there is one for this; the id of its approval."""
         for key in call.keys.values():
-            covers = [cover for cover in self._covers.pop(key, []) if not cover.is_over]
+            covers = [c for c in self._covers.pop(key, []) if not c.is_over(self._clock())]
             if not covers:
                 continue
             self._covers[key] = covers
@@ -132,6 +156,9 @@ class ApprovalDesk:
         request, event = _asked(call, timeout_ms)
         await self._audit.append(event)
         parked = _Parked(call)
+        if request is None:
+            parked.answer = _TOO_LONG
+            return await self._settle(parked, event.approval)
         self._parked.append(parked)
         self._metrics.approvals_waiting.inc()
         try:
@@ -182,9 +209,9 @@ class ApprovalDesk:
     def _cover(self, call: AskedCall, approval_id: str, answer: ApprovalAnswer) -> None:
         """Put into force what the answer covers beyond the call that was asked about."""
         calls = answer.calls_covered
-        until = None if answer.seconds is None else time.monotonic() + answer.seconds
+        until = None if answer.seconds is None else self._clock() + answer.seconds
         cover = _Cover(approval_id, None if calls is None else calls - 1, until)
-        if cover.is_over:
+        if cover.is_over(self._clock()):
             return
         self._covers.setdefault(call.keys[answer.reach], []).append(cover)
         for parked in self._parked:
@@ -223,7 +250,20 @@ async def _put_to(approver: Approver, request: ApprovalRequest, parked: _Parked)
     parked.changed.set()
 
 
-def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest, ApprovalRequested]:
+def _uncut(shown: Mapping[str, ShownValue]) -> dict[str, ShownValue] | None:
+    """What is shown, whole, in what JSON can carry; None if that is too long."""
+    found = {
+        name: value
+        if value is None or isinstance(value, bool)
+        else legible_value(value, MAX_SHOWN_CHARACTERS)
+        for name, value in shown.items()
+    }
+    length = sum(len(value) for value in found.values() if isinstance(value, str))
+    return found if length <= MAX_SHOWN_CHARACTERS else None
+
+
+def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest | None, ApprovalRequested]:
+    """What is put to the approver and what is recorded; None: too long for anybody to judge."""
     now, grant, terms = datetime.now(UTC), call.grant, call.terms
     assert terms.approve is not None  # `decide` asked for an approval
     what = {
@@ -243,14 +283,16 @@ def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest, ApprovalR
         hidden=call.redacted.hidden,
         timeout_ms=timeout_ms,
     )
-    who = {name: text for name, text in call.who.items() if name != "degraded"}
+    shown = _uncut(call.redacted.shown)
+    if shown is None:
+        return None, event
+    who = {name: call.who[name] for name in ("execution_id", "principal", "agent", "session")}
     request = ApprovalRequest(
         **who,
         **what,
         id=approval_id,
         title=terms.spec.title,
-        # As the record has them: short, and free of what JSON cannot carry.
-        shown=storable(event)["shown"],
+        shown=shown,
         hidden=sorted(call.redacted.hidden),
         asked_at=now.isoformat(timespec="seconds"),
         expires_at=(now + timedelta(milliseconds=timeout_ms)).isoformat(timespec="seconds"),
@@ -272,9 +314,14 @@ class DirectoryApprover:
         self._directory = directory
         self._announce = announce
 
+    @property
+    def directory(self) -> Path:
+        """Where it asks."""
+        return self._directory or default_approvals_directory()
+
     async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Raises ConfigurationError: the directory is of no use."""
-        directory = self._directory or default_approvals_directory()
+        directory = self.directory
         with ApprovalStore.open(directory, make=True) as store:
             try:
                 with store.posted(request):

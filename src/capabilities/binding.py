@@ -6,11 +6,13 @@ nothing is a wider grant. The policy's own tests run last, against the real deci
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import pydantic
+import rfc8785
 
 from caps.capabilities.grant import BoundPolicy, Grant, Terms
 from caps.capabilities.provider import Provider, Scope, never_waits
@@ -19,7 +21,10 @@ from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
 from caps.security.patterns import nearest
+from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
+
+_TERMS_DOMAIN = b"caps.terms.v1\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +71,24 @@ def bind_policy(
         terms=MappingProxyType(terms),
         granted=granted,
         manifest=tuple(terms[name].manifest_entry for name in granted),
+        terms_sha256=_terms_digest(loaded.policy, scopes),
     )
     if run_tests:
         _run_tests(bound)
     return bound
+
+
+def _terms_digest(policy: SecurityPolicy, scopes: Mapping[str, Scope]) -> str:
+    spelled = {name: _spelled(scope) for name, scope in scopes.items()}
+    canonical = rfc8785.dumps({"policy": policy.sha256, "scopes": spelled})
+    return hashlib.sha256(_TERMS_DOMAIN + canonical).hexdigest()
+
+
+def _spelled(scope: Scope) -> str:
+    try:
+        return scope.model_dump_json()
+    except ValueError:
+        return repr(scope)  # a model of somebody's own that JSON cannot carry
 
 
 def _invalid(loaded_source: str, place: str, message: str) -> PolicyInvalidError:

@@ -34,6 +34,7 @@ from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, Ke
 from caps.capabilities.provider import CallContext
 from caps.capabilities.quota import RateWindows
 from caps.capabilities.revocation import LiveGrants
+from caps.capabilities.stoppable import StoppableCall
 from caps.capabilities.telemetry import Metrics, Tracing
 from caps.capabilities.telemetry.calls import ObservedCalls
 from caps.capabilities.telemetry.tracing import ExecutionSpan
@@ -110,8 +111,8 @@ class ExecutionBroker:
         self.observed = ObservedCalls(broker.metrics, span, grant.terms, broker.audit.redactor)
         self.evidence = CallEvidence(broker.audit, self.observed, self.who, on_decision)
         self._clock = WallClock() if clock is None else clock
-        # The scopes of calls under way, each of which ends when its capability is revoked.
-        self._stoppable: dict[anyio.CancelScope, str] = {}
+        # The calls under way, each of which is stopped when its capability is revoked.
+        self._stoppable: set[StoppableCall] = set()
         self._deadline = 0.0
         self._in_flight = 0
         self._by_key = KeyedAnswers() if keys is None else keys
@@ -175,9 +176,9 @@ class ExecutionBroker:
     def revoke(self, capabilities: frozenset[str]) -> None:
         """Refuse `capabilities` from now on, and stop the calls of them that are under way."""
         self.grant = self.grant.revoking(*capabilities)
-        for scope, name in self._stoppable.items():
-            if name in capabilities:
-                scope.cancel()
+        for call in self._stoppable:
+            if call.capability in capabilities:
+                call.stop()
 
     def _usage(self, request: CapabilityRequestMessage) -> Usage:
         in_window, past_deadline = self._usage_by_time(request)
@@ -240,9 +241,11 @@ class ExecutionBroker:
         if _asks(decision):
             decision, approval_id = await self._ask(request, terms, usage)
         if not decision.allowed:
+            if recorded is not None:
+                recorded.refusal = decision
             return await self._refuse(request, decision, terms)
         if recorded is not None:
-            recorded.begun = True
+            recorded.begin(approval_id)
         self.take_rate(terms)
         return await self._act(request, decision, terms, approval_id)
 
@@ -266,13 +269,13 @@ class ExecutionBroker:
         else:
             settled = Settled(ApprovalUse.NONE)
             left_ms = self.grant.limits.approval_ms - int(self._clock.stood_still_s * 1000)
-            scope = anyio.CancelScope()
-            self._stoppable[scope] = terms.name
+            stoppable = StoppableCall(terms.name)
+            self._stoppable.add(stoppable)
             try:
-                with self._clock.standing_still(), scope:
+                with self._clock.standing_still(), stoppable.scope:
                     settled = await desk.ask(call, left_ms)
             finally:
-                del self._stoppable[scope]
+                self._stoppable.remove(stoppable)
         in_window, past_deadline = self._usage_by_time(request)
         usage = replace(
             usage,
@@ -309,7 +312,7 @@ class ExecutionBroker:
             # In a session the key outlives a call that was cancelled; it must not act again.
             if recorded.answer is None:
                 recorded.answer = failure_answer(CUT_SHORT)
-            recorded.ready.set()
+            recorded.end()
         return answer
 
     async def _repeat(
@@ -319,7 +322,17 @@ class ExecutionBroker:
         terms: Terms,
         recorded: KeyedAnswer,
     ) -> Answer:
-        await self.evidence.record_decision(request, decision, terms)
+        if not recorded.begun:
+            # The first waits for its approval, and is decided for its repeats, too.
+            await recorded.decided.wait()
+            asked = Request(request.capability, request.payload)
+            anew = decide(self.grant, asked, replace(NOTHING_USED, key=KeyUse.REPEAT))
+            decision = recorded.refusal or anew
+            if not decision.allowed:
+                return await self._refuse(request, decision, terms)
+            if not recorded.begun:
+                raise AuditError("the first call with this idempotency key has no evidence")
+        await self.evidence.record_decision(request, decision, terms, recorded.approval_id)
         await recorded.ready.wait()
         await self.evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
         self.observed.of(request).ended(CallStatus.REPLAYED.value)
@@ -343,11 +356,15 @@ class ExecutionBroker:
         self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
     ) -> Outcome:
         began = time.perf_counter_ns()
-        scope = anyio.CancelScope()
-        self._stoppable[scope] = terms.name
+        stoppable = StoppableCall(terms.name)
+        self._stoppable.add(stoppable)
         try:
             outcome = await call_provider(
-                terms, context, request.payload, policy_id=self.grant.policy_id, deadline=scope
+                terms,
+                context,
+                request.payload,
+                policy_id=self.grant.policy_id,
+                stoppable=stoppable,
             )
         except anyio.get_cancelled_exc_class():
             # The execution is over. The effect may have begun, so its end is evidence, too.
@@ -358,8 +375,8 @@ class ExecutionBroker:
             self.observed.of(request).ended(CallStatus.CANCELLED.value)
             raise
         finally:
-            del self._stoppable[scope]
-        if outcome.status is CallStatus.TIMEOUT and terms.name in self.grant.revoked:
+            self._stoppable.remove(stoppable)
+        if outcome.status is CallStatus.CANCELLED:  # only `revoke` stops one
             return await self._end_revoked(request, CallStatus.CANCELLED, _micros_since(began))
         await self.evidence.record_outcome(
             request,

@@ -18,6 +18,7 @@ import msgspec
 
 from caps.capabilities.grant import Terms
 from caps.capabilities.provider import CallContext, Provider, finished
+from caps.capabilities.stoppable import StoppableCall
 from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
@@ -41,6 +42,8 @@ _MAX_DETAILS_BYTES = 64 * 1024
 
 # How many plain providers may run at once in this process, those left behind included.
 _threads = threading.Semaphore(128)
+
+_STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -66,13 +69,14 @@ async def call_provider(
     payload: Mapping[str, Any],
     *,
     policy_id: str,
-    deadline: anyio.CancelScope | None = None,
+    stoppable: StoppableCall | None = None,
 ) -> Outcome:
     """Call the provider within its deadline; every error of its becomes an outcome.
 
-    `deadline` is a scope that the caller may cancel, and is to look at afterwards if it did.
+    `stoppable` is for the caller to stop it by: then it was cancelled, and not too late.
     """
-    deadline = anyio.CancelScope() if deadline is None else deadline
+    stoppable = StoppableCall(context.capability) if stoppable is None else stoppable
+    deadline = stoppable.scope
     deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
     with deadline:
         try:
@@ -81,6 +85,8 @@ async def call_provider(
             return _ended_by(error, terms, context, policy_id)
         return _checked(terms, context, result)
     assert deadline.cancelled_caught
+    if stoppable.was_stopped:
+        return _failed(CallStatus.CANCELLED, _STOPPED, None)
     late = CapabilityTimeoutError(
         f"`{context.capability}` did not answer within {context.timeout_ms} ms",
         capability=context.capability,

@@ -241,6 +241,7 @@ class _Run:
                 isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
                 modules=list(grant.modules),
                 mode="learn" if grant.learning else None,
+                terms_sha256=grant.terms_sha256,
             )
         )
         for name in bound.granted:

@@ -19,6 +19,7 @@ from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.records import Withheld
 from caps.security.decision import Problem, ReasonCode
+from caps.security.guarded import Guarded
 from caps.security.policy import Limits, Rate, SecurityPolicy
 
 
@@ -67,6 +68,11 @@ class BoundPolicy:
     terms: Mapping[str, Terms]
     granted: tuple[str, ...]
     manifest: tuple[ManifestEntry, ...]
+    terms_sha256: str
+    """The digest of the policy and of where its scopes lead: the same file in another directory
+    has the same `policy.sha256`, and other terms."""
+    guarded: tuple[Guarded, ...] = ()
+    """What its scopes were seen to keep away from."""
     # What every decision asks the policy for, taken from it once.
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
@@ -126,6 +132,10 @@ class Grant:
     @property
     def policy_sha256(self) -> str:
         return self.bound.policy_sha256
+
+    @property
+    def terms_sha256(self) -> str:
+        return self.bound.terms_sha256
 
     @property
     def limits(self) -> Limits:

@@ -12,6 +12,7 @@ import anyio
 import msgspec
 
 from caps.protocol.errors import ProviderError
+from caps.security.decision import Decision
 from caps.worker.host.supervisor import Answer
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -30,10 +31,25 @@ class KeyedAnswer:
     """The answer to an idempotency key: there now, or once `ready` is set."""
 
     args_hmac: str
+    decided: anyio.Event = field(default_factory=anyio.Event)
     ready: anyio.Event = field(default_factory=anyio.Event)
     answer: Answer | None = None
     begun: bool = False
     """Whether it came as far as to act; a call that waits for its approval has not."""
+    approval_id: str | None = None
+    """The approval that it began with."""
+    refusal: Decision | None = None
+    """Why it did not begin, if it waited and was refused then."""
+
+    def begin(self, approval_id: str | None) -> None:
+        """It is allowed, and acts."""
+        self.begun, self.approval_id = True, approval_id
+        self.decided.set()
+
+    def end(self) -> None:
+        """Nothing more comes of it; `answer` is set."""
+        self.decided.set()
+        self.ready.set()
 
 
 class KeyedAnswers(dict[tuple[str, str], KeyedAnswer]):

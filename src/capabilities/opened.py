@@ -17,7 +17,7 @@ from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.isolation import judge_isolation
-from caps.capabilities.policy_watch import PolicyInForce, policy_record
+from caps.capabilities.policy_watch import PolicyInForce, accepted_record, refused_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
 from caps.capabilities.telemetry import Metrics
@@ -26,6 +26,7 @@ from caps.protocol.errors import IsolationError, PolicyInvalidError, WorkerLostE
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditLog, AuditSink
 from caps.security.audit.settings import AuditSettings
+from caps.security.guarded import Guarded
 from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
@@ -70,6 +71,7 @@ class Opened:
     pool: WorkerPool
     modules: tuple[str, ...]
     in_force: PolicyInForce
+    guarded: tuple[Guarded, ...]
     isolation: str
     underway: Underway
     tasks: TaskGroup
@@ -176,20 +178,21 @@ async def bind_policy(
     audit: AuditSink,
     policy: PolicySource | None,
     take: Callable[[BoundPolicy], Awaitable[WorkerPool]],
+    guarded: tuple[Guarded, ...],
 ) -> tuple[BoundPolicy, WorkerPool]:
     """Set a policy against the registry, `take` workers for it, and record both.
 
-    Raises PolicyInvalidError if it is bad, and what `take` raises.
+    Raises PolicyInvalidError if it is bad or reaches what is guarded, and what `take` raises.
     """
     loaded: LoadedPolicy | None = None
     try:
         loaded = load_policy(policy)
-        bound = registry.bind(loaded)
+        bound = registry.bind(loaded, guarded=guarded)
         pool = await take(bound)
     except PolicyInvalidError as error:
         source = str(error.details.get("source", ""))
         read = None if loaded is None else loaded.policy
-        await audit.append(policy_record(source, read, refused=error))
+        await audit.append(refused_record(source, read, error))
         raise
-    await audit.append(policy_record(bound.source, bound.policy))
+    await audit.append(accepted_record(bound))
     return bound, pool

@@ -7,7 +7,8 @@ all the same, on file systems without notifications, too; a policy is small and 
 A new content is parsed, set against the registry and tested, and workers with the modules that it
 grants are started; then it is recorded, and then it is in
 force for what starts from there on. A bad one leaves the last good one in force and is recorded
-once, when it was found twice: what is found once may be half of a write. Executions and sessions
+once, when it was found twice, or when three looks in a row found it bad: what is found once may be
+half of a write. Executions and sessions
 under way keep the revision that they began with.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +42,9 @@ from caps.security.policy_source import (
 )
 
 LOOK_SECONDS: Final = 1.0
+READ_SECONDS: Final = 5.0
+# Bad in another way each time: nobody writes for so long, so it is no half of a write.
+_MOST_BAD_LOOKS: Final = 3
 
 logger = logging.getLogger(__name__)
 
@@ -88,16 +93,27 @@ def watched_path(source: PolicySource | None, watch: bool | None) -> str | None:
     return path
 
 
-def policy_record(
-    source: str, policy: SecurityPolicy | None, *, refused: PolicyInvalidError | None = None
+def accepted_record(bound: BoundPolicy) -> PolicyLoaded:
+    """That a policy came into force."""
+    return PolicyLoaded(
+        policy_id=bound.policy.id,
+        policy_sha256=bound.policy.sha256,
+        source=bound.source,
+        status="accepted",
+        terms_sha256=bound.terms_sha256,
+    )
+
+
+def refused_record(
+    source: str, policy: SecurityPolicy | None, refused: PolicyInvalidError
 ) -> PolicyLoaded:
-    """That a policy came into force, or was refused; `policy` is None if it could not be read."""
+    """That a policy did not; `policy` is None if it could not be read."""
     return PolicyLoaded(
         policy_id="(unread)" if policy is None else policy.id,
         policy_sha256="" if policy is None else policy.sha256,
         source=source,
-        status="accepted" if refused is None else "refused",
-        message=None if refused is None else refused.message,
+        status="refused",
+        message=refused.message,
     )
 
 
@@ -117,10 +133,14 @@ class PolicyWatch:
     metrics: Metrics
     in_force: PolicyInForce
     every_s: float = LOOK_SECONDS
+    read_s: float = READ_SECONDS
     _start: Path = field(default_factory=_here)
     """Where a relative path starts, whatever the program's directory is later."""
     _settled: str | None = None
     _suspected: str | None = None
+    _bad_looks: int = 0
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the thread that reads the file: one that hangs is not joined by others."""
 
     async def run(self) -> None:
         """Watch until cancelled. Whatever goes wrong, the last good policy stays in force."""
@@ -133,51 +153,66 @@ class PolicyWatch:
                 logger.exception("policy `%s` could not be looked at; it is tried again", self.path)
 
     async def look(self) -> None:
-        """Read the file once, and act on what is new. Raises AuditError: nothing was changed."""
+        """Read the file once, and act on what is new.
+
+        Raises AuditError, and TimeoutError if the file cannot be read in time: nothing was changed.
+        """
         try:
-            data = await anyio.to_thread.run_sync(
-                read_policy, str(self._start / self.path), abandon_on_cancel=True
-            )
+            data = await self._read()
         except PolicyInvalidError as error:
             await self._refuse(f"unread: {error.message}", error)
             return
         content = hashlib.sha256(data).hexdigest()
         if content == self._settled:
+            self._bad_looks = 0
             return
         loaded: LoadedPolicy | None = None
         try:
             loaded = self._loaded(data)
-            bound = self.registry.bind(loaded)
+            bound = self.registry.bind(loaded, guarded=self.in_force.bound.guarded)
             await self.prove_workers(bound)
         except PolicyInvalidError as error:
             await self._refuse(content, error, None if loaded is None else loaded.policy)
             return
         await self._accept(content, bound)
 
+    async def _read(self) -> bytes:
+        """The file's content, within a bound: its file system may be gone."""
+        if self._reading.locked():
+            raise TimeoutError(f"policy `{self.path}` is still being read")
+        with anyio.fail_after(self.read_s):
+            return await anyio.to_thread.run_sync(self._read_in_thread, abandon_on_cancel=True)
+
+    def _read_in_thread(self) -> bytes:
+        with self._reading:
+            return read_policy(str(self._start / self.path))
+
     def _loaded(self, data: bytes) -> LoadedPolicy:
         policy = policy_from_json(data, source=self.path)
-        return LoadedPolicy(policy, self.path, (self._start / self.path).parent)
+        file = self._start / self.path
+        return LoadedPolicy(policy, self.path, file.parent, file)
 
     async def _accept(self, content: str, bound: BoundPolicy) -> None:
         if bound.policy.sha256 != self.in_force.bound.policy.sha256:
-            await self._record(policy_record(self.path, bound.policy))
+            await self._record(accepted_record(bound))
             self.in_force.swap(bound)
             self.metrics.policy_reloads.labels("accepted").inc()
             logger.info("policy `%s` is in force as %s", self.path, bound.policy.sha256)
-        self._settled, self._suspected = content, None
+        self._settled, self._suspected, self._bad_looks = content, None, 0
 
     async def _refuse(
         self, content: str, error: PolicyInvalidError, policy: SecurityPolicy | None = None
     ) -> None:
         if content == self._settled:
             return
-        if content != self._suspected:
+        self._bad_looks += 1
+        if content != self._suspected and self._bad_looks < _MOST_BAD_LOOKS:
             self._suspected = content  # it may be half of a write: look again
             return
-        await self._record(policy_record(self.path, policy, refused=error))
+        await self._record(refused_record(self.path, policy, error))
         self.metrics.policy_reloads.labels("refused").inc()
         logger.error("%s; the last good one stays in force", error.message)
-        self._settled = content
+        self._settled, self._bad_looks = content, 0
 
     async def _record(self, event: PolicyLoaded) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -14,10 +15,31 @@ _FEW_WINDOWS = 1024
 
 @dataclass(slots=True)
 class _Window:
-    """When the calls of one key were made, oldest first."""
+    """When the calls of one key were made, oldest first.
+
+    Policies of one id, and the revisions of one policy, share it, and may have different rates: it
+    keeps what the longest period and the largest count among them can ask for.
+    """
 
     period_s: int
+    count: int
     calls: deque[float] = field(default_factory=deque)
+
+    def serve(self, rate: Rate) -> None:
+        self.period_s = max(self.period_s, rate.period_s)
+        self.count = max(self.count, rate.count)
+
+    def prune(self, now: float) -> None:
+        calls = self.calls
+        while calls and (calls[0] <= now - self.period_s or len(calls) > self.count):
+            calls.popleft()
+
+    def within(self, period_s: int, now: float) -> int:
+        """How many of the calls that are kept lie in the last `period_s` seconds."""
+        if period_s == self.period_s:
+            return len(self.calls)
+        since = now - period_s
+        return sum(1 for _ in itertools.takewhile(lambda at: at > since, reversed(self.calls)))
 
     def is_over(self, now: float) -> bool:
         return self.calls[-1] <= now - self.period_s
@@ -38,24 +60,22 @@ class RateWindows:
         return len(self._windows)
 
     def used(self, key: RateKey, rate: Rate, now: float) -> int:
-        """How many calls lie in the window that ends now."""
+        """How many calls lie in the window of `rate` that ends now."""
         window = self._windows.get(key)
         if window is None:
             return 0
-        calls = window.calls
-        while calls and calls[0] <= now - rate.period_s:
-            calls.popleft()
-        if not calls:
+        window.serve(rate)
+        window.prune(now)
+        if not window.calls:
             del self._windows[key]
-        return len(calls)
+        return window.within(rate.period_s, now)
 
     def add(self, key: RateKey, rate: Rate, now: float) -> None:
         """Count one allowed call."""
         if len(self._windows) >= self._sweep_at:
             self._sweep(now)
-        window = self._windows.setdefault(key, _Window(rate.period_s))
-        # A revision of the policy may have lengthened the period since.
-        window.period_s = max(window.period_s, rate.period_s)
+        window = self._windows.setdefault(key, _Window(rate.period_s, rate.count))
+        window.serve(rate)
         window.calls.append(now)
 
     def _sweep(self, now: float) -> None:

@@ -7,18 +7,20 @@ execution from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pydantic
 
 from caps.capabilities.binding import Domain, Registered, bind_policy
 from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.guarding import kept_away
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.errors import RegistrationError
+from caps.security.guarded import Guarded
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 
@@ -129,10 +131,16 @@ class CapabilityRegistry:
 
         return register
 
-    def bind(self, policy: PolicySource | LoadedPolicy) -> BoundPolicy:
-        """Set a policy against this registry; a PolicyInvalidError if the two do not fit."""
+    def bind(
+        self, policy: PolicySource | LoadedPolicy, *, guarded: Sequence[Guarded] = ()
+    ) -> BoundPolicy:
+        """Set a policy against this registry; a PolicyInvalidError if the two do not fit.
+
+        Or if code could change its own policy by it, or one of the `guarded` places.
+        """
         loaded = policy if isinstance(policy, LoadedPolicy) else load_policy(policy)
-        return bind_policy(loaded, self._domains, self._capabilities)
+        bound = bind_policy(loaded, self._domains, self._capabilities)
+        return kept_away(bound, (*loaded.guarded, *guarded))
 
     def inject(
         self,

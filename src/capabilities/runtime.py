@@ -29,6 +29,8 @@ from caps.capabilities.blocking import SyncWays
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest
 from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.guarded_places import guarded_by
+from caps.capabilities.guarding import kept_away
 from caps.capabilities.identity import Identity
 from caps.capabilities.isolation import isolation_wanted, judge_isolation
 from caps.capabilities.opened import (
@@ -61,7 +63,7 @@ from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
 from caps.security.audit.settings import AuditSettings
-from caps.security.policy_source import PolicySource, load_policy
+from caps.security.policy_source import PolicySource, load_policy, policy_path
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
 from caps.worker.host.process import WorkerSource
@@ -161,7 +163,10 @@ class Runtime(SyncWays):
             await stack.enter_async_context(pools.open())
             return await take_workers(pools, stack, bound)
 
-        bound, pool = await bind_policy(self.registry, audit, self._policy_source, start_workers)
+        guarded = guarded_by(log, self._approver, policy_path(self._policy_source))
+        bound, pool = await bind_policy(
+            self.registry, audit, self._policy_source, start_workers, guarded
+        )
         degraded = judge_isolation(pool.layers, self._isolation, bound.policy.modules)
         if isinstance(degraded, IsolationError):
             raise degraded
@@ -188,6 +193,7 @@ class Runtime(SyncWays):
             pool=pool,
             modules=bound.policy.modules,
             in_force=in_force,
+            guarded=guarded,
             isolation=self._isolation,
             underway=underway,
             tasks=tasks,
@@ -231,12 +237,14 @@ class Runtime(SyncWays):
 
         If it grants real modules, workers that hold them are started.
         """
-        if isinstance(policy, BoundPolicy):
-            return policy
         opened = self._open()
+        if isinstance(policy, BoundPolicy):
+            return kept_away(policy, opened.guarded)
         async with AsyncExitStack() as stack:
             take = functools.partial(take_workers, opened.pools, stack)
-            bound, _ = await bind_policy(self.registry, opened.broker.audit, policy, take)
+            bound, _ = await bind_policy(
+                self.registry, opened.broker.audit, policy, take, opened.guarded
+            )
         return bound
 
     async def revoke(

@@ -29,18 +29,24 @@ def approvals() -> None:
 @json_option
 def list_(directory: Path | None, as_json: bool) -> None:
     """Print what waits, oldest first."""
+    from caps.cli.tables import visible
+
     found: list[ApprovalRequest] = []
+    odd: list[str] = []
     with told_in_one_line():
         where = _directory(directory)
         if where.exists():
             with _opened(where) as store:
                 found = store.pending()
+                odd = store.odd_entries()
+    for name in odd:
+        click.echo(f"caps: `{visible(name)}` in `{where}` is no file, it is skipped", err=True)
     if as_json:
         click.echo(json.dumps([_as_object(request) for request in found]))
     elif not found:
         click.echo("nothing waits for an approval")
     else:
-        _print_table(found)
+        _print_waiting(found)
 
 
 @approvals.command()
@@ -156,23 +162,13 @@ def _as_object(request: ApprovalRequest) -> dict[str, Any]:
     return found
 
 
-def _print_table(found: list[ApprovalRequest]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def _print_waiting(found: list[ApprovalRequest]) -> None:
+    """Two lines for each: nothing of a call may be cut off where somebody decides about it."""
     from caps.cli.tables import spelled_arguments, visible
 
-    table = Table("id", "call", "principal", "agent", "asked", "until", box=None, pad_edge=False)
     for request in found:
         arguments = spelled_arguments(request.shown, request.hidden)
-        cells = (
-            request.id[:12],
-            f"{request.capability}({arguments})",
-            request.principal,
-            request.agent or "",
-            request.asked_at[11:19],
-            request.expires_at[11:19],
-        )
-        table.add_row(*(Text(visible(cell)) for cell in cells))
-    Console().print(table)
+        click.echo(visible(f"{request.id[:12]}  {request.capability}({arguments})"))
+        agent = f", agent {request.agent}" if request.agent else ""
+        times = f"asked {request.asked_at[11:19]}, until {request.expires_at[11:19]}"
+        click.echo(visible(f"  principal {request.principal}{agent}, {times}"))

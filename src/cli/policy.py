@@ -40,10 +40,11 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
 
     If it grants real modules, a zygote loads them for real.
     """
+    from caps.capabilities.guarded_places import guarded_by_default
     from caps.security.decision import ReasonCode
 
     with told_in_one_line():
-        bound = load_registry(registry_name).bind(loaded_policy(file))
+        bound = load_registry(registry_name).bind(loaded_policy(file), guarded=guarded_by_default())
         _load_modules(bound)
     found: dict[str, Any] = {
         "policy": bound.policy.id,

@@ -97,12 +97,18 @@ def _difference_line(difference: Difference) -> str:
 @json_option
 def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
     """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
+    from caps.capabilities.guarded_places import guarded_by_default
     from caps.security.review.lint import lint as inspect
     from caps.security.scope_answers import Severity
 
     with told_in_one_line():
         loaded = loaded_policy(file)
-        found = inspect(load_registry(registry_name), loaded, written=written_policy(loaded))
+        found = inspect(
+            load_registry(registry_name),
+            loaded,
+            written=written_policy(loaded),
+            guarded=guarded_by_default(),
+        )
     if as_json:
         findings = [asdict(one) for one in found]
         click.echo(json.dumps({"policy": loaded.policy.id, "findings": findings}))

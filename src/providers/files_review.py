@@ -17,6 +17,7 @@ from caps.security.width import Width, width_of
 Parts = tuple[str, ...]
 
 MOST_DIRECTORIES = 16
+SANDBOX = "./sandbox"
 _SMALLEST_BOUND = 4096
 
 # Beneath these lie other people's files, keys, or the machine itself.
@@ -204,6 +205,8 @@ def proposed_scope(
     ]
     if relative:
         note = "relative paths start at the first entry"
+        if root[0] == SANDBOX:
+            note += "; put the files there, or name their directory"
         entries.insert(0, (root[0], tuple(relative), note))
     if not entries:
         return None

@@ -154,6 +154,16 @@ class FilesScope(Scope):
             )
         return None
 
+    def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
+        """The allowlist, if anything of it is looked at."""
+        return tuple(Path(entry) for entry in self.allowlist) if functions & _LOOKING else ()
+
+    def writable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
+        """The allowlist, if anything in it can be changed."""
+        if self.read_only or not functions & _CHANGING:
+            return ()
+        return tuple(Path(entry) for entry in self.allowlist)
+
     # From here on: what the tools that judge policies ask. Nothing of it decides.
 
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
@@ -211,7 +221,10 @@ class FilesScope(Scope):
     @classmethod
     def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:
         """Relative paths stay beneath the first directory of `held`, absolute ones get theirs."""
-        root = (held.allowlist[0], held.directories[0].parts) if held else (".", None)
+        # Never the policy's own directory to code that changes files: it would change the policy.
+        changes = any(call.function in _CHANGING for call in calls)
+        unknown = (review.SANDBOX if changes else ".", None)
+        root = (held.allowlist[0], held.directories[0].parts) if held else unknown
         default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
         return review.proposed_scope(calls, root, default, _CHANGING)
 

@@ -21,6 +21,8 @@ MOST_CALLS: Final = 1_000_000
 LONGEST_SECONDS: Final = 30 * 86_400
 MAX_NAME_CHARACTERS: Final = 128
 MAX_REASON_CHARACTERS: Final = 1024
+MAX_SHOWN_CHARACTERS: Final = 32 * 1024
+"""Of all shown arguments together: what is longer nobody reads, and nobody is asked about."""
 
 _ID_LENGTH = 32
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -35,7 +37,7 @@ class Reach(enum.Enum):
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A call that waits for a person. Of its arguments only those that its capability shows."""
+    """A call that waits for a person. Of its arguments those that its capability shows, uncut."""
 
     id: str
     execution_id: str

@@ -4,15 +4,16 @@ One file for each call that waits, `<id>.request`, and one for its answer, `<id>
 that waits holds a lock on its request for as long as it does, so that whoever lists them sees at
 once which hosts are gone. Files come into being whole (written aside, then linked or renamed), an
 answer cannot be replaced by another, links are never followed, and what is read is bounded and
-checked. Whoever may write here can approve: the directory is its owner's alone, and must never lie
-within a scope that a policy grants.
+checked. Whoever may write here can approve: the directory is its owner's alone, and a policy whose
+scopes could change something in it is refused (`guarded`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
+import logging
 import os
+import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ import msgspec
 
 from caps.protocol.errors import ConfigurationError
 from caps.security.approval import ApprovalAnswer, ApprovalRequest, is_approval_id
+from caps.security.state_directory import state_directory
 
 APPROVALS_PATH_VARIABLE: Final = "CAPS_APPROVALS_PATH"
 
@@ -37,14 +39,14 @@ _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 
 def default_approvals_directory() -> Path:
     """`CAPS_APPROVALS_PATH`, else `caps/approvals` in the user's state directory (XDG)."""
     if configured := os.environ.get(APPROVALS_PATH_VARIABLE):
         return Path(configured)
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "caps" / "approvals"
+    return state_directory() / "approvals"
 
 
 class ApprovalStore:
@@ -77,7 +79,7 @@ class ApprovalStore:
             raise
         store = cls(directory, descriptor, owner)
         if make:
-            store._clear_leftovers()
+            store._try_to_clear_leftovers()
         return store
 
     def close(self) -> None:
@@ -92,18 +94,32 @@ class ApprovalStore:
     @contextmanager
     def posted(self, request: ApprovalRequest) -> Iterator[None]:
         """Within it the request waits to be answered; afterwards nothing of it is left. OSError."""
-        aside = request.id + _ASIDE
-        descriptor = os.open(aside, _MAKE, 0o600, dir_fd=self._at)
-        try:
+        with self._draft(request.id) as (aside, descriptor):
             # Locked before anybody can see it: what is not locked belongs to no living host.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write_all(descriptor, msgspec.json.encode(request))
-            os.rename(aside, request.id + _REQUEST, src_dir_fd=self._at, dst_dir_fd=self._at)
-            yield
+            self._link(aside, request.id + _REQUEST)
+            self._remove(aside)
+            try:
+                yield
+            finally:
+                for suffix in (_REQUEST, _ANSWER):
+                    self._remove(request.id + suffix)
+
+    @contextmanager
+    def _draft(self, approval_id: str) -> Iterator[tuple[str, int]]:
+        """A new file under a name that nobody else has, open; its name is gone afterwards."""
+        aside = f"{approval_id}.{secrets.token_hex(8)}{_ASIDE}"
+        descriptor = os.open(aside, _MAKE, 0o600, dir_fd=self._at)
+        try:
+            yield aside, descriptor
         finally:
-            for suffix in (_ASIDE, _REQUEST, _ANSWER):
-                self._remove(request.id + suffix)
+            self._remove(aside)
             os.close(descriptor)
+
+    def _link(self, aside: str, name: str) -> None:
+        """Put a draft in its place; FileExistsError if there is something: it is never replaced."""
+        os.link(aside, name, src_dir_fd=self._at, dst_dir_fd=self._at)
 
     def answer_to(self, approval_id: str) -> ApprovalAnswer | None:
         """What was answered; None so far. An answer that cannot be read is a denial."""
@@ -137,23 +153,18 @@ class ApprovalStore:
         """Answer a request. ConfigurationError: nobody waits for it, or it was answered before."""
         if self._waiting(approval_id) is None:
             raise ConfigurationError(f"nobody waits for the approval `{approval_id}` any more")
-        aside = f"{approval_id}.{os.getpid()}{_ASIDE}"
         try:
-            descriptor = os.open(aside, _MAKE, 0o600, dir_fd=self._at)
-            with contextlib.closing(os.fdopen(descriptor, "wb")) as file:
-                file.write(msgspec.json.encode(answer))
+            with self._draft(approval_id) as (aside, descriptor):
+                _write_all(descriptor, msgspec.json.encode(answer))
                 if os.geteuid() != self._owner:
-                    os.fchown(file.fileno(), self._owner, -1)  # root answers, and the host reads
-            # A link is refused if there is one: the first answer is the answer.
-            final = approval_id + _ANSWER
-            os.link(aside, final, src_dir_fd=self._at, dst_dir_fd=self._at)
+                    os.fchown(descriptor, self._owner, -1)  # root answers, and the host reads
+                self._link(aside, approval_id + _ANSWER)
         except FileExistsError:
+            # The first answer is the answer.
             raise ConfigurationError(f"`{approval_id}` was answered already") from None
         except OSError as error:
             reason = (error.strerror or "input/output error").lower()
             raise ConfigurationError(f"the answer cannot be written: {reason}") from error
-        finally:
-            self._remove(aside)
 
     def _waiting(self, approval_id: str) -> ApprovalRequest | None:
         """The request, if a living host waits for it."""
@@ -184,20 +195,51 @@ class ApprovalStore:
             descriptor = os.open(name, _READ, dir_fd=self._at)
         except FileNotFoundError:
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
+        try:
+            status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, self._owner):
                 raise PermissionError(f"{name} is not a file of the directory's owner")
-            data = file.read(_MAX_BYTES + 1)
+            # Not closed with the file object: one cannot be made of everything that can be opened.
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(_MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
         if len(data) > _MAX_BYTES:
             raise msgspec.ValidationError(f"more than {_MAX_BYTES} bytes")
         return msgspec.json.decode(data, type=kind)
+
+    def odd_entries(self) -> list[str]:
+        """Names like those of ours that are no files: nothing of them is read or removed."""
+        names = os.listdir(self._at)  # noqa: PTH208 - as above
+        return sorted(
+            name
+            for name in names
+            if is_approval_id(name.partition(".")[0]) and not self._is_file(name)
+        )
+
+    def _is_file(self, name: str) -> bool:
+        try:
+            status = os.stat(name, dir_fd=self._at, follow_symlinks=False)
+        except FileNotFoundError:
+            return True  # gone since: it was one of ours
+        return stat.S_ISREG(status.st_mode)
+
+    def _try_to_clear_leftovers(self) -> None:
+        """What cannot be cleared is told, and keeps nobody from asking."""
+        try:
+            for name in self.odd_entries():
+                logger.warning("`%s` in `%s` is no file and is left alone", name, self._directory)
+            self._clear_leftovers()
+        except OSError as error:
+            logger.warning(
+                "what is left over in `%s` cannot be cleared: %s", self._directory, error.strerror
+            )
 
     def _clear_leftovers(self) -> None:
         """Remove what killed hosts left: requests that nobody holds, and their answers."""
         for name in os.listdir(self._at):  # noqa: PTH208 - as above
             approval_id, _, rest = name.partition(".")
-            if not is_approval_id(approval_id):
+            if not is_approval_id(approval_id) or not self._is_file(name):
                 continue  # not ours
             if rest.endswith(_ASIDE[1:]):
                 gone = self._is_older(name, _ABANDONED_SECONDS)

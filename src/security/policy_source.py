@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from caps.protocol.errors import PolicyInvalidError
+from caps.security.guarded import POLICY_FILE, Guarded
 from caps.security.patterns import nearest, one_line, quoted
 from caps.security.policy import (
     JSON_DEPTH,
@@ -53,6 +55,13 @@ class LoadedPolicy:
     policy: SecurityPolicy
     source: str
     base: Path
+    file: Path | None = None
+    """Where it was read from, if it was a file."""
+
+    @property
+    def guarded(self) -> tuple[Guarded, ...]:
+        """What its own scopes must not let code change."""
+        return () if self.file is None else (Guarded(POLICY_FILE, self.file),)
 
 
 def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
@@ -73,6 +82,18 @@ def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
     return _load_file(source)
 
 
+def policy_path(source: PolicySource | None) -> Path | None:
+    """The file that `load_policy(source)` reads, if it reads one."""
+    if source is None:
+        source = os.environ.get(POLICY_PATH_VARIABLE) or {}
+    if isinstance(source, (SecurityPolicy, Mapping)):
+        return None
+    try:
+        return Path(os.fsdecode(source)).absolute()
+    except TypeError:
+        return None  # `load_policy` says what is wrong with it
+
+
 def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
     try:
         label = os.fsdecode(path)
@@ -80,7 +101,8 @@ def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
         kind = type(path).__name__
         raise _invalid(kind, "should be a path, a dictionary or a `SecurityPolicy`") from None
     policy = policy_from_json(read_policy(label), source=label)
-    return LoadedPolicy(policy, label, Path(label).absolute().parent)
+    file = Path(label).absolute()
+    return LoadedPolicy(policy, label, file.parent, file)
 
 
 def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
@@ -100,12 +122,20 @@ def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
 def read_policy(path: str) -> bytes:
     """The bytes of a policy file, or one more than it may have. Raises `PolicyInvalidError`."""
     try:
-        with Path(path).open("rb") as file:
-            return file.read(MAX_POLICY_BYTES + 1)
+        # Without waiting: of a pipe in its place, for one, nobody may ever write the other end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            kind = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(kind):
+                raise _invalid(path, "is a directory, name a JSON file in it")
+            if not stat.S_ISREG(kind):
+                raise _invalid(path, "is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_POLICY_BYTES + 1)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise _invalid(path, "no such file") from None
-    except IsADirectoryError:
-        raise _invalid(path, "is a directory, name a JSON file in it") from None
     except PermissionError:
         raise _invalid(path, "cannot be read, permission denied") from None
     except OSError as error:

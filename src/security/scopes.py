@@ -5,8 +5,9 @@ a misspelt key is an error and never a wider grant. `violation` is pure: it look
 says what is wrong with it. What only the moment of use can tell (a symbolic link, say) the provider
 refuses by raising `ScopeViolationError`.
 
-`violation` is all that a decision asks. The methods after it are asked by the tools that judge
-policies (`caps.security.review`); their defaults say that nothing is known.
+`violation` is all that a decision asks, and `writable_directories` what is asked before a policy
+comes into force. The methods after it are asked by the tools that judge policies
+(`caps.security.review`); their defaults say that nothing is known.
 """
 
 from __future__ import annotations
@@ -52,6 +53,17 @@ class Scope(BaseModel):
     def anchored(self, base: Path) -> Self:  # noqa: ARG002 - for scopes with paths
         """The same scope with relative paths taken from `base`, the policy file's directory."""
         return self
+
+    def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:  # noqa: ARG002
+        """The directories whose content `functions` can see, by this (anchored) scope."""
+        return ()
+
+    def writable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:  # noqa: ARG002
+        """The directories whose content `functions` can change, by this (anchored) scope.
+
+        A policy by which one of them holds the policy itself, or the evidence, is refused.
+        """
+        return ()
 
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:  # noqa: ARG002
         """For each key of the scope the arguments that it is held against; None: any of them."""

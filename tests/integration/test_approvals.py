@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 from prometheus_client import CollectorRegistry
 
 from caps import (
@@ -186,6 +187,38 @@ class TestOneCall:
         result = await place.run(DROP, limits={"wall_ms": 500})
         assert result.unwrap() == "dropped a"
 
+    async def test_what_is_shown_is_shown_whole(self) -> None:
+        """The record has the start of a long argument, and whoever approves has all of it."""
+        place = Place(lambda request: allowing())
+        name = "a" * 5000 + "end"
+        result = await place.run("await caps.box.drop(name='a' * 5000 + 'end')")
+        assert result.unwrap() == f"dropped {name}"
+        assert place.asked[0].shown == {"name": name}
+
+    async def test_nobody_is_asked_about_what_cannot_be_shown_whole(self) -> None:
+        """It is denied, and the record says why."""
+        place = Place(lambda request: allowing())
+        result = await place.run(denied("await caps.box.drop(name='a' * 40_000)"))
+        assert result.unwrap() == "approval_denied"
+        assert (place.asked, place.effects) == ([], [])
+        (settled,) = place.of(ApprovalSettled)
+        assert (settled.by, settled.outcome) == ("(host)", ApprovalOutcome.DENIED)
+        assert "too long" in settled.note
+
+    async def test_a_traced_call_can_be_asked_about(self) -> None:
+        """The ids of its span are in the records, and no business of whoever approves."""
+        place = Place(lambda request: allowing())
+        async with Runtime(
+            POLICY,
+            registry=place.registry(),
+            audit=place.audit,
+            approver=place.approve,
+            tracer_provider=TracerProvider(),
+        ) as runtime:
+            assert (await runtime.run(DROP)).unwrap() == "dropped a"
+        (event,) = place.of(ApprovalRequested)
+        assert event.trace_id is not None
+
     async def test_nobody_is_asked_about_what_is_refused_anyway(self) -> None:
         """Neither about bad arguments nor about what is over a limit."""
         place = Place(lambda request: allowing())
@@ -284,11 +317,28 @@ class TestCovers:
         await place.run("\n".join([DROP] * 5))
         assert (len(place.asked), len(place.effects)) == (1, 5)
 
-    async def test_a_span_that_is_over_covers_nothing(self) -> None:
-        """After a second it is asked again."""
-        place = Place(lambda request: allowing(seconds=1))
-        await place.run(f"import asyncio\n{DROP}\nawait asyncio.sleep(1.1)\n{DROP}")
-        assert len(place.asked) == 2
+    async def test_it_does_not_cover_the_same_policy_elsewhere(self, tmp_path: Path) -> None:
+        """Its relative paths lead to other files, which nobody was asked about."""
+        asked: list[ApprovalRequest] = []
+
+        async def approve(request: ApprovalRequest) -> ApprovalAnswer:
+            asked.append(request)
+            return allowing(seconds=3600, reach=Reach.PRINCIPAL)
+
+        policies = []
+        for name in ("one", "two"):
+            (tmp_path / name / "box").mkdir(parents=True)
+            (tmp_path / name / "box" / "a").touch()
+            policies.append(tmp_path / name / "p.json")
+            scopes = {"files": {"allowlist": ["./box"]}}
+            policy = {"allow": ["files.delete"], "approve": ["files.*"], "scopes": scopes}
+            policies[-1].write_text(json.dumps(policy))
+        async with Runtime(
+            registry=builtin_registry(), audit=MemoryAuditLog(), approver=approve
+        ) as runtime:
+            for policy_file in policies:
+                await runtime.run("await caps.files.delete(path='a')", policy=policy_file)
+        assert [request.shown["path"] for request in asked] == ["a", "a"]
 
     async def test_it_covers_no_other_execution(self) -> None:
         """Unless it was given to the principal, and then no other principal."""
@@ -355,6 +405,24 @@ await asyncio.gather(*(safely() for _ in range(4)))
         source = f"import asyncio\na = await asyncio.gather({call}, {call})\n[*a, await {call}]"
         assert (await place.run(source)).unwrap() == ["dropped a"] * 3
         assert (len(place.asked), place.effects) == (1, ["a"])
+
+    @pytest.mark.parametrize("allowed", [True, False])
+    async def test_a_repeat_of_a_call_that_waits_is_decided_with_it(self, allowed: bool) -> None:
+        """No record says that it was allowed before the first was, and each names the approval."""
+        place = Place(lambda request: ApprovalAnswer(allowed=allowed, by="ada"))
+        call = "caps.box.drop.options(idempotency_key='k')(name='a')"
+        source = (
+            f"import asyncio\na = await asyncio.gather({call}, {call}, return_exceptions=True)\n"
+            "[getattr(each, 'reason', each) for each in a]"
+        )
+        expected = "dropped a" if allowed else "approval_denied"
+        assert (await place.run(source)).unwrap() == [expected] * 2
+        assert len(place.asked) == 1
+        found = [(each.decision, each.approval) for each in place.of(DecisionMade)]
+        verdict = ("allow", place.asked[0].id) if allowed else ("deny", None)
+        assert found == [verdict] * 2
+        kinds = [type(event).__name__ for event in place.audit.events]
+        assert kinds.index("ApprovalSettled") < kinds.index("DecisionMade")
 
     async def test_a_key_whose_call_was_denied_is_free_again(self) -> None:
         """Nothing was done under it."""
@@ -504,6 +572,15 @@ class TestCommand:
         ]
         assert (settled.by, settled.note, settled.outcome.value) == ("ada", "old", "given")
         assert files.caps("list").stdout == "nothing waits for an approval\n"
+
+    def test_a_list_cuts_nothing_off(self, files: Files) -> None:
+        """Where a path ends is what an approval is about, however narrow the terminal is."""
+        path = "tmp/build-cache/old-artifacts/" * 8 + "../../customers"
+        with files.running(f"await caps.files.delete(path={path!r})") as run:
+            short = announced(run)
+            assert f"files.delete(path={path!r}" in files.caps("list").stdout
+            assert files.caps("deny", short).returncode == 0
+            run.communicate(timeout=60)
 
     def test_another_process_allows_several_calls(self, files: Files) -> None:
         """One answer for both."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +28,7 @@ from caps import (
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch
 from caps.security.audit import AuditEvent, PolicyLoaded
+from caps.security.policy_source import read_policy
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +97,61 @@ def place(tmp_path: Path) -> Place:
 
 
 class TestLooking:
+    async def test_a_pipe_in_its_place_is_a_bad_policy(self, place: Place) -> None:
+        """Nobody waits for its other end; the next good file comes into force."""
+        watch = place.watch()
+        place.path.unlink()
+        os.mkfifo(place.path)
+        await watch.look()
+        await watch.look()
+        assert place.loads == [("(unread)", "refused")]
+        assert watch.in_force.bound.policy.id == "one"
+        place.path.unlink()
+        place.write(TWO)
+        await watch.look()
+        assert watch.in_force.bound.policy.id == "two"
+
+    async def test_a_file_that_cannot_be_read_in_time_is_counted(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A mount that hangs holds one thread and no more; the last good policy stays."""
+        watch, goes_on, begun = place.watch(), threading.Event(), list[str]()
+
+        def hang(path: str) -> bytes:
+            begun.append(path)
+            goes_on.wait()
+            return read_policy(path)
+
+        monkeypatch.setattr("caps.capabilities.policy_watch.read_policy", hang)
+        watch.read_s = 0.01
+        try:
+            for _ in range(3):
+                with pytest.raises(TimeoutError):
+                    await watch.look()
+            assert len(begun) == 1
+        finally:
+            goes_on.set()
+        assert watch.in_force.bound.policy.id == "one"
+
+    async def test_what_is_bad_in_another_way_each_time_is_recorded(self, place: Place) -> None:
+        """After three looks it is no half of a write."""
+        watch = place.watch()
+        for number in range(3):
+            place.write(f'{{"id": {number}')
+            await watch.look()
+        assert place.loads == [("(unread)", "refused")]
+        assert place.reloads("refused") == 1
+
+    async def test_a_policy_that_could_rewrite_itself_stays_out(self, place: Place) -> None:
+        """At a reload as at the opening, and for the places of the one that is in force."""
+        watch = place.watch()
+        for entry in (".", str(place.path.parent.parent)):
+            place.write({**TWO, "allow": ["files.*"], "scopes": {"files": {"allowlist": [entry]}}})
+            await watch.look()
+            await watch.look()
+        assert watch.in_force.bound.policy.id == "one"
+        assert place.loads == [("two", "refused"), ("two", "refused")]
+
     async def test_a_changed_file_comes_into_force(self, place: Place) -> None:
         """Once recorded; the metrics name what is in force and nothing else."""
         watch = place.watch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -43,6 +44,10 @@ def request_of(approval_id: str | None = None, **changes: Any) -> ApprovalReques
         "expires_at": "2025-01-01T00:05:00+00:00",
     }
     return ApprovalRequest(**{**fields, **changes})
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only their number
 
 
 def names_in(directory: Path) -> list[str]:
@@ -261,6 +266,62 @@ class TestTrust:
         with store.posted(request):
             os.link(directory / f"{request.id}.request", directory / f"{other}.request")
             assert store.pending() == [request]
+
+    def test_odd_entries_are_told_and_keep_nobody_from_asking(
+        self, store: ApprovalStore, directory: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Directories and links under names like ours are neither read nor removed."""
+        odd = [f"{new_approval_id()}{suffix}" for suffix in (".request", ".answer", ".x.aside")]
+        for name in odd:
+            (directory / name).mkdir()
+        link = f"{new_approval_id()}.request"
+        (directory / link).symlink_to("/etc/hostname")
+        before = open_descriptors()
+        with ApprovalStore.open(directory, make=True) as another:
+            request = request_of()
+            with another.posted(request):
+                assert store.pending() == [request]
+        assert open_descriptors() == before
+        assert store.odd_entries() == sorted([*odd, link]) == names_in(directory)
+        assert link in caplog.text
+
+    def test_a_directory_that_is_held_is_no_request(
+        self, store: ApprovalStore, directory: Path
+    ) -> None:
+        """And looking at it costs no descriptor."""
+        name = directory / f"{new_approval_id()}.request"
+        name.mkdir()
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = open_descriptors()
+            assert store.pending() == []
+            assert open_descriptors() == before
+        finally:
+            os.close(descriptor)
+
+    def test_a_draft_of_somebody_else_is_left_alone(
+        self, store: ApprovalStore, directory: Path
+    ) -> None:
+        """Whatever its name: nothing is removed that was not made here."""
+        request = request_of()
+        others = [f"{request.id}.aside", f"{request.id}.{os.getpid()}.aside"]
+        for name in others:
+            (directory / name).write_text("not yours")
+        with store.posted(request):
+            store.answer(request.id, YES)
+            with pytest.raises(ConfigurationError, match="answered already"):
+                store.answer(request.id, YES)
+            assert store.answer_to(request.id) == YES
+        assert names_in(directory) == sorted(others)
+
+    def test_a_request_is_never_replaced(self, store: ApprovalStore, directory: Path) -> None:
+        """What lies there under its name stays, and is not removed either."""
+        request = request_of()
+        (directory / f"{request.id}.request").write_text("another's")
+        with pytest.raises(FileExistsError), store.posted(request):
+            pass
+        assert (directory / f"{request.id}.request").read_text() == "another's"
 
 
 class TestDeadHosts:

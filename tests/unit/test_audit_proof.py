@@ -102,6 +102,31 @@ def test_one_record_is_proven_by_its_number_or_hash(log: Path) -> None:
     assert (status, report["subject"]) == ("proven", "record 8")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (b'"version":1,', b'"version":1,"version":1,', "twice"),
+        (b'{"checkpoint":', b'{"prev":"00","checkpoint":', "twice"),
+        (b'"principal":"local"', b'"principal":"eve","principal":"local"', "twice"),
+        (b'"format":"caps.audit.proof",', b"", "format"),
+        (b',"version":1}', b"}", "version"),
+        (b'"subject":{', b'"subject":{"more":1,', "more"),
+        (b'{"checkpoint":', b'{"more":1,"checkpoint":', "more"),
+    ],
+)
+def test_two_readers_cannot_see_two_proofs(log: Path, old: bytes, new: bytes, why: str) -> None:
+    """What is given twice, unknown or missing is no proof, whatever else it proves."""
+    data = json.dumps(proof_of(log, "exec-1"), sort_keys=True, separators=(",", ":")).encode()
+    keys = load_public_keys(log / "signing.pub")
+    assert verify_proof(data, keys).status is ProofStatus.PROVEN
+    changed = data.replace(old, new, 1)
+    if changed == data:  # the last key has no comma after it
+        changed = data.replace(b'"version":1', b'"version":1,"version":1', 1)
+    report = verify_proof(changed, keys)
+    assert report.status is ProofStatus.MALFORMED
+    assert why in report.message
+
+
 def test_a_proof_that_was_laid_out_anew_is_still_one(log: Path) -> None:
     """What counts are the values, not how the file spells them."""
     proof = json.loads(json.dumps(proof_of(log, "exec-2"), indent=2))

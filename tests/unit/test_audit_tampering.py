@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from audit_examples import decision, segmented_log
 from caps.cli.audit import EXIT_CODES, audit
+from caps.security.audit import VerifyStatus, verify_log
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import Head, seal
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer
@@ -270,6 +271,35 @@ def test_a_log_cut_with_its_checkpoints_is_found_with_those_kept_elsewhere(
     log.path(15).unlink()
     assert log.verify("--public-key", log.trusted).status == "ok"
     assert log.verify("--checkpoints", kept) == Found("lost_segment", segment_name(3), None, 11)
+
+
+def test_a_torn_checkpoint_does_not_run_into_one_kept_elsewhere(log: Log, tmp_path: Path) -> None:
+    """A crash cut the last line of the log's own; the copy is read by itself, and counts."""
+    kept, own = tmp_path / "kept.jsonl", log.directory / CHECKPOINTS
+    whole = own.read_bytes()
+    kept.write_bytes(whole.splitlines(keepends=True)[-1])
+    own.write_bytes(whole[:-20])
+    assert log.verify().status == "ok"
+    assert log.verify("--checkpoints", kept).status == "ok"
+    log.path(15).write_bytes(b"".join(log.path(15).read_bytes().splitlines(keepends=True)[:-1]))
+    assert log.verify().status == "ok"
+    assert log.verify("--checkpoints", kept).status == "truncated"
+
+
+def test_a_bad_checkpoint_is_named_by_its_own_file_and_line(log: Log, tmp_path: Path) -> None:
+    """Not by a line of the two files one after the other."""
+    kept = tmp_path / "kept.jsonl"
+    kept.write_bytes(b"{}\n")
+    found = log.verify("--checkpoints", kept)
+    assert found == Found("checkpoint_bad", str(kept), 1, None)
+
+
+def test_a_file_that_was_emptied_is_called_empty(log: Log) -> None:
+    """It is there, so to look for it would be in vain."""
+    log.path(8).write_bytes(b"")
+    report = verify_log(log.directory)
+    assert report.status is VerifyStatus.LOST_SEGMENT
+    assert report.message == f"`{segment_name(2)}` is empty: records 6 to 10 are missing"
 
 
 def test_a_replaced_key_is_unknown(log: Log) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 
 from audit_examples import decision, segment_of
-from caps.security.audit import AuditLog, VerifyReport, VerifyStatus, verify_log
+from caps.protocol.errors import AuditError
+from caps.security.audit import AuditLog, VerifyReport, VerifyStatus, read_records, verify_log
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import ORIGIN, Head, seal
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint
@@ -244,6 +246,42 @@ def test_a_log_without_checkpoints_says_so(log: Path) -> None:
     report = verify_log(log)
     assert (report.status, report.checkpoints) == (VerifyStatus.OK, 0)
     assert report.message == "10 records are sound; no record is signed yet"
+
+
+@pytest.mark.parametrize("name", [CHECKPOINTS, "signing.pub"])
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(log: Path, name: str) -> None:
+    """Neither who verifies nor who would write on."""
+    (log / name).unlink()
+    os.mkfifo(log / name)
+    assert verify_log(log).status in (VerifyStatus.UNREADABLE, VerifyStatus.CHECKPOINT_BAD)
+    with pytest.raises(AuditError):
+        anyio.run(write_on, log)
+
+
+async def write_on(directory: Path) -> None:
+    async with AuditLog.open(directory) as audit:
+        await audit.append(decision("more"))
+
+
+def test_a_pipe_in_place_of_kept_checkpoints_holds_nobody_up(log: Path, tmp_path: Path) -> None:
+    """The message names it."""
+    os.mkfifo(tmp_path / "kept")
+    report = verify_log(log, kept_checkpoints=tmp_path / "kept")
+    assert report.status is VerifyStatus.UNREADABLE
+    assert "kept`: Not a regular file" in report.message
+
+
+@pytest.mark.parametrize(
+    "ts", ["", "soon", "2025-01-01", "2025-01-01T00:00:00", "0001-01-01T00:00:00Z", "9" * 30]
+)
+def test_a_time_that_is_none_is_named_with_its_line(log: Path, ts: str) -> None:
+    """Whoever reads records to reckon with them is told where, and is not thrown out."""
+    lines = segment_of(log).read_bytes().splitlines(keepends=True)
+    fields = {**msgspec.json.decode(lines[3]), "ts": ts}
+    lines[3] = msgspec.json.encode(fields, order="sorted") + b"\n"
+    segment_of(log).write_bytes(b"".join(lines))
+    with pytest.raises(AuditError, match=r"`audit-000001.jsonl` line 4: .*`ts`"):
+        list(read_records(log))
 
 
 def test_an_empty_directory_is_empty(tmp_path: Path) -> None:

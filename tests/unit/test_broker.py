@@ -437,6 +437,43 @@ class TestDeadlines:
         answer = await bench.execution().handle(asked("box.time", timeout_ms=caller))
         assert value_of(answer) == expected
 
+    @pytest.mark.parametrize(
+        ("timeout_ms", "code", "status"),
+        [
+            (5, "capability_timeout", CallStatus.TIMEOUT),
+            (60_000, "policy_denied", CallStatus.CANCELLED),
+        ],
+    )
+    async def test_a_call_ends_for_what_ended_it_first(
+        self, bench: Bench, timeout_ms: int, code: str, status: CallStatus
+    ) -> None:
+        """Its deadline or a revocation, however long it takes to end and whatever comes then."""
+        begun, ending, goes_on = anyio.Event(), anyio.Event(), anyio.Event()
+        answers: list[Answer] = []
+
+        async def slow_to_end(context: CallContext, payload: Any) -> None:
+            begun.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                ending.set()
+                with anyio.CancelScope(shield=True):
+                    await goes_on.wait()
+
+        bench.provides("box.wait", slow_to_end)
+        execution = bench.execution()
+
+        async def call() -> None:
+            answers.append(await execution.handle(asked("box.wait", timeout_ms=timeout_ms)))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await (ending if status is CallStatus.TIMEOUT else begun).wait()
+            execution.revoke(frozenset({"box.wait"}))
+            goes_on.set()
+        assert failure_of(answers[0]).code == code
+        assert [outcome.status for outcome in bench.outcomes] == [status]
+
     async def test_an_async_provider_is_cancelled_when_its_time_is_up(self, bench: Bench) -> None:
         """It is told, and its caller gets a timeout."""
         ended: list[str] = []

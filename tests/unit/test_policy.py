@@ -461,7 +461,12 @@ class TestSources:
         """A missing file, a directory, an endless device: each error says what it met."""
         assert refusal(tmp_path / "absent").message.endswith("no such file")
         assert "is a directory" in refusal(tmp_path).message
-        assert "larger than" in refusal("/dev/zero").message
+        assert "is not a regular file" in refusal("/dev/zero").message
+        os.mkfifo(tmp_path / "pipe")
+        assert "is not a regular file" in refusal(tmp_path / "pipe").message
+        with (tmp_path / "endless").open("wb") as file:
+            file.truncate(2**40)
+        assert "larger than" in refusal(tmp_path / "endless").message
         assert "cannot be the name of a file" in refusal("a\0b").message
         assert "not a directory" in refusal("/dev/null/p.json").message
         assert "should be a path" in refusal(3).message

@@ -57,6 +57,16 @@ def test_a_domain_that_is_denied_stays_denied_but_for_the_one() -> None:
     assert "registered in `math` later" in found.changes[0].opens
 
 
+def test_a_scope_that_is_set_opens_all_that_only_it_withheld() -> None:
+    """Whatever is allowed and not denied in the domain, not the call alone."""
+    document = {"allow": ["files.*"], "deny": ["files.delete"]}
+    found = explained(document, "files.read", path="/srv/x")
+    assert found.changes[0].says.startswith("set `scopes.files`")
+    for name in ("files.list", "files.read", "files.stat", "files.write"):
+        assert f"`{name}`" in found.changes[0].opens
+    assert "files.delete" not in found.changes[0].opens
+
+
 def test_an_approval_that_stands_in_the_way() -> None:
     """Said as what it is: without anybody's approval."""
     found = explained({"allow": ["math.add"], "approve": ["math.add"]}, "math.add", a=1, b=2)

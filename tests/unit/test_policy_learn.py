@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from caps.security.audit.records import ExecutionStatus
+from caps.security.audit.records import (
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStatus,
+    Record,
+)
 from caps.security.review.learn import Proposal, learn
 from caps.security.review.learn_limits import rounded_up
-from policy_worlds import REGISTRY, Call, loaded, records_of
+from policy_worlds import REGISTRY, Call, asked_for, loaded, records_of
 
 OPEN: dict[str, Any] = {
     "allow": ["files.*", "math.*", "time.*"],
@@ -162,6 +168,56 @@ def test_an_approval_is_kept() -> None:
     then = {"allow": ["time.now"], "approve": ["time.now", "math.add"]}
     found = learned(then, Call("time.now", {}), base=True, mode="learn")
     assert (found.policy["allow"], found.policy["approve"]) == (["time.now"], ["time.now"])
+
+
+def waiting(records: list[Record], *seqs: int, seconds: int = 60) -> list[Record]:
+    """The same log, where a person approved the calls with these numbers after some time."""
+    found: list[Record] = []
+    for record in records:
+        event = record.event
+        ts = record.ts if record.seq < min(seqs) else record.ts.replace(":00.", f":{seconds - 1}.")
+        if record.seq in seqs:
+            assert isinstance(event, DecisionMade)
+            found.insert(
+                min(seqs) - 1, Record(seq=0, ts=record.ts, prev="", hash="", event=asked_for(event))
+            )
+            event = msgspec.structs.replace(
+                event, decision="allow", reason="allowed", approval=f"a-{event.request_id}"
+            )
+        elif isinstance(event, ExecutionEnded):
+            duration = event.duration_us + (seconds - 1) * 1_000_000
+            event = msgspec.structs.replace(event, duration_us=duration)
+        found.append(msgspec.structs.replace(record, ts=ts, event=event))
+    return found
+
+
+def test_what_a_person_approved_is_learned_with_the_approval() -> None:
+    """Also from a log alone, without the policy that asked for it."""
+    then = loaded({**OPEN, "approve": ["files.read"]})
+    records = waiting(records_of(then, [read("/srv/x"), Call("time.now", {})]), 2)
+    found = learn(REGISTRY, records, directory=then.base)
+    assert found.policy["allow"] == ["files.read", "time.now"]
+    assert found.policy["approve"] == ["files.read"]
+    (part,) = [one for one in found.evidence if one.place == "/approve/0"]
+    assert (part.because, part.records) == ("a person approved it", (2,))
+
+
+def test_the_time_that_a_person_took_is_not_the_codes() -> None:
+    """`wall_ms` stands still meanwhile, so it is not learned from that."""
+    then = loaded({**OPEN, "approve": ["files.read"]})
+    records = waiting(records_of(then, [read("/srv/x"), read("/srv/y")]), 2, 3)
+    found = learn(REGISTRY, records, directory=then.base)
+    assert found.policy["limits"]["wall_ms"] == 1000
+    assert found.policy["limits"]["concurrency"] == 5  # they waited together
+
+
+def test_no_limit_becomes_wider_than_it_was() -> None:
+    """A margin is no reason to give more than was enough; modules stay as they are."""
+    limits = {"calls": 41, "wall_ms": 50, "memory_mb": 32, "output_bytes": 6, "concurrency": 1}
+    then = {**OPEN, "limits": limits, "modules": ["numpy"]}
+    found = learned(then, *[Call("time.now", {})] * 40, base=True)
+    assert {name: found.policy["limits"][name] for name in limits} == limits
+    assert found.policy["modules"] == ["numpy"]
 
 
 @pytest.mark.parametrize(("number", "rounded"), [(0, 1), (1, 1), (3, 5), (6, 10), (11, 20)])

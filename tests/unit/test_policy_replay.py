@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.security.audit import DecisionMade, Record
+from caps.security.audit import DecisionMade, ExecutionStarted, Record
+from caps.security.policy_source import LoadedPolicy
 from caps.security.review.replay import Replayed, Turn, replay
 from caps.security.scopes import Scope, Violation
-from policy_worlds import REGISTRY, Call, loaded, records_of
+from policy_worlds import REGISTRY, Call, asked_for, loaded, records_of
 
 FILES: dict[str, Any] = {
     "allow": ["files.read", "files.write"],
@@ -42,6 +45,52 @@ def test_the_same_policy_turns_nothing() -> None:
     assert turn_of(FILES, FILES, WRITE) is Turn.SAME
 
 
+RELATIVE = with_scope(allowlist=["./data"])
+
+
+def moved(document: dict[str, Any]) -> LoadedPolicy:
+    """The same file in another directory."""
+    return replace(loaded(document), base=Path("/other"))
+
+
+def test_the_same_file_elsewhere_is_another_policy() -> None:
+    """Its digest is the same, and its relative paths lead to other places."""
+    call = Call("files.read", {"path": "/base/data/x"})
+    records = records_of(loaded(RELATIVE), [call])
+    assert [one.turn for one in replay(REGISTRY, loaded(RELATIVE), records)] == [Turn.SAME]
+    (one,) = replay(REGISTRY, moved(RELATIVE), records)
+    assert (one.turn, one.answer.reason) == (Turn.TO_DENY, "scope_violation")
+    then = loaded(RELATIVE)
+    write = Call("files.write", {"path": "/base/data/x", "content": "12345"})
+    records = records_of(then, [write])
+    settled = replay(REGISTRY, loaded(with_scope(allowlist=["/"])), records, recorded_under=then)
+    assert [one.turn for one in settled] == [Turn.SAME]
+    settled = replay(
+        REGISTRY, loaded(with_scope(allowlist=["/"])), records, recorded_under=moved(RELATIVE)
+    )
+    assert [one.turn for one in settled] == [Turn.UNKNOWN]
+
+
+def test_a_log_that_does_not_say_where_is_judged_by_its_arguments() -> None:
+    """Unless no scope of the policy depends on it."""
+
+    def unnamed(document: dict[str, Any], call: Call) -> list[Record]:
+        return [
+            msgspec.structs.replace(
+                record, event=msgspec.structs.replace(record.event, terms_sha256=None)
+            )
+            if isinstance(record.event, ExecutionStarted)
+            else record
+            for record in records_of(loaded(document), [call])
+        ]
+
+    write = Call("files.write", {"path": "data", "content": "12345"})
+    (one,) = replay(REGISTRY, moved(RELATIVE), unnamed(RELATIVE, write))
+    assert one.turn is Turn.UNKNOWN
+    (one,) = replay(REGISTRY, moved(FILES), unnamed(FILES, write))
+    assert (one.turn, one.answer.why) == (Turn.SAME, "it is the same policy")
+
+
 def test_a_rule_that_is_gone_turns_an_allow() -> None:
     """What withholds a capability needs no argument."""
     (one,) = replayed(FILES, {"allow": ["time.now"]}, WRITE)
@@ -51,6 +100,41 @@ def test_a_rule_that_is_gone_turns_an_allow() -> None:
 def test_a_new_rule_turns_a_denial_if_all_is_shown() -> None:
     """The path is in the log, and it is all that there is."""
     assert turn_of({}, FILES, READ) is Turn.TO_ALLOW
+
+
+def test_a_call_that_waited_counts_from_when_it_began() -> None:
+    """Its decision is on record after those of calls that came later."""
+    first, second = Call("math.add", {"a": 1, "b": 1}), Call("time.now", {})
+    start, asked, other, end = records_of(loaded({"allow": ["math.*", "time.*"]}), [first, second])
+    assert isinstance(asked.event, DecisionMade)
+    waits = msgspec.structs.replace(asked, event=asked_for(asked.event))
+    log = [start, waits, other, asked, end]
+    bounded = {"allow": ["math.*", "time.*"], "limits": {"calls": 1}}
+    found = {
+        one.observed.capability: one.answer.reason
+        for one in replay(REGISTRY, loaded(bounded), log, assume_valid=True)
+    }
+    assert found == {"math.add": "allowed", "time.now": "calls_exceeded"}
+    crowded = {"allow": ["math.*", "time.*"], "limits": {"concurrency": 1}}
+    turns = {
+        one.observed.capability: one.turn
+        for one in replay(REGISTRY, loaded(crowded), log, assume_valid=True)
+    }
+    assert turns == {"math.add": Turn.SAME, "time.now": Turn.UNKNOWN}
+
+
+def test_a_repeat_that_may_have_waited_is_not_counted_for_certain() -> None:
+    """Its decision waits for that of the first, so when it came is not known."""
+    first, repeat = Call("math.add", {"a": 1, "b": 1}), Call("math.add", {"a": 1, "b": 1})
+    start, asked, again, end = records_of(loaded({"allow": ["math.*"]}), [first, repeat])
+    assert isinstance(asked.event, DecisionMade)
+    waits = msgspec.structs.replace(asked, event=asked_for(asked.event))
+    keyed = msgspec.structs.replace(again.event, idempotency_key_hmac="hmac-sha256:0")
+    log = [start, waits, asked, msgspec.structs.replace(again, event=keyed), end]
+    bounded = {"allow": ["math.*"], "limits": {"calls": 1}}
+    one, other = replay(REGISTRY, loaded(bounded), log, assume_valid=True)
+    assert (one.turn, other.turn) == (Turn.SAME, Turn.UNKNOWN)
+    assert "`limits.calls` may have been reached" in other.answer.why
 
 
 def test_a_scope_is_held_against_what_is_shown() -> None:

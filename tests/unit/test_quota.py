@@ -27,6 +27,30 @@ def test_calls_count_until_their_period_is_over() -> None:
     assert windows.used(KEY, PER_MINUTE, now=90.0) == 0
 
 
+def test_policies_of_one_id_may_have_different_periods() -> None:
+    """Each counts in its own window, and none forgets what another still counts."""
+    windows, per_second, per_hour = RateWindows(), Rate(5, 1), Rate(3, 3600)
+    windows.add(KEY, per_hour, now=0.0)
+    windows.add(KEY, per_hour, now=10.0)
+    assert windows.used(KEY, per_second, now=20.0) == 0
+    windows.add(KEY, per_second, now=20.0)
+    assert windows.used(KEY, per_second, now=20.5) == 1
+    assert windows.used(KEY, per_hour, now=21.0) == 3
+    assert windows.used(KEY, PER_MINUTE, now=65.0) == 2
+    assert windows.used(KEY, per_hour, now=3605.0) == 2
+
+
+def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
+    """A long period beside a fast rate does not make a window grow without bound."""
+    windows, per_second = RateWindows(), Rate(3, 1)
+    assert windows.used(KEY, Rate(2, 86400), now=0.0) == 0
+    windows.add(KEY, Rate(2, 86400), now=0.0)
+    for number in range(1000):
+        windows.used(KEY, per_second, now=float(number))
+        windows.add(KEY, per_second, now=float(number))
+    assert windows.used(KEY, Rate(2, 86400), now=1000.0) == 3
+
+
 def test_keys_are_apart() -> None:
     """Another policy, principal or capability has a window of its own."""
     windows = RateWindows()

@@ -102,6 +102,15 @@ def text(value: str, limit: int) -> str:
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def legible_value(value: str | int, limit: int) -> str | int:
+    """`value` free of what JSON cannot carry; a text is cut with a marker beyond `limit`."""
+    if isinstance(value, str):
+        return text(value, limit)
+    if -MAX_INTEGER <= value <= MAX_INTEGER:
+        return value
+    return text(_digits(value), limit)
+
+
 def _nested(value: Any) -> Any:
     kind = type(value)
     if kind is str:
@@ -126,6 +135,8 @@ def _ascii(name: str) -> str:
 
 
 def _long_integer(value: int) -> str:
-    if value.bit_length() <= _DECIMAL_BITS:
-        return text(str(value), MAX_TEXT_CHARS)
-    return text(hex(value), MAX_TEXT_CHARS)
+    return text(_digits(value), MAX_TEXT_CHARS)
+
+
+def _digits(value: int) -> str:
+    return str(value) if value.bit_length() <= _DECIMAL_BITS else hex(value)

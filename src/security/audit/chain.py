@@ -24,7 +24,7 @@ import msgspec
 import rfc8785
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.records import RECORD_VERSION, AuditEvent, Record
+from caps.security.audit.records import RECORD_VERSION, AuditEvent, Record, is_timestamp
 
 GENESIS: Final = "0" * 64
 _WHOLE_V1: Final = b"caps.audit.record.v1\0"
@@ -148,6 +148,8 @@ def decode(line: bytes) -> Record:
         event: AuditEvent = _decode_event(line)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise AuditError(f"not an audit record of version {RECORD_VERSION}: {error}") from error
+    if not is_timestamp(envelope.ts):
+        raise AuditError("not an audit record: its `ts` is no time in utc")
     return Record(
         v=envelope.v,
         seq=envelope.seq,

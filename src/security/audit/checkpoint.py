@@ -28,6 +28,7 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.chain import Head
 from caps.security.audit.keyfiles import SIGNING_KEY, SIGNING_PUB, read_or_create
 from caps.security.audit.records import timestamp
+from caps.security.audit.regular_files import read_regular, require_regular
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -69,6 +70,8 @@ class BadCheckpoint:
     seq: int | None = None
     """The record that it claims to pin."""
     unknown_key: bool = False
+    file: str = CHECKPOINTS
+    """Which file the line is in: that of the log, or one that was kept elsewhere."""
 
 
 class Signer:
@@ -116,6 +119,11 @@ def append_line(directory: Path, lines: bytes) -> None:
     """Adds whole lines to the checkpoints of `directory` durably. Raises `OSError`."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(directory / CHECKPOINTS, flags, 0o600)
+    try:
+        require_regular(fd, directory / CHECKPOINTS)
+    except BaseException:
+        os.close(fd)  # of a pipe no file object can be made that reads and writes
+        raise
     with os.fdopen(fd, "r+b") as file:
         end = _end_of_last_line(fd, os.fstat(fd).st_size)
         file.truncate(end)
@@ -130,7 +138,7 @@ def last_checkpoint_line(directory: Path) -> bytes:
     path = directory / CHECKPOINTS
     if not path.exists():
         return b""
-    content = path.read_bytes()
+    content = read_regular(path)
     end = content.rfind(b"\n") + 1
     return content[content.rfind(b"\n", 0, max(end - 1, 0)) + 1 : end]
 
@@ -145,7 +153,7 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
 
     keys: dict[str, Ed25519PublicKey] = {}
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         for block in content.replace(_PEM_END, _PEM_END + b"\0").rstrip(b"\0\r\n ").split(b"\0"):
             key = serialization.load_pem_public_key(block.lstrip())
             if not isinstance(key, Ed25519PublicKey):
@@ -197,7 +205,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        key = serialization.load_pem_private_key(read_regular(path), password=None)
     except ValueError as error:
         raise AuditError(f"`{path}` is not a private key in PEM") from error
     if not isinstance(key, Ed25519PrivateKey):

@@ -29,6 +29,7 @@ from caps.security.audit.checkpoint import (
 from caps.security.audit.keyfiles import SIGNING_KEY, SIGNING_PUB, sync_directory
 from caps.security.audit.reader import log_lines
 from caps.security.audit.records import KeyRotated
+from caps.security.audit.regular_files import read_regular
 from caps.security.audit.trust import rotations, stated
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _draft(directory: Path) -> Path:
 def _exchange(directory: Path) -> None:
     """Public first: until the private one is in place, the draft says that this is unfinished."""
     added = public_pem(read_private_key(directory / _NEXT).public_key())
-    known = (directory / SIGNING_PUB).read_bytes()
+    known = read_regular(directory / SIGNING_PUB)
     if not known.endswith(added):
         beside = directory / f".{SIGNING_PUB}.next"
         with beside.open("wb") as file:

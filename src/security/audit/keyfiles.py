@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.regular_files import read_regular
 
 REDACTION_KEY: Final = "redaction.key"
 SIGNING_KEY: Final = "signing.key"
@@ -24,7 +25,7 @@ _KEY_BYTES: Final = 32
 def read_or_create(path: Path, make: Callable[[], bytes], *, mode: int = 0o600) -> bytes:
     """The content of `path`, which gets that of `make()` if it does not exist. Raises `OSError`."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except FileNotFoundError:
         pass
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -42,7 +43,7 @@ def read_or_create(path: Path, make: Callable[[], bytes], *, mode: int = 0o600) 
             sync_directory(path.parent)
     finally:
         draft.unlink()
-    return path.read_bytes()
+    return read_regular(path)
 
 
 def redaction_key(directory: Path) -> bytes:
@@ -59,7 +60,7 @@ def existing_redaction_key(directory: Path) -> bytes:
     """
     path = directory / REDACTION_KEY
     try:
-        return _parsed(path, path.read_bytes())
+        return _parsed(path, read_regular(path))
     except OSError as error:
         raise AuditError(f"cannot read the log's key `{path}`: {error.strerror}") from error
 

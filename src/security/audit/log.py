@@ -44,6 +44,7 @@ from caps.security.audit.settings import (
     DEFAULT_CHECKPOINT_EVERY,
     AuditSettings,
     default_audit_directory,
+    log_places,
 )
 from caps.security.audit.upkeep import Upkeep
 from caps.security.audit.writer import Writer
@@ -99,8 +100,11 @@ class AuditLog:
         *,
         inline: bool,
         upkeep: Upkeep | None,
+        places: tuple[Path, ...],
     ) -> None:
         self.redactor = redactor
+        self.places = places
+        """Every file or directory that holds what was recorded."""
         self._directory = directory
         self._segment = segment
         self._writer = writer
@@ -160,7 +164,10 @@ class AuditLog:
             )
             upkeep.start()
         inline = durability is Durability.OS and not writer.waits
-        return cls(directory, segment, writer, redactor, inline=inline, upkeep=upkeep)
+        places = log_places(directory, checkpoints_to, sinks)
+        return cls(
+            directory, segment, writer, redactor, inline=inline, upkeep=upkeep, places=places
+        )
 
     @classmethod
     def opened_by(cls, settings: AuditSettings, observer: SinkObserver | None = None) -> AuditLog:

@@ -47,7 +47,8 @@ def refuse_lost_records(directory: Path) -> None:
     present = {segment_number(path) for path in segment_paths(directory) if path.stat().st_size}
     if signed not in present:
         missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
-        raise AuditError(f"`{missing}` is gone but `{CHECKPOINTS}` is not; verify the log")
+        what = "empty" if missing.exists() else "gone"
+        raise AuditError(f"`{missing}` is {what} but `{CHECKPOINTS}` is not; verify the log")
 
 
 def host_software() -> str:

@@ -25,6 +25,7 @@ from caps.security.audit.checkpoint import (
 )
 from caps.security.audit.key_rotation import finish_rotation
 from caps.security.audit.keyfiles import SIGNING_KEY, SIGNING_PUB, read_or_create
+from caps.security.audit.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class Notary:
 
     def _prepare(self, copies: Path) -> None:
         copies.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own = (self._directory / SIGNING_PUB).read_bytes()
+        own = read_regular(self._directory / SIGNING_PUB)
         kept = read_or_create(copies / SIGNING_PUB, lambda: own, mode=0o644)
         # After a rotation ours has more keys than the copy; what is common comes first.
         if not own.startswith(kept):
@@ -72,7 +73,7 @@ class Notary:
             self._renew_key(copies)
 
     def _renew_key(self, copies: Path) -> None:
-        own = (self._directory / SIGNING_PUB).read_bytes()
+        own = read_regular(self._directory / SIGNING_PUB)
         draft = copies / f".{SIGNING_PUB}.{os.getpid()}"
         draft.write_bytes(own)
         draft.rename(copies / SIGNING_PUB)
@@ -93,9 +94,9 @@ class Notary:
             raise self._behind
 
     def _copy(self, copies: Path, newest: Checkpoint) -> None:
-        if (copies / SIGNING_PUB).read_bytes() != (self._directory / SIGNING_PUB).read_bytes():
+        if read_regular(copies / SIGNING_PUB) != read_regular(self._directory / SIGNING_PUB):
             self._renew_key(copies)
-        own = (self._directory / CHECKPOINTS).read_bytes()
+        own = read_regular(self._directory / CHECKPOINTS)
         last = last_checkpoint_line(copies)
         # A copy that ends in what we do not have is evidence against us: it is only added to.
         at = own.rfind(last) if last else 0

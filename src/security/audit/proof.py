@@ -18,6 +18,7 @@ all are shown. Reading is of untrusted bytes: sized, typed, and nothing in it is
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -47,7 +48,9 @@ class ProofStatus(enum.Enum):
     IRRELEVANT = "irrelevant"  # sound, but none of its records is about its subject
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Subject(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """What is proven: the records of an execution, or one record."""
 
     execution_id: str | None = None
@@ -76,8 +79,8 @@ class Step(
 class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole bundle; see the docstring of this file."""
 
-    format: Literal["caps.audit.proof"] = "caps.audit.proof"
-    version: Literal[1] = 1
+    format: Literal["caps.audit.proof"]
+    version: Literal[1]
     subject: Subject
     first_seq: int
     prev: str
@@ -129,6 +132,8 @@ def _parsed(data: bytes) -> Proof:
         raise _Unsound(ProofStatus.MALFORMED, f"the proof is over {MAX_PROOF_BYTES} bytes")
     try:
         proof = msgspec.json.decode(data, type=Proof)
+        # Another reader may take the first of two, and see another proof than the one verified.
+        json.loads(data, object_pairs_hook=_once_each)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise _Unsound(ProofStatus.MALFORMED, f"this is not a proof: {error}") from error
     if (proof.subject.execution_id is None) == (proof.subject.seq is None):
@@ -136,6 +141,11 @@ def _parsed(data: bytes) -> Proof:
     if proof.first_seq < 1:
         raise _Unsound(ProofStatus.MALFORMED, "the proof starts before the first record")
     return proof
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a key is given twice")
 
 
 def _walked(proof: Proof) -> list[dict[str, Any]]:

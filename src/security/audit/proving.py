@@ -27,6 +27,7 @@ from caps.security.audit.proof import (
     verify_proof,
 )
 from caps.security.audit.reader import Line, log_lines, record_of
+from caps.security.audit.regular_files import read_regular
 from caps.security.audit.verify import checked_checkpoints
 from caps.security.patterns import quoted
 
@@ -55,6 +56,8 @@ def prove(directory: Path, wanted: str, *, whole: bool = False) -> bytes:
     except OSError as error:
         raise AuditError(f"cannot read audit log `{directory}`: {error.strerror}") from error
     proof = Proof(
+        format="caps.audit.proof",
+        version=1,
         subject=found.subject,
         first_seq=found.first,
         prev=prev,
@@ -103,7 +106,7 @@ def _find_record(directory: Path, wanted: str, number: int | None) -> _Found:
 def _covering(directory: Path, seq: int) -> Checkpoint:
     """The first checkpoint at or after record `seq`."""
     path = directory / CHECKPOINTS
-    content = path.read_bytes() if path.exists() else b""
+    content = read_regular(path) if path.exists() else b""
     checked = checked_checkpoints(content, directory)
     sound = [item for item in checked if isinstance(item, Checkpoint) and item.seq >= seq]
     if not sound:

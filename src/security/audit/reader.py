@@ -20,6 +20,7 @@ from typing import BinaryIO, Final
 from caps.protocol.errors import AuditError
 from caps.security.audit.chain import decode
 from caps.security.audit.records import MAX_LINE_BYTES, Record
+from caps.security.audit.regular_files import open_regular
 
 FIRST_SEGMENT: Final = "audit-000001.jsonl"
 _PREFIX: Final = "audit-"
@@ -79,7 +80,7 @@ def open_segment(path: Path) -> SegmentFile:
     if path.suffix == ".gz":
         return gzip.open(path, "rb")
     try:
-        return path.open("rb")
+        return open_regular(path)
     except FileNotFoundError:
         packed = path.with_name(f"{path.name}.gz")
         if not packed.is_file():

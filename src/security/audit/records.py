@@ -97,6 +97,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     """Real modules that the policy granted: the language layer does not vouch for this code."""
     mode: Literal["learn"] | None = None
     """`learn`: user space could ask for what is withheld, and was refused it."""
+    terms_sha256: str | None = None
+    """The policy and where its scopes lead, relative paths made absolute."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -209,6 +211,8 @@ class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
     source: str
     status: Literal["accepted", "refused"]
     message: str | None = None
+    terms_sha256: str | None = None
+    """As in `ExecutionStarted`; absent if it was refused."""
 
 
 class LogOpened(_Event, frozen=True, kw_only=True, tag="log_opened"):
@@ -308,6 +312,15 @@ def timestamp() -> str:
     """Now, as RFC 3339 in UTC with microseconds."""
     second, microsecond = divmod(time.time_ns() // 1000, 1_000_000)
     return f"{_to_the_second(second)}.{microsecond:06d}Z"
+
+
+def is_timestamp(ts: str) -> bool:
+    """Whether `ts` is a time such as `timestamp` gives, so that it can be reckoned with."""
+    try:
+        moment = datetime.fromisoformat(ts)
+        return ts.endswith("Z") and moment.timestamp() >= 0
+    except (ValueError, OverflowError):
+        return False
 
 
 @functools.lru_cache(maxsize=4)

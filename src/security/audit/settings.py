@@ -24,6 +24,7 @@ from caps.protocol.errors import ConfigurationError
 from caps.security.audit.rotation import NEVER, Rotation
 from caps.security.audit.segment import Durability
 from caps.security.audit.sinks.addresses import SinkAddress, parse_sink
+from caps.security.state_directory import state_directory
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
 DEFAULT_CHECKPOINT_SECONDS: Final = 60.0
@@ -68,9 +69,22 @@ class AuditSettings:
             sinks=tuple(parse_sink(url) for url in variables.get("CAPS_AUDIT_SINKS", "").split()),
         )
 
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Every file or directory that holds what was recorded."""
+        return log_places(self.directory, self.checkpoints_to, self.sinks)
+
     def with_sinks(self, urls: Sequence[str]) -> Self:
         """The same with more sinks. Raises `ConfigurationError`."""
         return replace(self, sinks=(*self.sinks, *map(parse_sink, urls)))
+
+
+def log_places(
+    directory: Path, checkpoints_to: Path | None, sinks: Sequence[SinkAddress]
+) -> tuple[Path, ...]:
+    """Where a log that is kept so puts its evidence, on this machine's file system."""
+    files = [sink.place for sink in sinks if sink.place is not None]
+    return (directory, *([] if checkpoints_to is None else [checkpoints_to]), *files)
 
 
 def rotation_of(size: int | None, seconds: float | None) -> Rotation:
@@ -86,9 +100,7 @@ def default_audit_directory() -> Path:
     """`CAPS_AUDIT_PATH`, else `caps/audit` in the user's state directory (XDG)."""
     if configured := os.environ.get("CAPS_AUDIT_PATH"):
         return Path(configured)
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "caps" / "audit"
+    return state_directory() / "audit"
 
 
 def _whole(variables: Mapping[str, str], name: str, least: int) -> int | None:

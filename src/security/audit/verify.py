@@ -27,7 +27,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -48,6 +48,7 @@ from caps.security.audit.reader import (
     segment_paths,
 )
 from caps.security.audit.records import KeyRotated
+from caps.security.audit.regular_files import read_regular
 from caps.security.audit.trust import KeyRing, rotations
 from caps.security.audit.walk import Walk
 
@@ -66,9 +67,17 @@ def verify_log(
     """
     try:
         moment = _Moment.of(directory)
-        kept = b"" if kept_checkpoints is None else _kept(kept_checkpoints)
-        content = _whole(moment.checkpoints) + kept
-        pins = checked_checkpoints(content, directory, public_key, told=rotations(moment))
+        told = rotations(moment)
+        files = {CHECKPOINTS: moment.checkpoints}
+        if kept_checkpoints is not None:
+            files |= _kept(kept_checkpoints)
+        # Each by itself: what a crash left of a line in one must not run into another.
+        counted = [name for name in files if _whole(files[name])] or [CHECKPOINTS]
+        pins = [
+            replace(pin, file=name) if isinstance(pin, BadCheckpoint) else pin
+            for name in counted
+            for pin in checked_checkpoints(_whole(files[name]), directory, public_key, told=told)
+        ]
         return verify_lines(moment, pins, segments=[path.name for path in moment.paths])
     except OSError as error:
         message = f"cannot read audit log `{directory}`: {error.strerror}"
@@ -132,11 +141,11 @@ def checked_checkpoints(
     return [ring.check_line(line.data, line.number) for line in whole]
 
 
-def _kept(path: Path) -> bytes:
+def _kept(path: Path) -> dict[str, bytes]:
     """Checkpoints that were kept elsewhere: a file, or the directory that they were sent to."""
     file = path / CHECKPOINTS if path.is_dir() else path
     try:
-        return _whole(file.read_bytes())
+        return {str(file.absolute()): read_regular(file)}
     except OSError as error:
         raise AuditError(f"the checkpoints `{file}`: {error.strerror}") from error
 
@@ -192,4 +201,4 @@ class _Moment:
 
 def _checkpoints_of(directory: Path) -> bytes:
     path = directory / CHECKPOINTS
-    return path.read_bytes() if path.exists() else b""
+    return read_regular(path) if path.exists() else b""

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from caps.security.audit.chain import ORIGIN, Flaw, Link, inspect
-from caps.security.audit.checkpoint import CHECKPOINTS, BadCheckpoint, Checkpoint
+from caps.security.audit.checkpoint import BadCheckpoint, Checkpoint
 from caps.security.audit.findings import VerifyReport, VerifyStatus
 from caps.security.audit.reader import Line, segment_name, segment_number
 
@@ -70,9 +70,10 @@ class Walk:
             status = (
                 VerifyStatus.UNKNOWN_KEY if self._bad.unknown_key else VerifyStatus.CHECKPOINT_BAD
             )
-            message = f"line {self._bad.line} of `{CHECKPOINTS}` {self._bad.message}"
+            file = self._bad.file
+            message = f"line {self._bad.line} of `{file}` {self._bad.message}"
             return self._report(
-                status, message, seq=self._bad.seq, file=CHECKPOINTS, number=self._bad.line
+                status, message, seq=self._bad.seq, file=file, number=self._bad.line
             )
         if torn is not None:
             message = f"{torn.place} was cut short by a crash; the next writer mends it"
@@ -133,9 +134,10 @@ class Walk:
 
     def _lost(self, number: int, what: str) -> VerifyReport:
         name = segment_name(number)
+        is_there = any(segment_number(PurePath(found)) == number for found in self._segments)
         return self._report(
             VerifyStatus.LOST_SEGMENT,
-            f"`{name}` is missing: {what}",
+            f"`{name}` is {'empty' if is_there else 'missing'}: {what}",
             seq=self._head.seq + 1,
             file=name,
         )

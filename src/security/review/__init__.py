@@ -10,7 +10,8 @@ learn.py        the smallest policy for the calls of a log, with the evidence fo
 observed.py     the decisions of a log, for both; lessons.py and learn_limits.py: what they teach
 findings.py     the codes of lint
 
-All of it is pure: policies, catalogues and records in, values out. Nothing here grants anything;
+All of it is pure: policies, catalogues and records in, values out; only where a scope leads, beside
+the policy's own file, is asked of the file system. Nothing here grants anything;
 what is judged is decided by `decision.decide`. Only replay applies its rules once more, to
 arguments that a log hides in part; a property test holds it to what `decide` says.
 """

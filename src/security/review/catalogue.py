@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
 from caps.security.deny_rules import RuleMode
+from caps.security.guarded import Guarded, Reached, first_reached
 from caps.security.patterns import domain_of
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
@@ -20,6 +21,14 @@ class DomainFacts(Protocol):
     def scope(self) -> type[Scope] | None: ...
 
 
+class PolicyTerms(GrantTerms, Protocol):
+    """What a policy says about everything, and what that is called."""
+
+    @property
+    def terms_sha256(self) -> str:
+        """Of the policy and of where its scopes lead."""
+
+
 class Catalogue(Protocol):
     """Every capability and domain, and what a policy says about them."""
 
@@ -27,7 +36,7 @@ class Catalogue(Protocol):
     def domains(self) -> Mapping[str, DomainFacts]: ...
     @property
     def capabilities(self) -> Mapping[str, Any]: ...
-    def terms_of(self, loaded: LoadedPolicy) -> GrantTerms:
+    def terms_of(self, loaded: LoadedPolicy) -> PolicyTerms:
         """The policy against everything there is, its tests not run. PolicyInvalidError."""
 
 
@@ -45,6 +54,20 @@ def scope_of(terms: GrantTerms, domain: str) -> Scope | None:
     """The scope that the policy gives `domain`, paths in it made absolute."""
     found = (term.scope for name, term in terms.terms.items() if domain_of(name) == domain)
     return next(found, None)
+
+
+def functions_of(terms: GrantTerms, domain: str) -> frozenset[str]:
+    """The functions of `domain` that are not withheld."""
+    names = (name for name in granted(terms) if domain_of(name) == domain)
+    return frozenset(name.partition(".")[2] for name in names)
+
+
+def reached_by(terms: GrantTerms, domain: str, guarded: Iterable[Guarded]) -> Reached | None:
+    """What is guarded and could be changed through `domain`."""
+    scope = scope_of(terms, domain)
+    if scope is None:
+        return None
+    return first_reached(scope.writable_directories(functions_of(terms, domain)), guarded)
 
 
 def covered_by(rule: str, names: Iterable[str]) -> frozenset[str]:

@@ -23,6 +23,7 @@ from caps.security.review.catalogue import (
     first_decision,
     granted,
     pointer,
+    reached_by,
     rule_place,
     written_form,
 )
@@ -69,6 +70,7 @@ class _Step:
     """What a change is made of: the policy as it is so far, and what stands in the way."""
 
     catalogue: Catalogue
+    loaded: LoadedPolicy
     terms: GrantTerms
     written: dict[str, Any]
     request: Request
@@ -91,18 +93,35 @@ def explain(
     first = decision = first_decision(terms, request.capability, request.payload)
     changes: list[Change] = []
     while not decision.allowed:
-        change = _change(_Step(catalogue, terms, document, request, decision))
+        step = _Step(catalogue, loaded, terms, document, request, decision)
+        change = _change(step)
         if change is None or len(changes) == _MOST_STEPS:
             return Explanation(decision=first, hopeless=_why_hopeless(decision))
-        changes.append(change)
-        for operation in change.patch:
-            _apply(document, operation)
-        loaded = replace(loaded, policy=SecurityPolicy.model_validate(document))
+        document, loaded = _patched(step, change.patch)
         terms = catalogue.terms_of(loaded)
+        changes.append(_with_risk(step, change, terms))
         decision = first_decision(terms, request.capability, request.payload)
     outcomes = run_tests(terms, loaded.policy.tests, source=loaded.source)
     breaks = tuple(outcome.index for outcome in outcomes if not outcome.passed)
     return Explanation(decision=first, changes=tuple(changes), breaks=breaks, policy=loaded.policy)
+
+
+def _patched(step: _Step, patch: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], LoadedPolicy]:
+    """The policy with `patch` made in it, as it is written and as it is meant."""
+    document: dict[str, Any] = plain_json(step.written)
+    for operation in patch:
+        _apply(document, operation)
+    return document, replace(step.loaded, policy=SecurityPolicy.model_validate(document))
+
+
+def _with_risk(step: _Step, change: Change, after: GrantTerms) -> Change:
+    """The change, and whether code could change its own policy by it."""
+    domain, guarded = domain_of(step.request.capability), step.loaded.guarded
+    reached = reached_by(after, domain, guarded)
+    if reached is None or reached_by(step.terms, domain, guarded) is not None:
+        return change
+    risk = f"; and {reached.message}: no runtime takes such a policy, keep the two apart"
+    return replace(change, opens=change.opens + risk)
 
 
 def _why_hopeless(decision: Decision) -> str:
@@ -168,7 +187,7 @@ def _scoping(step: _Step) -> Change | None:
     if proposal is None:
         return None
     patch = _putting(step.written, ("scopes", domain), proposal.scope)
-    opens = f"all that lies in this scope, to {_functions(step, domain)}"
+    opens = f"all that lies in this scope, to {_functions(step, domain, patch)}"
     return Change(f"set `scopes.{domain}`: {proposal.scope!r}", patch, opens)
 
 
@@ -181,15 +200,18 @@ def _widening(step: _Step) -> Change | None:
     place = ("scopes", domain, change.key)
     put = _appending if change.append else _putting
     verb = "add to" if change.append else "set"
+    patch = put(step.written, place, change.value)
     return Change(
         f"{verb} `scopes.{domain}.{change.key}`: {change.value!r}",
-        put(step.written, place, change.value),
-        f"{change.opens}, to {_functions(step, domain)}",
+        patch,
+        f"{change.opens}, to {_functions(step, domain, patch)}",
     )
 
 
-def _functions(step: _Step, domain: str) -> str:
-    names = {name for name in granted(step.terms) if domain_of(name) == domain}
+def _functions(step: _Step, domain: str, patch: tuple[dict[str, Any], ...]) -> str:
+    """What of `domain` is granted once `patch` is made: the scope is there for all of it."""
+    after = step.catalogue.terms_of(_patched(step, patch)[1])
+    names = {name for name in granted(after) if domain_of(name) == domain}
     return ", ".join(f"`{name}`" for name in sorted({*names, step.request.capability}))
 
 

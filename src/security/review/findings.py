@@ -25,6 +25,8 @@ class LintCode(enum.StrEnum):
     IDLE_RATE = "idle-rate"
     IDLE_SCOPE = "idle-scope"
     HIGH_LIMIT = "high-limit"
+    REACHES_POLICY = "reaches-policy"
+    READS_POLICY = "reads-policy"
     NO_TESTS = "no-tests"
     REDUNDANT_RULE = "redundant-rule"
     IDLE_DENY = "idle-deny"
@@ -41,6 +43,8 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
     LintCode.FAILING_TEST: _ERROR,
     LintCode.MISSING_SCOPE: _ERROR,
     LintCode.NO_CALLS: _ERROR,
+    LintCode.REACHES_POLICY: _ERROR,
+    LintCode.READS_POLICY: _WARNING,
     LintCode.NEVER_ALLOWED: _WARNING,
     LintCode.SHADOWED_ALLOW: _WARNING,
     LintCode.EMPTY_RULE: _WARNING,

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from caps.security.audit.records import Record
 from caps.security.decision import ReasonCode
+from caps.security.guarded import POLICY_FILE, Guarded
 from caps.security.patterns import domain_of, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.policy_source import LoadedPolicy
@@ -21,6 +22,7 @@ from caps.security.review.catalogue import (
     Catalogue,
     first_decision,
     pointer,
+    reached_by,
     scope_of,
     written_form,
 )
@@ -77,9 +79,10 @@ def learn(
 ) -> Proposal:
     """The smallest policy for the calls of `records`.
 
-    `base` is the policy that they ran under, if it is known: its `deny` and `approve` are kept, and
-    relative paths start where they did under it; else they start at `directory`, where the proposal
-    is to be put. Raises `PolicyInvalidError` if `base` does not fit the catalogue.
+    `base` is the policy that they ran under, if it is known: its `deny`, `approve` and `modules`
+    are kept, no limit becomes wider, and relative paths start where they did under it; else they
+    start at `directory`, where the proposal is to be put. Raises `PolicyInvalidError` if `base`
+    does not fit the catalogue, and `AuditError` for a record whose time is none.
     """
     lessons = gather(catalogue, records, base=base, include_denied=include_denied)
     return _Draft(catalogue, lessons, base, directory, policy_id).proposal()
@@ -143,15 +146,30 @@ class _Draft:
         }
         if kept.get("deny"):
             document["deny"] = kept["deny"]
-        approve = [rule for rule in kept.get("approve", ()) if _covers(rule, names)]
-        if approve:
+        if approve := self._approve(kept.get("approve", ()), asked, names):
             document["approve"] = approve
+        if kept.get("modules"):
+            document["modules"] = kept["modules"]
         for index, name in enumerate(names):
             those = [one for one in asked if one.example.capability == name]
             self._say(pointer("allow", index), name, "it was called", those)
         document["scopes"] = dict(self._scopes(asked))
+        self._warn_of_reach(document)
         document["limits"] = self._limits(kept.get("limits", {}), names)
         return document
+
+    def _approve(
+        self, kept: Sequence[str], asked: Sequence[Asked], names: Sequence[str]
+    ) -> list[str]:
+        """The base's own rules, and what a person approved of: it was not allowed without."""
+        rules = [rule for rule in kept if _covers(rule, names)]
+        approved = [one for one in asked if one.approved is not None]
+        for name in sorted({one.example.capability for one in approved}):
+            if not matching_rule(rules, name):
+                those = [one for one in approved if one.example.capability == name]
+                self._say(pointer("approve", len(rules)), name, "a person approved it", those)
+                rules.append(name)
+        return rules
 
     def _scopes(self, asked: Sequence[Asked]) -> Iterator[tuple[str, dict[str, Any]]]:
         held = None if self._base is None else self._catalogue.terms_of(self._base)
@@ -169,6 +187,19 @@ class _Draft:
                 continue
             self._say_scope(domain, proposal, those)
             yield domain, proposal.scope
+
+    def _warn_of_reach(self, document: dict[str, Any]) -> None:
+        """Say where the proposal would let code change the policy that it is to become."""
+        file = self._base.file if self._base is not None else None
+        place = Guarded(POLICY_FILE, file or self._directory / f"{self._id}.json")
+        terms = self._catalogue.terms_of(self._loaded(document))
+        for domain in document["scopes"]:
+            reached = reached_by(terms, domain, [place])
+            if reached is not None:
+                self._notes.append(
+                    f"no runtime takes `scopes.{domain}` as it is, for {reached.message}: keep "
+                    "what code may change in a directory apart from it"
+                )
 
     def _say_scope(self, domain: str, proposal: ScopeProposal, those: Sequence[Asked]) -> None:
         for part in proposal.parts:
@@ -201,7 +232,8 @@ class _Draft:
         """The base's own limits where nothing was measured; its rates stay as they are."""
         limits = {name: value for name, value in kept.items() if name != "rates"}
         rates = {r: rate for r, rate in kept.get("rates", {}).items() if _covers(r, names)}
-        for limit in proposed_limits(self._lessons.used):
+        held = None if self._base is None else self._base.policy.limits
+        for limit in proposed_limits(self._lessons.used, held):
             limits[limit.name] = limit.value
             because = f"at most {limit.most} was used by an execution that had all it asked for"
             place = pointer("limits", limit.name)

@@ -43,12 +43,12 @@ class ProposedLimit:
     records: tuple[int, ...]
 
 
-def seen_use(seq: int, ended: ExecutionEnded, most_at_once: int) -> SeenUse | None:
-    """What an execution used, if it ran to its end."""
+def seen_use(seq: int, ended: ExecutionEnded, most_at_once: int, stood_s: float) -> SeenUse | None:
+    """What an execution used, if it ran to its end; its clock had stood still for `stood_s`."""
     if ended.status is not ExecutionStatus.OK:
         return None
     used = {
-        "wall_ms": -(-ended.duration_us // 1000),
+        "wall_ms": max(0, -(-(ended.duration_us - int(stood_s * 1_000_000)) // 1000)),
         "calls": ended.calls,
         "concurrency": most_at_once,
         "output_bytes": ended.output_bytes,
@@ -60,8 +60,13 @@ def seen_use(seq: int, ended: ExecutionEnded, most_at_once: int) -> SeenUse | No
     return SeenUse(seq, used)
 
 
-def proposed_limits(seen: Sequence[SeenUse]) -> tuple[ProposedLimit, ...]:
-    """The limits that `seen` supports; those that were never measured are left out."""
+def proposed_limits(
+    seen: Sequence[SeenUse], held: Limits | None = None
+) -> tuple[ProposedLimit, ...]:
+    """The limits that `seen` supports; those that were never measured are left out.
+
+    None is wider than that of `held`, under which all of it was possible.
+    """
     found = []
     for name, floor in _FLOORS.items():
         measured = [(use.used[name], use.seq) for use in seen if name in use.used]
@@ -70,7 +75,7 @@ def proposed_limits(seen: Sequence[SeenUse]) -> tuple[ProposedLimit, ...]:
         most = max(amount for amount, _ in measured)
         records = tuple(seq for amount, seq in measured if amount == most)
         wanted = max(floor, rounded_up(_MARGIN * most))
-        found.append(ProposedLimit(name, min(wanted, _ceiling(name)), most, records))
+        found.append(ProposedLimit(name, min(wanted, _ceiling(name, held)), most, records))
     return tuple(found)
 
 
@@ -84,7 +89,9 @@ def rounded_up(number: int) -> int:
         scale *= 10
 
 
-def _ceiling(name: str) -> int:
-    """The largest value that a policy may give."""
+def _ceiling(name: str, held: Limits | None) -> int:
+    """The largest value that may be proposed: what is held, or what a policy may give."""
+    if held is not None:
+        return int(getattr(held, name))
     bounds = (getattr(part, "le", None) for part in Limits.model_fields[name].metadata)
     return next(int(bound) for bound in bounds if bound is not None)

@@ -42,6 +42,8 @@ class Asked:
     records: list[int] = field(default_factory=list)
     largest: int | None = None
     """The size of its largest result; None if one of them is not known."""
+    approved: Observed | None = None
+    """One of its calls that a person had approved, if there is one."""
 
 
 @dataclass(slots=True)
@@ -72,7 +74,10 @@ def gather(
     """What `records` say, each distinct call once."""
     lessons, walk, underway = Lessons(), Walk(), _Underway()
     for record in records:
-        observed, event = walk.take(record), record.event
+        event, stood_s = record.event, 0.0
+        if isinstance(event, ExecutionEnded):
+            stood_s = walk.stood_s(event.execution_id, record.ts)
+        observed = walk.take(record)
         if observed is not None:
             lessons.calls += 1
             underway.see(observed)
@@ -87,7 +92,7 @@ def gather(
             if found is not None:
                 found.largest = max(found.largest or 0, event.bytes_out)
         elif isinstance(event, ExecutionEnded):
-            used = underway.end(record.seq, event)
+            used = underway.end(record.seq, event, stood_s)
             lessons.used += [] if used is None else [used]
             lessons.unfinished += used is None
     return lessons
@@ -107,12 +112,12 @@ class _Underway:
         if not observed.allowed:
             self.refused.add(execution)
 
-    def end(self, seq: int, event: ExecutionEnded) -> SeenUse | None:
+    def end(self, seq: int, event: ExecutionEnded, stood_s: float) -> SeenUse | None:
         """What the execution used, if it had all that it asked for."""
         most = self.at_once.pop(event.execution_id, 0)
         was_refused = event.execution_id in self.refused
         self.refused.discard(event.execution_id)
-        return None if was_refused else seen_use(seq, event, most)
+        return None if was_refused else seen_use(seq, event, most, stood_s)
 
 
 def _remember(lessons: Lessons, observed: Observed) -> Asked:
@@ -121,6 +126,7 @@ def _remember(lessons: Lessons, observed: Observed) -> Asked:
     key = (observed.capability, shown, observed.hidden)
     asked = lessons.asked.setdefault(key, Asked(observed))
     asked.count += 1
+    asked.approved = asked.approved or (observed if observed.approval else None)
     if len(asked.records) < MOST_RECORDS:
         asked.records.append(observed.seq)
     return asked

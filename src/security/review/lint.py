@@ -7,21 +7,24 @@ never happen. Wide: more than anybody means. Unproved: what no test stands for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import GrantTerms, ReasonCode
 from caps.security.deny_rules import RuleMode
+from caps.security.guarded import Guarded, first_reached
 from caps.security.patterns import domain_of, matching_rule, nearest
 from caps.security.policy import Limits, RuleEffect, SecurityPolicy
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
+    functions_of,
     granted,
     pointer,
+    reached_by,
     rule_place,
     scope_of,
     written_form,
@@ -41,6 +44,7 @@ class _Judged:
     policy: SecurityPolicy
     terms: GrantTerms
     written: Mapping[str, Any]
+    guarded: tuple[Guarded, ...]
 
     def allowed(self) -> frozenset[str]:
         """What the rules allow, whatever the scopes then say."""
@@ -55,18 +59,26 @@ class _Judged:
 
 
 def lint(
-    catalogue: Catalogue, loaded: LoadedPolicy, *, written: Mapping[str, Any] | None = None
+    catalogue: Catalogue,
+    loaded: LoadedPolicy,
+    *,
+    written: Mapping[str, Any] | None = None,
+    guarded: Sequence[Guarded] = (),
 ) -> tuple[Finding, ...]:
-    """Everything to look at, worst first; `written` is the policy's JSON, for the places."""
+    """Everything to look at, worst first; `written` is the policy's JSON, for the places.
+
+    `guarded` is what scopes must not reach beside the policy's own file.
+    """
+    kept_from = (*loaded.guarded, *guarded)
     document = written_form(loaded.policy) if written is None else written
     unknown = list(_unknown_rules(catalogue, loaded.policy, document))
     loaded, bad_scopes = _without_bad_scopes(
         catalogue, replace(loaded, policy=_known_part(catalogue, loaded.policy))
     )
-    judged = _Judged(catalogue, loaded.policy, catalogue.terms_of(loaded), document)
+    judged = _Judged(catalogue, loaded.policy, catalogue.terms_of(loaded), document, kept_from)
     checks = (
         *(_rules, _idle_rules, _idle_bounds, _unsatisfiable),
-        *(_scopes, _modules, _limits, _tests),
+        *(_scopes, _reaches, _modules, _limits, _tests),
     )
     found = [*unknown, *bad_scopes, *(one for check in checks for one in check(judged))]
     return tuple(sorted(found, key=lambda one: (-one.severity.rank, one.place, one.code)))
@@ -225,9 +237,8 @@ def _unsatisfiable(judged: _Judged) -> Iterator[Finding]:
 
 def _scopes(judged: _Judged) -> Iterator[Finding]:
     """What each scope says of itself."""
-    usable = granted(judged.terms)
     for domain, raw in judged.policy.scopes.items():
-        functions = {name.partition(".")[2] for name in usable if domain_of(name) == domain}
+        functions = functions_of(judged.terms, domain)
         scope = scope_of(judged.terms, domain)
         if scope is None or not functions:
             continue
@@ -239,6 +250,25 @@ def _scopes(judged: _Judged) -> Iterator[Finding]:
                 message=concern.message,
                 remedy=concern.remedy,
             )
+
+
+def _reaches(judged: _Judged) -> Iterator[Finding]:
+    """Scopes from which the policy or the evidence can be changed, or read."""
+    for domain in judged.policy.scopes:
+        scope, functions = scope_of(judged.terms, domain), functions_of(judged.terms, domain)
+        if scope is None or not functions:
+            continue
+        place = pointer("scopes", domain)
+        changed = reached_by(judged.terms, domain, judged.guarded)
+        read = first_reached(scope.readable_directories(functions), judged.guarded)
+        if changed is not None:
+            message = f"code may change files where {changed.message}; no runtime takes it"
+            remedy = "name a directory apart from it, or grant only reading"
+            yield finding(LintCode.REACHES_POLICY, place, message, remedy)
+        elif read is not None:
+            message = f"code may read files where {read.message}"
+            remedy = "name a directory apart from it"
+            yield finding(LintCode.READS_POLICY, place, message, remedy)
 
 
 def _modules(judged: _Judged) -> Iterator[Finding]:

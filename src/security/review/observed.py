@@ -2,7 +2,8 @@
 
 A record shows some arguments and hides the others. A shown one counts as hidden, too, where the
 log could not keep it exactly: a text that was cut, or that held half of a surrogate pair. What was
-used before a decision (calls, time, calls under way) is counted from the records before it.
+used before a decision (calls, time, calls under way) is counted from the records before it. A call
+that waited for a person counts from when it began to wait; its decision is on record only then.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from caps.security.audit.bounds import MAX_TEXT_CHARS
 from caps.security.audit.records import (
+    ApprovalRequested,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
@@ -26,8 +28,10 @@ from caps.security.audit.records import (
 class Observed:
     """One recorded decision.
 
-    `calls_before` is exact. `under_way` are calls that were allowed and had no outcome on record
-    yet. `elapsed_s` is at least the time since the code started; None if its start is not here.
+    `calls_before` is exact unless the decision `came_late`: then it is too large by what came
+    meanwhile. `under_way` are calls that waited, or were allowed, and had no outcome on record yet.
+    `elapsed_s` is the time since the code started, without that in which it stood still while calls
+    waited for a person; None if its start is not here.
     """
 
     seq: int
@@ -41,12 +45,17 @@ class Observed:
     reason: str
     rule: str | None
     policy_sha256: str
+    terms_sha256: str | None
     shown: Mapping[str, Any]
     hidden: frozenset[str]
     learning: bool
     calls_before: int
     under_way: int
     elapsed_s: float | None
+    approval: str | None = None
+    """The approval that covered it, if it needed one."""
+    came_late: bool = False
+    """It is a repeat under an idempotency key, and may have waited with the first call."""
 
     @property
     def allowed(self) -> bool:
@@ -57,8 +66,36 @@ class Observed:
 class _Execution:
     started: float | None = None
     learning: bool = False
+    terms_sha256: str | None = None
     calls: int = 0
     under_way: set[str] = field(default_factory=set)
+    parked: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """For each call that waits for a person: the calls before it, and those under way."""
+    has_asked: bool = False
+    still_since: float = 0.0
+    stood_s: float = 0.0
+
+    def park(self, request_id: str, at: float) -> None:
+        if not self.parked:
+            self.still_since = at
+        self.has_asked = True
+        self.parked[request_id] = (self.calls, len(self.under_way))
+        self.calls += 1
+        self.under_way.add(request_id)
+
+    def decide(self, request_id: str, at: float) -> tuple[int, int]:
+        """The calls before one that is decided now, and those that were under way."""
+        found = self.parked.pop(request_id, None)
+        if found is None:
+            found = (self.calls, len(self.under_way))
+            self.calls += 1
+        elif not self.parked:
+            self.stood_s += at - self.still_since
+        return found
+
+    def stood_until(self, at: float) -> float:
+        """For how long its clock stood still; calls that wait together count once."""
+        return self.stood_s + (at - self.still_since if self.parked else 0.0)
 
 
 class Walk:
@@ -74,7 +111,12 @@ class Walk:
             case ExecutionStarted():
                 started = _seconds(record.ts)
                 learning = event.mode == "learn"
-                self._executions[event.execution_id] = _Execution(started, learning)
+                self._executions[event.execution_id] = _Execution(
+                    started, learning, event.terms_sha256
+                )
+            case ApprovalRequested():
+                asking = self._executions.setdefault(event.execution_id, _Execution())
+                asking.park(event.request_id, _seconds(record.ts))
             case OutcomeRecorded():
                 execution = self._executions.get(event.execution_id)
                 if execution is not None:
@@ -87,9 +129,18 @@ class Walk:
                 pass
         return None
 
+    def stood_s(self, execution_id: str, ts: str) -> float:
+        """For how long the clock of an execution that has not ended stood still until `ts`."""
+        execution = self._executions.get(execution_id)
+        return 0.0 if execution is None else execution.stood_until(_seconds(ts))
+
     def _decision(self, record: Record, event: DecisionMade) -> Observed:
         execution = self._executions.setdefault(event.execution_id, _Execution())
         at = _seconds(record.ts)
+        waited = event.request_id in execution.parked
+        is_keyed = event.idempotency_key_hmac is not None
+        stood_s = execution.stood_until(at)
+        calls_before, under_way = execution.decide(event.request_id, at)
         shown = {name: value for name, value in event.shown.items() if _is_exact(value)}
         observed = Observed(
             seq=record.seq,
@@ -103,16 +154,20 @@ class Walk:
             reason=event.reason,
             rule=event.rule,
             policy_sha256=event.policy_sha256,
+            terms_sha256=execution.terms_sha256,
             shown=shown,
             hidden=frozenset({*event.hidden, *event.shown} - shown.keys()),
             learning=execution.learning,
-            calls_before=execution.calls,
-            under_way=len(execution.under_way),
-            elapsed_s=None if execution.started is None else at - execution.started,
+            calls_before=calls_before,
+            under_way=under_way,
+            elapsed_s=None if execution.started is None else at - execution.started - stood_s,
+            approval=event.approval,
+            came_late=is_keyed and execution.has_asked and not waited,
         )
-        execution.calls += 1
         if observed.allowed:
             execution.under_way.add(event.request_id)
+        else:
+            execution.under_way.discard(event.request_id)
         return observed
 
 

@@ -16,7 +16,7 @@ import enum
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.security.audit.records import Record
@@ -29,7 +29,7 @@ from caps.security.decision import (
     decide,
 )
 from caps.security.policy_source import LoadedPolicy
-from caps.security.review.catalogue import Catalogue
+from caps.security.review.catalogue import Catalogue, PolicyTerms
 from caps.security.review.observed import Observed, Walk
 from caps.security.scopes import Scope, Violation
 from caps.security.width import Width
@@ -119,7 +119,11 @@ class Judge:
         assume_valid: bool = False,
     ) -> None:
         self._terms = catalogue.terms_of(loaded)
-        self._older: GrantTerms | None = None
+        # Of a log that does not name the terms only the policy is known: it must not matter where
+        # its file was.
+        elsewhere = catalogue.terms_of(replace(loaded, base=loaded.base / "elsewhere"))
+        self._is_placeless = elsewhere.terms_sha256 == self._terms.terms_sha256
+        self._older: PolicyTerms | None = None
         if recorded_under is not None:
             self._older = catalogue.terms_of(recorded_under)
         self._assume_valid = assume_valid
@@ -132,15 +136,22 @@ class Judge:
             why = "it is not a registered capability"
             return Answer(False, ReasonCode.UNKNOWN_CAPABILITY, None, why)
         in_window = self._in_window(observed, terms)
-        if observed.policy_sha256 == self._terms.policy_sha256:
+        if self._is_same_policy(observed):
             return Answer(observed.allowed, observed.reason, observed.rule, "it is the same policy")
         if terms.withheld is not None:
             return _decided(self._terms, observed, {})
         if observed.reason in _STAYS_REFUSED:
             return Answer(False, observed.reason, None, "no policy allows it")
-        if observed.calls_before >= self._terms.limits.calls:
+        too_many = observed.calls_before >= self._terms.limits.calls
+        if too_many and not observed.came_late:
             return _decided(self._terms, observed, {}, calls=observed.calls_before)
         return self._by_arguments(observed, terms, self._doubts(observed, terms, in_window))
+
+    def _is_same_policy(self, observed: Observed) -> bool:
+        """Whether it was decided on the very terms that are asked about."""
+        if observed.terms_sha256 is not None:
+            return observed.terms_sha256 == self._terms.terms_sha256
+        return self._is_placeless and observed.policy_sha256 == self._terms.policy_sha256
 
     def _by_arguments(
         self, observed: Observed, terms: CapabilityTerms, doubts: list[str]
@@ -199,9 +210,12 @@ class Judge:
         self, observed: Observed, terms: CapabilityTerms, keys: Collection[str]
     ) -> dict[str, Width]:
         """How these keys of the scope changed (none given: all), if it is known what decided."""
-        if self._older is None or self._older.policy_sha256 != observed.policy_sha256:
+        older = self._older
+        if older is None or older.policy_sha256 != observed.policy_sha256:
             return {}
-        before = self._older.terms[observed.capability].scope
+        if observed.terms_sha256 not in (None, older.terms_sha256):
+            return {}
+        before = older.terms[observed.capability].scope
         if before is None or terms.scope is None:
             return {}
         widths = before.widths_to(terms.scope)
@@ -210,6 +224,8 @@ class Judge:
     def _doubts(self, observed: Observed, terms: CapabilityTerms, in_window: int) -> list[str]:
         """Limits that hang on time, where the log does not rule out that they were reached."""
         limits, rate, found = self._terms.limits, terms.rate, list[str]()
+        if observed.calls_before >= limits.calls:
+            found.append("`limits.calls` may have been reached")
         if observed.elapsed_s is None or observed.elapsed_s * 1000 > limits.wall_ms:
             found.append("`limits.wall_ms` may have passed")
         crowded = observed.under_way >= limits.concurrency

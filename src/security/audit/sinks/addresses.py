@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
@@ -64,6 +65,11 @@ class SinkAddress:
     terms: SinkTerms
     parts: SplitResult = field(repr=False)
     options: dict[str, str] = field(repr=False)
+
+    @property
+    def place(self) -> Path | None:
+        """The file or directory on this machine that keeps the records, if that is what it is."""
+        return Path(self.parts.path) if self.kind in (SinkKind.FILE, SinkKind.SQLITE) else None
 
     @property
     def host(self) -> str:

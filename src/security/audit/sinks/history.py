@@ -13,6 +13,7 @@ import msgspec
 from caps.protocol.errors import AuditError
 from caps.security.audit.checkpoint import CHECKPOINTS
 from caps.security.audit.reader import open_segment, read_lines, segment_paths
+from caps.security.audit.regular_files import read_regular
 from caps.security.audit.sinks.sink import Delivery
 from caps.security.audit.tail import first_record
 
@@ -53,7 +54,7 @@ class History:
     def checkpoints(self, first: int) -> list[Delivery]:
         """The checkpoints of record `first` and later ones."""
         path = self._directory / CHECKPOINTS
-        content = path.read_bytes() if path.exists() else b""
+        content = read_regular(path) if path.exists() else b""
         lines = content[: content.rfind(b"\n") + 1].splitlines()
         found = [Delivery(_number(line).seq, line, checkpoint=True) for line in lines]
         return [item for item in found if item.seq >= first]

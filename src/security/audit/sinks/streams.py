@@ -18,6 +18,7 @@ from caps.security.audit.checkpoint import CHECKPOINTS, append_line
 from caps.security.audit.keyfiles import SIGNING_PUB, read_or_create, sync_directory
 from caps.security.audit.lock import LogLock
 from caps.security.audit.reader import FIRST_SEGMENT
+from caps.security.audit.regular_files import read_regular
 from caps.security.audit.sinks.sink import Delivery, SinkError
 from caps.security.audit.tail import log_id, read_tail
 
@@ -80,7 +81,7 @@ class FileSink:
                 raise SinkError("it holds another log; name another directory")
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
-        own = (self._source / SIGNING_PUB).read_bytes()
+        own = read_regular(self._source / SIGNING_PUB)
         read_or_create(self._directory / SIGNING_PUB, lambda: own, mode=0o644)
         return has
 
@@ -121,5 +122,5 @@ class FileSink:
 
     def _add_checkpoint(self, line: bytes) -> None:
         path = self._directory / CHECKPOINTS
-        if not path.exists() or line not in path.read_bytes():
+        if not path.exists() or line not in read_regular(path):
             append_line(self._directory, line)
