@@ -262,11 +262,6 @@ class WorkerPool:
             self._on_alive(-1)
         return ending
 
-    def _tell_stock(self) -> None:
-        now = (len(self._stock), self._target)
-        self._watch.stock_changed(now[0] - self._told[0], now[1] - self._told[1])
-        self._told = now
-
     async def _bury_the_dead(self) -> None:
         """Give the places of workers free that were killed when they gave their results."""
         while True:
@@ -274,6 +269,11 @@ class WorkerPool:
             self._died = anyio.Event()
             while self._dead:
                 await self.end(self._dead.popleft())
+
+    def _tell_stock(self) -> None:
+        now = (len(self._stock), self._target)
+        self._watch.stock_changed(now[0] - self._told[0], now[1] - self._told[1])
+        self._told = now
 
     async def _keep_stock(self) -> None:
         while True:

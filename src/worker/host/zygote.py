@@ -36,8 +36,10 @@ class ZygoteSource:
         launched: Launched | None = None,
         on_start: Callable[[bool], None] | None = None,
     ) -> None:
-        """The first zygote is the one that was `launched` ahead, if there is one. `on_start` hears
-        of each, and whether it takes the place of one that is gone."""
+        """The first zygote is the one that was `launched` ahead, if there is one.
+
+        `on_start` hears of each zygote, and whether it takes the place of one that is gone.
+        """
         self._arguments = arguments
         self._launched = launched
         self._on_start = on_start

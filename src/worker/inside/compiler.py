@@ -51,8 +51,8 @@ class Program:
 
 def pack(program: Program) -> bytes:
     """What is not in the source, for a worker of the same language and Python. See `unpack`."""
-    names = (tuple(sorted(program.private_names)), tuple(sorted(program.unguarded)))
-    return marshal.dumps((program.code, *names))
+    private_names, unguarded = sorted(program.private_names), sorted(program.unguarded)
+    return marshal.dumps((program.code, private_names, unguarded))
 
 
 def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:

@@ -17,7 +17,6 @@ do anything, so beside them, as wherever nothing was learnt, all private names a
 from __future__ import annotations
 
 import gc
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
@@ -28,24 +27,22 @@ _CONTAINERS = (tuple, list, set, frozenset)
 
 # None while it is not known what is loaded.
 _held: frozenset[str] | None = None
-_digest = ""
 
 
 def learn() -> None:
     """Note what is loaded. Runs in the zygote, when no more is going to be."""
-    global _held, _digest  # noqa: PLW0603 - there is one process, and what it has loaded
+    global _held  # noqa: PLW0603 - there is one process, and what it has loaded
     _held = private_names()
-    _digest = hashlib.sha256("\0".join(sorted(_held)).encode()).hexdigest()[:32]
-
-
-def digest_of_names() -> str:
-    """Which names code is guarded for here: code that was compiled for others is not for us."""
-    return _digest
 
 
 def private_names() -> frozenset[str]:
     """Every private name that anything loaded has, or that code could give it."""
     return frozenset(_words(set(_texts())))
+
+
+def learnt() -> frozenset[str] | None:
+    """What was learnt; None while nothing was."""
+    return _held
 
 
 def is_nobodys(name: str) -> bool:

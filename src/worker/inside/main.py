@@ -42,7 +42,6 @@ from caps.worker.inside.compiler import (
     unpack,
 )
 from caps.worker.inside.language import language_version
-from caps.worker.inside.library_names import digest_of_names
 from caps.worker.inside.rehearsal import Rehearsal
 from caps.worker.inside.report import describe_source
 from caps.worker.inside.running import run
@@ -105,7 +104,7 @@ def serve(born_with: Birthright) -> None:
         ReadyMessage,
         protocol=PROTOCOL_VERSION,
         python=python_version(),
-        language=f"{language_version()}-{digest_of_names()}",
+        language=language_version(),
     )
     channel.flush()
     if not channel.has_input(_CALM_SECONDS):

@@ -37,7 +37,7 @@ from caps.worker.inside import kernel
 from caps.worker.inside.arguments import Argument, asked_modules, left_out, understand
 from caps.worker.inside.confinement import confine_zygote
 from caps.worker.inside.facades import load_facades
-from caps.worker.inside.language import language_version
+from caps.worker.inside.language import language_version, sources_digest
 from caps.worker.inside.library_names import learn
 from caps.worker.inside.main import Birthright, shut_in
 from caps.worker.inside.real_modules import RealModuleError, load_real_modules
@@ -98,7 +98,7 @@ def main() -> NoReturn:
     os.dup2(os.pidfd_open(os.getppid()), _HOST)
     load_facades()
     script = write_script()
-    language_version()
+    sources_digest()
     # What a rehearsal makes for good is shared by all.
     Rehearsal(script, {}, restricted=True).perform()
     if Argument.WITH_TOOLS in asked:
@@ -117,11 +117,12 @@ def main() -> NoReturn:
     ]
     if _in_a_pid_namespace(layers):
         _become_its_first_process()
-    if Argument.WITH_TOOLS not in asked:
-        _forget(_ZYGOTE_ONLY)
     born_with = Birthright(script, real, restricted="language" not in without)
     if not modules and Argument.WITH_TOOLS not in asked:
-        learn()  # all that ever will be loaded is, and the collector still shows all of it
+        learn()  # all that ever will be loaded is
+    language_version()
+    if Argument.WITH_TOOLS not in asked:
+        _forget(_ZYGOTE_ONLY)
     shut_in(_HOST)
     Zygote(control, Upbringing(program, without, born_with)).serve(layers)
 
