@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schema import CompiledSchema, portable
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.records import Withheld
@@ -53,7 +53,7 @@ class Terms:
         spec = self.spec
         return ManifestEntry(
             name=spec.name,
-            schema_in=spec.schema_in,
+            schema_in=portable(spec.schema_in),
             title=spec.title,
             description=spec.description,
         )

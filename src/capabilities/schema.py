@@ -7,6 +7,8 @@ compiled by an engine without backtracking, which refuses look-around and back-r
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -119,3 +121,19 @@ def _refuse_foreign_references(schema: Any, label: str) -> None:
             stack.extend(node.values())
         elif isinstance(node, list):
             stack.extend(node)
+
+
+def portable(schema: Any) -> Any:
+    """The same schema with numbers that a message can carry: what is over 64 bits is rounded.
+
+    It is for the worker's own look at a payload; the broker looks with the schema as it is.
+    """
+    if isinstance(schema, Mapping):
+        return {key: portable(value) for key, value in schema.items()}
+    if isinstance(schema, list | tuple):
+        return [portable(value) for value in schema]
+    if isinstance(schema, int) and not -(2**63) <= schema < 2**64:
+        if abs(schema) < 2**1023:
+            return float(schema)
+        return math.inf if schema > 0 else -math.inf
+    return schema

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -247,3 +249,18 @@ def test_a_policy_whose_test_fails_is_refused(
     error = refusal(registry, allow=["files.read"], scopes=SCOPES, tests=[passing, failing])
     assert error.place == "tests[1]"
     assert f"`files.read` {message}" in error.message
+
+
+def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
+    """The worker is told of them rounded; what the broker checks stays exact."""
+    registry = CapabilityRegistry()
+    size = {"type": "integer", "maximum": 2**70, "minimum": -(10**400)}
+    schema = {"type": "object", "properties": {"size": size}}
+
+    async def grow(context: CallContext, payload: Mapping[str, Any]) -> None: ...
+
+    registry.register(CapabilitySpec(name="box.grow", schema_in=schema), grow)
+    (entry,) = registry.bind({"allow": ["box.grow"]}).manifest
+    told = entry.schema_in["properties"]["size"]
+    assert (told["maximum"], told["minimum"]) == (2.0**70, -math.inf)
+    assert schema["properties"]["size"]["maximum"] == 2**70  # type: ignore[index]
