@@ -87,6 +87,8 @@ class ZygoteSource:
 
     async def start(self) -> ForkedWorker:
         zygote = await self._living()
+        if zygote.group_refused:
+            self._memory.entrance_refused()
         prepared = await self._memory.prepare()
         if prepared is not None:
             return await self._start_within(zygote, prepared)

@@ -59,6 +59,8 @@ class ForkedWorker:
         self._over = anyio.Event()
         self._membership: Membership | None = None
         self._killed = False
+        # Once it has code, its exit status is whatever the code makes of it.
+        self._in_use = False
 
     @property
     def is_over(self) -> bool:
@@ -84,6 +86,7 @@ class ForkedWorker:
         return os.dup(self._pidfd)
 
     def limit_memory(self, megabytes: int) -> None:
+        self._in_use = True
         if self._membership is not None:
             self._membership.limit(megabytes)
 
@@ -119,7 +122,7 @@ class ForkedWorker:
             os.close(self._pidfd)
             self._peak.close()
             if self._membership is not None:
-                if ending.exit_code == GROUP_REFUSED and not self._killed:
+                if ending.exit_code == GROUP_REFUSED and not self._in_use:
                     self._membership.entrance_refused()
                 self._membership.leave()
             self._over.set()
@@ -134,8 +137,9 @@ class ForkedWorker:
 class _Order:
     """A fork that was asked for and not answered yet."""
 
-    def __init__(self, transport: SocketTransport) -> None:
+    def __init__(self, transport: SocketTransport, *, grouped: bool) -> None:
         self.transport = transport
+        self.grouped = grouped
         self.answered = anyio.Event()
         self.worker: ForkedWorker | None = None
         self.reason = "the zygote died"
@@ -149,6 +153,7 @@ class ZygoteProcess:
         self.refused: ModuleRefused | None = None
         self.ready = anyio.Event()
         self.is_alive = True
+        self.group_refused = False
         self._process = launched.process
         self._control = launched.control
         self._numbers = itertools.count(1)
@@ -169,7 +174,7 @@ class ZygoteProcess:
         except OSError as error:
             raise no_worker(str(error.strerror)) from None
         number = next(self._numbers)
-        order = self._orders[number] = _Order(transport)
+        order = self._orders[number] = _Order(transport, grouped=entrance is not None)
         try:
             packet = ForkOrder(number=number, grouped=entrance is not None)
             with theirs:
@@ -276,6 +281,8 @@ class ZygoteProcess:
             except OSError as error:
                 os.close(descriptors[0])
                 order.reason = f"its cpu time cannot be watched: {error.strerror}"
+                # Gone so soon: most likely it could not enter. The next is moved, which always does.
+                self.group_refused = self.group_refused or order.grouped
         else:
             # The kernel drops what there is no room for.
             order.reason = "this process has no descriptor left for it"
