@@ -8,6 +8,7 @@ long is as good as dead, and is ended.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import itertools
 import logging
 import os
@@ -281,11 +282,11 @@ class ZygoteProcess:
             except OSError as error:
                 os.close(descriptors[0])
                 order.reason = f"its cpu time cannot be watched: {error.strerror}"
-                # Gone so soon: most likely it could not enter. The next is moved, which always does.
+                # Gone so soon: most likely it could not enter its group. The next one is moved.
                 self.group_refused = self.group_refused or order.grouped
         else:
             # The kernel drops what there is no room for.
-            order.reason = "this process has no descriptor left for it"
+            order.reason = os.strerror(errno.EMFILE)
         order.answered.set()
 
     def end(self) -> None:
