@@ -65,7 +65,7 @@ async def answer_at_once(
         try:
             await _settle(broker, calls)
         finally:
-            broker.conclude(len(calls))
+            broker.meter.conclude(len(calls))
             for call in calls:
                 call.observed.finish(call.answer)
     return [None if call is None else call.answer for call in begun]
@@ -78,7 +78,7 @@ def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call 
     observed = broker.observed.begin(request)
     decision, _ = broker.judge(request)
     if decision.allowed:
-        broker.take_rate(terms)  # counts for the next decision
+        broker.meter.take_rate(terms)  # counts for the next decision
     return _Call(request, terms, decision, observed)
 
 

@@ -38,6 +38,7 @@ from caps.capabilities.stoppable import StoppableCall
 from caps.capabilities.telemetry import Metrics, Tracing
 from caps.capabilities.telemetry.calls import ObservedCalls
 from caps.capabilities.telemetry.tracing import ExecutionSpan
+from caps.capabilities.usage import UsageMeter
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink
@@ -98,13 +99,11 @@ class ExecutionBroker:
         """`channel_id` and `keys` are shared by the executions of a session, `clock` with the
         supervisor; `on_decision` hears of each decision as it is made."""
         self.grant = grant
-        self.calls = 0
         self.used: Used | None = None
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if that happened; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
         self._broker = broker
-        self._identity = identity
         # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
         self.who = {**self._who, "degraded": degraded, **span.ids}
@@ -113,13 +112,19 @@ class ExecutionBroker:
         self._clock = WallClock() if clock is None else clock
         # The calls under way, each of which is stopped when its capability is revoked.
         self._stoppable: set[StoppableCall] = set()
-        self._deadline = 0.0
-        self._in_flight = 0
         self._by_key = KeyedAnswers() if keys is None else keys
+        self.meter = UsageMeter(
+            grant,
+            identity.principal,
+            broker.rates,
+            self._by_key,
+            self._clock,
+            broker.audit.redactor,
+        )
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being handed over."""
-        self._deadline = time.monotonic() + self.grant.limits.wall_ms / 1000
+        self.meter.begin()
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
@@ -131,7 +136,7 @@ class ExecutionBroker:
             call.ended("audit_error")
             answer = self.miss_evidence(error)
         finally:
-            self.conclude(1)
+            self.meter.conclude(1)
             call.finish(answer)
         return answer
 
@@ -147,16 +152,11 @@ class ExecutionBroker:
         return await answer_at_once(self, requests)
 
     def judge(self, request: CapabilityRequestMessage) -> tuple[Decision, Usage]:
-        """Decide; the call is under way from now on, until it is concluded."""
-        usage = self._usage(request)
+        """Decide; the call is under way from now on, until the meter is told otherwise."""
+        usage = self.meter.before(request)
         decision = decide(self.grant, Request(request.capability, request.payload), usage)
-        self.calls += 1
-        self._in_flight += 1
+        self.meter.add()
         return decision, usage
-
-    def conclude(self, calls: int) -> None:
-        """So many calls are no longer under way."""
-        self._in_flight -= calls
 
     def miss_evidence(self, error: AuditError) -> Answer:
         """What is answered for want of evidence, which fails the execution, too."""
@@ -169,6 +169,11 @@ class ExecutionBroker:
         self.used = used
 
     @property
+    def calls(self) -> int:
+        """How many were made so far, refused ones among them."""
+        return self.meter.calls
+
+    @property
     def decisions(self) -> list[DecisionSummary]:
         """What was decided so far."""
         return self.evidence.decisions
@@ -179,41 +184,6 @@ class ExecutionBroker:
         for call in self._stoppable:
             if call.capability in capabilities:
                 call.stop()
-
-    def _usage(self, request: CapabilityRequestMessage) -> Usage:
-        in_window, past_deadline = self._usage_by_time(request)
-        key_use = self._key_use(request)
-        calls = self.calls
-        if request.idempotency_key is not None and key_use is KeyUse.FRESH:
-            # A session keeps the answers of all its keys: no more of them than calls in one run.
-            calls = max(calls, len(self._by_key))
-        return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
-
-    def _usage_by_time(self, request: CapabilityRequestMessage) -> tuple[int, bool]:
-        """The calls in the rate's window, and whether the execution's time is over."""
-        terms = self.grant.terms.get(request.capability)
-        now = time.monotonic()
-        in_window = 0
-        if terms is not None and terms.rate is not None:
-            in_window = self._broker.rates.used(self._rate_key(terms), terms.rate, now)
-        return in_window, now > self._deadline + self._clock.stood_still_s
-
-    def _key_use(self, request: CapabilityRequestMessage) -> KeyUse:
-        if request.idempotency_key is None:
-            return KeyUse.FRESH
-        recorded = self._by_key.get((request.capability, request.idempotency_key))
-        if recorded is None:
-            return KeyUse.FRESH
-        same = recorded.args_hmac == self._broker.audit.redactor.digest(request.payload)
-        return KeyUse.REPEAT if same else KeyUse.CONFLICT
-
-    def take_rate(self, terms: Terms) -> None:
-        """A call is allowed and counts in the window of its rate, if it has one."""
-        if terms.rate is not None:
-            self._broker.rates.add(self._rate_key(terms), terms.rate, time.monotonic())
-
-    def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
-        return (self.grant.policy_id, self._identity.principal, terms.name)
 
     async def _settle(
         self, request: CapabilityRequestMessage, decision: Decision, usage: Usage
@@ -246,7 +216,7 @@ class ExecutionBroker:
             return await self._refuse(request, decision, terms)
         if recorded is not None:
             recorded.begin(approval_id)
-        self.take_rate(terms)
+        self.meter.take_rate(terms)
         return await self._act(request, decision, terms, approval_id)
 
     async def _ask(
@@ -276,7 +246,7 @@ class ExecutionBroker:
                     settled = await desk.ask(call, left_ms)
             finally:
                 self._stoppable.remove(stoppable)
-        in_window, past_deadline = self._usage_by_time(request)
+        in_window, past_deadline = self.meter.by_time(request)
         usage = replace(
             usage,
             in_rate_window=in_window,
