@@ -97,6 +97,9 @@ def _invalid(loaded_source: str, place: str, message: str) -> PolicyInvalidError
     )
 
 
+_NOTHING_REGISTERED = "; nothing is, so give `Runtime` a registry, as `registry=builtin_registry()`"
+
+
 def _hint(name: str, known: Iterable[str]) -> str:
     found = nearest(name, known)
     return f"; did you mean `{found}`?" if found else ""
@@ -118,7 +121,7 @@ def _check_names(
         known = domain in domains if function == "*" else rule in capabilities
         if not known:
             everything = [*capabilities, *(f"{name}.*" for name in domains)]
-            hint = _hint(rule, everything)
+            hint = _hint(rule, everything) if everything else _NOTHING_REGISTERED
             raise _invalid(loaded.source, place, f"no capability `{rule}` is registered{hint}")
 
 

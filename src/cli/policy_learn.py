@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,6 +133,11 @@ def _tell_end(result: ExecutionResult) -> None:
     click.echo(f"caps: the code ended as {result.status.value}: {message}", err=True)
 
 
+def _listed(records: Sequence[int], of: int) -> str:
+    more = ", …" if len(records) < of else ""
+    return ", ".join(str(seq) for seq in records) + more
+
+
 def _print_evidence(proposal: Proposal) -> None:
     from caps.cli.tables import visible
 
@@ -140,13 +145,13 @@ def _print_evidence(proposal: Proposal) -> None:
         click.echo(visible(text), err=True)
 
     for one in proposal.evidence:
-        records = ", ".join(str(seq) for seq in one.records)
+        records = _listed(one.records, one.count)
         tell(f"{one.place} = {json.dumps(one.value)}: {one.because}; {one.count} times")
         tell(f"  records: {records}")
         for example in one.examples:
             tell(f"  example: {example}")
     for left in proposal.left_out:
-        records = ", ".join(str(seq) for seq in left.records)
+        records = _listed(left.records, left.count)
         tell(f"left out: {left.capability}, {left.count} times: {left.because}")
         tell(f"  records: {records}")
     for note in proposal.notes:

@@ -207,6 +207,8 @@ def proposed_scope(
         note = "relative paths start at the first entry"
         if root[0] == SANDBOX:
             note += "; put the files there, or name their directory"
+        elif root[1] is None:
+            note += ", and the log does not say which directory that was: name it here"
         entries.insert(0, (root[0], tuple(relative), note))
     if not entries:
         return None

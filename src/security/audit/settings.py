@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,15 @@ class AuditSettings:
     rotation: Rotation = NEVER
     compress: bool = False
     sinks: tuple[SinkAddress, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Paths and URLs may be given as texts, too. Raises `ConfigurationError`."""
+        settle = functools.partial(object.__setattr__, self)
+        settle("directory", Path(self.directory))
+        if self.checkpoints_to is not None:
+            settle("checkpoints_to", Path(self.checkpoints_to))
+        sinks = (parse_sink(sink) if isinstance(sink, str) else sink for sink in self.sinks)
+        settle("sinks", tuple(sinks))
 
     @classmethod
     def from_environment(
@@ -92,7 +102,9 @@ def rotation_of(size: int | None, seconds: float | None) -> Rotation:
     if size is None and seconds is None:
         return NEVER
     if size is not None and size < _LEAST_BYTES:
-        raise ConfigurationError(f"an audit file of `{size}` bytes is too small; {_LEAST_BYTES} do")
+        raise ConfigurationError(
+            f"CAPS_AUDIT_ROTATE_BYTES is `{size}`, which is too small; set {_LEAST_BYTES} or more"
+        )
     return Rotation(bytes=size, seconds=seconds)
 
 

@@ -213,6 +213,9 @@ class _Draft:
         ]
 
     def _say(self, place: str, value: Any, because: str, those: Sequence[Asked]) -> None:
+        refused = sum(one.refused for one in those)
+        if refused and self._base is not None:
+            because += f" (refused by the policy it ran under, {refused} times: this opens it)"
         examples = dict.fromkeys(
             shown_call(one.example.capability, one.example.shown, one.example.hidden)
             for one in those

@@ -39,6 +39,8 @@ class Asked:
 
     example: Observed
     count: int = 0
+    refused: int = 0
+    """How often it was refused when it was recorded."""
     records: list[int] = field(default_factory=list)
     largest: int | None = None
     """The size of its largest result; None if one of them is not known."""
@@ -126,6 +128,7 @@ def _remember(lessons: Lessons, observed: Observed) -> Asked:
     key = (observed.capability, shown, observed.hidden)
     asked = lessons.asked.setdefault(key, Asked(observed))
     asked.count += 1
+    asked.refused += not observed.allowed
     asked.approved = asked.approved or (observed if observed.approval else None)
     if len(asked.records) < MOST_RECORDS:
         asked.records.append(observed.seq)
