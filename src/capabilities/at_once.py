@@ -7,17 +7,22 @@ step by step:
 
 so that a hundred calls cost two writes of the log. What the broker holds on every path holds here:
 no provider is called unless the decision allows it and the records of all decisions are durable;
-no answer is given unless all outcomes are durable; what is revoked in between is not begun. Nothing
-can happen in between the calls of one step, as none of them waits. A call that may have to wait for
+no answer is given unless all outcomes are durable; what is revoked in between, or would begin after
+the end of the execution's time, is not begun. A batch that takes long gives way to others now and
+then. A call that may have to wait for
 anything (a person, an earlier call with its key, its provider) is none of these.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.lowlevel
 
 from caps.capabilities.calling import Outcome, call_at_once, failure_answer
 from caps.capabilities.grant import Terms
@@ -31,6 +36,10 @@ from caps.worker.host.supervisor import Answer
 if TYPE_CHECKING:
     from caps.capabilities.broker import ExecutionBroker
     from caps.capabilities.telemetry.calls import ObservedCall
+
+
+# For so long the calls of one batch may keep the event loop to themselves.
+_TURN_SECONDS: Final = 0.02
 
 
 @dataclass(slots=True)
@@ -88,9 +97,7 @@ async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
         await evidence.record_all(
             [evidence.decided(call.request, call.decision, call.terms) for call in calls]
         )
-        outcomes = [_act(broker, call) for call in calls if call.decision.allowed]
-        if outcomes:
-            await evidence.record_all(outcomes)
+        await _act_on_all(broker, [call for call in calls if call.decision.allowed])
     except AuditError as error:
         unrecorded = broker.miss_evidence(error)
         for call in calls:
@@ -101,12 +108,46 @@ async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
             _conclude(broker, call)
 
 
+async def _act_on_all(broker: ExecutionBroker, calls: list[_Call]) -> None:
+    """Call the providers, and record what came of it; in turns, between which others may run.
+
+    Whatever ends this early, what was done is recorded, and that the rest was not begun.
+    """
+    waiting = deque(calls)
+    while waiting:
+        outcomes: list[OutcomeRecorded] = []
+        until = time.perf_counter() + _TURN_SECONDS
+        try:
+            while waiting and (not outcomes or time.perf_counter() < until):
+                outcomes.append(_act(broker, waiting[0]))
+                waiting.popleft()
+            await broker.evidence.record_all(outcomes)
+            outcomes = []
+            if waiting:
+                await anyio.lowlevel.checkpoint()
+        except AuditError:
+            raise  # there is no evidence to be had
+        except BaseException:  # the end of the execution, or of the host
+            outcomes += [_not_begun(broker, call) for call in waiting]
+            with anyio.CancelScope(shield=True):
+                await broker.evidence.record_all(outcomes)
+            raise
+
+
+def _not_begun(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:
+    call.observed.ended(CallStatus.CANCELLED.value)
+    detail = "it was not begun, or is not known to have ended"
+    return broker.evidence.ended(call.request, CallStatus.CANCELLED, None, detail, 0, 0)
+
+
 def _act(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:
     """Call the provider; the record of what came of it."""
     request, terms = call.request, call.terms
     began = time.perf_counter_ns()
     if terms.name in broker.grant.revoked:  # while the record was written
         call.outcome = broker.revoked(request, CallStatus.DENIED)
+    elif broker.meter.is_over():  # by then, or by what the calls before it took
+        call.outcome = broker.late(request)
     else:
         call.outcome = call_at_once(
             terms,

@@ -318,7 +318,10 @@ class ExecutionBroker:
     ) -> Answer:
         await self.evidence.record_decision(request, decision, terms, approval_id)
         if terms.name in self.grant.revoked:  # while the record was written
-            return (await self._end_revoked(request, CallStatus.DENIED, 0)).answer
+            gone = self.revoked(request, CallStatus.DENIED)
+            return (await self._end_as(request, gone, 0)).answer
+        if self.meter.is_over():  # by then
+            return (await self._end_as(request, self.late(request), 0)).answer
         context = self.context_of(request, terms)
         return (await self._call(request, terms, context)).answer
 
@@ -347,7 +350,8 @@ class ExecutionBroker:
         finally:
             self._stoppable.remove(stoppable)
         if outcome.status is CallStatus.CANCELLED:  # only `revoke` stops one
-            return await self._end_revoked(request, CallStatus.CANCELLED, _micros_since(began))
+            gone = self.revoked(request, CallStatus.CANCELLED)
+            return await self._end_as(request, gone, _micros_since(began))
         await self.evidence.record_outcome(
             request,
             outcome.status,
@@ -361,15 +365,14 @@ class ExecutionBroker:
         self.observed.of(request).ended(outcome.status.value, outcome.reason, outcome.bytes_out)
         return outcome
 
-    async def _end_revoked(
-        self, request: CapabilityRequestMessage, status: CallStatus, duration_us: int
+    async def _end_as(
+        self, request: CapabilityRequestMessage, outcome: Outcome, duration_us: int
     ) -> Outcome:
-        """A call was allowed and is revoked: not begun (denied), or stopped midway (cancelled)."""
-        outcome = self.revoked(request, status)
+        """A call was allowed, and something came in between: `outcome` says what."""
         reason = outcome.denied_for
-        await self.evidence.record_outcome(request, status, reason, None, duration_us, 0)
+        await self.evidence.record_outcome(request, outcome.status, reason, None, duration_us, 0)
         self.evidence.count_denied(request, reason)
-        self.observed.of(request).ended(status.value, reason)
+        self.observed.of(request).ended(outcome.status.value, reason)
         return outcome
 
     def revoked(self, request: CapabilityRequestMessage, status: CallStatus) -> Outcome:
@@ -380,6 +383,14 @@ class ExecutionBroker:
             error.message += " while the call was made; whether it had its effect is not known"
         reason = ReasonCode.REVOKED.value
         return Outcome(status=status, answer=failure_answer(error), reason=reason)
+
+    def late(self, request: CapabilityRequestMessage) -> Outcome:
+        """The outcome of a call that is not begun, as the time of its execution is over."""
+        asked = Request(request.capability, request.payload)
+        decision = decide(self.grant, asked, replace(NOTHING_USED, past_deadline=True))
+        error = error_for(decision, request.capability)
+        reason = decision.reason.value
+        return Outcome(status=CallStatus.DENIED, answer=failure_answer(error), reason=reason)
 
     async def _refuse(
         self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None

@@ -7,6 +7,7 @@ rest through `Outcome.detail`.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import threading
 from collections.abc import Mapping
@@ -98,12 +99,21 @@ async def call_provider(
 def call_at_once(
     terms: Terms, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
 ) -> Outcome:
-    """The same for a provider that never waits: no deadline could end it, so it has none."""
+    """The same for a provider that never waits: no deadline could end it, so it has none.
+
+    It runs in a context of its own, as in a task: what it sets there is nobody else's.
+    """
     try:
-        result = finished(terms.provider(context, payload))
+        result = contextvars.copy_context().run(_stepped, terms.provider, context, payload)
+    except GeneratorExit as error:  # nobody closes what does not wait: it is the provider's
+        return _broke(context, error)
     except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
         return _ended_by(error, terms, context, policy_id)
     return _checked(terms, context, result)
+
+
+def _stepped(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
+    return finished(provider(context, payload))
 
 
 def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_id: str) -> Outcome:

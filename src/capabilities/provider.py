@@ -56,7 +56,10 @@ _SUSPENDS = dis.opmap["YIELD_VALUE"]
 def never_waits(provider: Any) -> bool:
     """Whether `provider` is a coroutine function whose own code holds no point to wait at."""
     function = provider.__func__ if type(provider) is MethodType else provider
-    if type(function) is not FunctionType or not inspect.iscoroutinefunction(function):
+    if type(function) is not FunctionType:
+        return False
+    # By its own code: a plain function may be marked as one, and what it gives may wait.
+    if not function.__code__.co_flags & inspect.CO_COROUTINE:
         return False
     # Instructions stand at even places, their arguments at odd ones.
     return _SUSPENDS not in function.__code__.co_code[::2]

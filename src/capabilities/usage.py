@@ -60,7 +60,14 @@ class UsageMeter:
         in_window = 0
         if terms is not None and terms.rate is not None:
             in_window = self._rates.used(self._rate_key(terms), terms.rate, now)
-        return in_window, now > self._deadline + self._clock.stood_still_s
+        return in_window, self._is_over(now)
+
+    def is_over(self) -> bool:
+        """Whether the execution's time is over."""
+        return self._is_over(time.monotonic())
+
+    def _is_over(self, now: float) -> bool:
+        return now > self._deadline + self._clock.stood_still_s
 
     def add(self) -> None:
         """A call is under way, whatever comes of it."""

@@ -3,12 +3,14 @@
 Code that could write one of them would grant itself the rest, approve its own calls, or take the
 evidence away. So a policy whose scopes reach one is refused before it comes into force. Places are
 compared as the file system has them: links are followed, each link on the way is a place of its own
-(to replace it is to replace what it leads to), and a directory that is mounted twice is one.
+(to replace it is to replace what it leads to), and a directory that is mounted twice is one, also
+where it is mounted beneath a scope.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,8 @@ from typing import Final
 POLICY_FILE: Final = "the policy file"
 # As many as the kernel follows.
 _MOST_LINKS = 40
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,24 @@ def first_reached(directories: Iterable[Path], guarded: Iterable[Guarded]) -> Re
 
 def _reaches(directory: Path, path: Path) -> bool:
     places = _places(path)
-    inside = places[-1] in directory.parents
-    return inside or any(_holds(directory, place) for place in places)
+    own = _identity(places[-1])
+    inside = places[-1] in directory.parents or (own is not None and own in _identities(directory))
+    return inside or any(
+        _holds(top, place) for top in (directory, *_mounts_in(directory)) for place in places
+    )
+
+
+def _mounts_in(directory: Path) -> Iterator[Path]:
+    """What is mounted somewhere beneath `directory`: it may be a place from elsewhere."""
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        point = _ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4])
+        mounted = Path(os.fsdecode(point))
+        if directory in mounted.parents:
+            yield mounted
 
 
 def _resolved(path: Path) -> Path:

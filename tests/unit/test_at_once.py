@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import inspect
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -50,7 +53,8 @@ class Desk:
         self.audit = TogetherLog() if audit is None else audit
         self.called: list[Any] = []
         self.samples = CollectorRegistry()
-        registry = CapabilityRegistry()
+        self.registry = registry = CapabilityRegistry()
+        self.policy = policy
 
         @registry.capability("box.echo", shown=("word",))
         async def echo(word: str) -> str:
@@ -67,17 +71,23 @@ class Desk:
             return "late"
 
         metrics = Metrics(self.samples)
-        broker = Broker(
+        self.broker = Broker(
             audit=self.audit,
             metrics=metrics,
             tracing=Tracing(trace.NoOpTracerProvider()),
             default_timeout_ms=5000,
             approvals=ApprovalDesk(self.audit, metrics, None),
         )
-        grant = registry.inject("caps", "e1", {"id": "test", "allow": ["box.*"], **policy})
-        with broker.tracing.execution("e1", "test", "0" * 64, Identity()) as span:
-            self.calls = ExecutionBroker(broker, grant, Identity(), span)
-        self.calls.begin()
+        self.calls = self.execution("e1")
+
+    def execution(self, execution_id: str) -> ExecutionBroker:
+        """One that has all of `box`, under the desk's policy."""
+        policy = {"id": "test", "allow": ["box.*"], **self.policy}
+        grant = self.registry.inject("caps", execution_id, policy)
+        with self.broker.tracing.execution(execution_id, "test", "0" * 64, Identity()) as span:
+            calls = ExecutionBroker(self.broker, grant, Identity(), span)
+        calls.begin()
+        return calls
 
     async def asked(self, *words: Any, **more: Any) -> list[Answer | None]:
         return await self.calls.handle_at_once([ask(word, **more) for word in words])
@@ -282,3 +292,96 @@ async def test_a_coroutine_that_waits_all_the_same_is_stopped() -> None:
     """It is closed and is an error; nothing is left that nobody awaits."""
     with pytest.raises(RuntimeError, match="never to wait"):
         finished(waits())
+
+
+def add_to(desk: Desk, name: str, function: Any) -> ExecutionBroker:
+    """Another execution on the desk, with one more capability."""
+    desk.registry.capability(name)(function)
+    return desk.execution(name)
+
+
+async def test_what_a_call_sets_in_its_context_is_its_own() -> None:
+    """Not the next call's, and not the host's."""
+    tenant = contextvars.ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    async def remember() -> None:
+        seen.append(tenant.get())
+        tenant.set("somebody")
+
+    calls = add_to(Desk(), "box.remember", remember)
+    await calls.handle_at_once([ask(None, "box.remember"), ask(None, "box.remember")])
+    await calls.handle_at_once([ask(None, "box.remember")])
+    assert seen == ["nobody"] * 3
+    assert tenant.get() == "nobody"
+
+
+async def test_no_call_begins_after_the_end_of_the_executions_time() -> None:
+    """Also if it was decided before: those before it may take long."""
+    desk, begun = Desk(), []
+
+    async def compute() -> None:
+        begun.append(1)
+        ends = time.monotonic() + 0.06
+        while time.monotonic() < ends:
+            pass
+
+    desk.policy["limits"] = {"wall_ms": 100}
+    calls = add_to(desk, "box.compute", compute)
+    answers = await calls.handle_at_once([ask(None, "box.compute") for _ in range(5)])
+    assert len(begun) == 2
+    assert [told(answer) for answer in answers[2:]] == ["limit_exceeded"] * 3
+    reasons = [one.reason for one in desk.of(OutcomeRecorded)]
+    assert reasons == [None, None, *["deadline_passed"] * 3]
+
+
+async def test_a_long_batch_gives_way_and_can_be_cancelled() -> None:
+    """What was done is recorded then, and that the rest was not begun."""
+    desk, begun = Desk(), []
+
+    async def compute() -> None:
+        begun.append(1)
+        ends = time.monotonic() + 0.05
+        while time.monotonic() < ends:
+            pass
+
+    calls = add_to(desk, "box.compute", compute)
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calls.handle_at_once, [ask(None, "box.compute") for _ in range(5)])
+            await anyio.lowlevel.checkpoint()
+            while not begun:
+                await anyio.lowlevel.checkpoint()
+            scope.cancel()
+    statuses = [one.status for one in desk.of(OutcomeRecorded)]
+    assert statuses == [CallStatus.OK] * len(begun) + [CallStatus.CANCELLED] * (5 - len(begun))
+    assert len(begun) < 5
+    assert desk.count("caps_capability_requests_in_flight") == 0
+
+
+async def test_a_provider_that_raises_what_only_hosts_raise_fails_alone() -> None:
+    """The others of its batch have their outcomes, and it has one, too."""
+    desk = Desk()
+
+    async def close(word: str) -> str:
+        if word == "bad":
+            raise GeneratorExit
+        return word
+
+    calls = add_to(desk, "box.close", close)
+    answers = await calls.handle_at_once([ask(word, "box.close") for word in ("a", "bad", "b")])
+    assert [told(answer) for answer in answers] == ["a", "provider_error", "b"]
+    assert len(desk.of(OutcomeRecorded)) == 3
+
+
+@pytest.mark.skipif(
+    not hasattr(inspect, "markcoroutinefunction"), reason="functions are marked from 3.12 on"
+)
+def test_a_plain_function_that_is_marked_as_a_coroutines_may_wait() -> None:
+    """Its own code has no point to wait at; what it gives has."""
+
+    def marked() -> Any:
+        return waits()
+
+    inspect.markcoroutinefunction(marked)  # type: ignore[attr-defined]
+    assert not never_waits(marked)

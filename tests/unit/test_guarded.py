@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -206,3 +208,31 @@ def test_learning_keeps_what_is_changed_apart_from_the_policy(tmp_path: Path) ->
     absolute = [Call("files.write", {"path": beside, "content": "x"})]
     found = learn(REGISTRY, records_of(wide, absolute), directory=tmp_path)
     assert [note for note in found.notes if "no runtime takes `scopes.files`" in note]
+
+
+@pytest.mark.parametrize(
+    ("bound", "at", "scope"),
+    [("audit", "sand/logs", "sand"), ("", "sand/all", "sand"), ("audit", "alias", "alias/old")],
+)
+def test_a_mount_is_followed(tmp_path: Path, bound: str, at: str, scope: str) -> None:
+    """Of the guarded place or of what holds it, beneath the scope; or one that the scope is in."""
+    source, point = tmp_path / "there" / bound, tmp_path / at
+    (tmp_path / "there" / "audit" / "old").mkdir(parents=True)
+    point.mkdir(parents=True)
+    look = (
+        "import sys; from pathlib import Path\n"
+        "from caps.security.guarded import Guarded, first_reached\n"
+        "scope, kept = Path(sys.argv[1]), Guarded('the audit log', Path(sys.argv[2]))\n"
+        "print(first_reached([scope], [kept]) is not None)\n"
+    )
+    command = 'mount --bind "$1" "$2" && exec "$0" -c "$3" "$4" "$5"'
+    paths = (str(source), str(point), look, str(tmp_path / scope), str(tmp_path / "there/audit"))
+    found = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", command, sys.executable, *paths],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if found.returncode and found.stderr.startswith(("mount", "unshare")):
+        pytest.skip(f"nothing can be mounted here: {found.stderr.strip()}")
+    assert found.stdout == "True\n", found.stderr

@@ -19,6 +19,7 @@ from caps.worker.inside.channel import Channel
 from caps.worker.inside.compiler import Program, compile_source
 from caps.worker.inside.library_names import private_names
 from caps.worker.inside.names import is_private
+from caps.worker.inside.transformer import Transformer
 
 # What a process of its own knows once it has learnt; this one never does.
 LEARNT = """
@@ -153,3 +154,16 @@ def test_code_that_was_compiled_beside_other_libraries_does_not_run() -> None:
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+@pytest.mark.parametrize("head", ["b.__x", "B, got=b.__x", "B, got=[__x for b in c]"])
+def test_a_private_name_in_the_head_of_a_generic_class_is_refused(head: str) -> None:
+    """Which class it would be of hangs on the Python, and so whose name it is."""
+    tree = ast.parse(f"class A({head}): pass")
+    plain = Transformer()
+    plain.visit(ast.parse(f"class A({head}): pass"))
+    assert plain.refusals == []
+    tree.body[0].type_params = [ast.Name("T", ast.Load())]  # type: ignore[attr-defined]
+    generic = Transformer()
+    generic.visit(tree)
+    assert [one.message for one in generic.refusals] == ["`__x` in the head of a generic class"]

@@ -53,8 +53,8 @@ class AuditSettings:
         settle("directory", Path(self.directory))
         if self.checkpoints_to is not None:
             settle("checkpoints_to", Path(self.checkpoints_to))
-        sinks = (parse_sink(sink) if isinstance(sink, str) else sink for sink in self.sinks)
-        settle("sinks", tuple(sinks))
+        given: tuple[SinkAddress | str, ...] = self.sinks
+        settle("sinks", tuple(parse_sink(s) if isinstance(s, str) else s for s in given))
 
     @classmethod
     def from_environment(

@@ -270,6 +270,8 @@ class Transformer(RestrictingNodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         self.check(node, node.name)
+        if getattr(node, "type_params", []):
+            self._refuse_mangled(node)
         for outside in (node.decorator_list, node.bases, node.keywords):
             outside[:] = [self.visit(part) for part in outside]
         self._visit_type_parameters(node)
@@ -280,6 +282,16 @@ class Transformer(RestrictingNodeTransformer):
         finally:
             self._in_class, self._class_name = before
         return node
+
+    def _refuse_mangled(self, node: ast.ClassDef) -> None:
+        """Which class a `__name` in the head of a generic one belongs to hangs on the Python."""
+        heads = [*node.bases, *node.keywords, *getattr(node, "type_params", [])]
+        for part in heads:
+            for inner in ast.walk(part):
+                name = inner.attr if isinstance(inner, ast.Attribute) else None
+                name = inner.id if isinstance(inner, ast.Name) else name
+                if name is not None and name.startswith("__") and not name.endswith("__"):
+                    self.refuse(inner, f"`{name}` in the head of a generic class")
 
     def _visit_type_parameters(self, node: ast.AST) -> None:
         parameters = getattr(node, "type_params", [])
