@@ -85,6 +85,8 @@ def run(
 
     source = read_source(file)
     settings = audit_settings(audit_path, audit_sinks)
+    if as_json and settings.uses_standard_output:
+        fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
     # The zygote gets ready while the rest is imported.

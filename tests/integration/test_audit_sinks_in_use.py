@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from caps import AuditError, AuditSettings, Metrics, Rotation, Runtime
+from caps import AuditError, AuditSettings, ConfigurationError, Metrics, Rotation, Runtime
 from caps.security.audit import VerifyStatus, verify_log
 from evidence_host import LineReceiver
 
@@ -111,3 +111,24 @@ def test_the_table_tells_of_files_keys_and_sinks(tmp_path: Path, code: Path) -> 
     ]
     assert {"segment_closed", "segment_opened", "key_rotated"} <= {r["kind"] for r in listed}
     assert caps("audit", "verify", "--audit", log).returncode == 0
+
+
+def test_records_and_a_result_for_programs_do_not_share_standard_output(code: Path) -> None:
+    """`--json` promises one object there."""
+    done = caps("run", code, "--json", "--audit-sink", "stdout:")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "caps: `--json` and the sink `stdout:` exclude each other\n"
+
+
+def test_settings_take_texts(tmp_path: Path) -> None:
+    """Paths and URLs, as a program would write them."""
+    settings = AuditSettings(
+        directory=str(tmp_path / "log"),  # type: ignore[arg-type]
+        checkpoints_to=str(tmp_path / "elsewhere"),  # type: ignore[arg-type]
+        sinks=(f"file://{tmp_path}/copy",),  # type: ignore[arg-type]
+    )
+    with Runtime(audit=settings) as runtime:
+        assert runtime.run_sync("1 + 1").unwrap() == 2
+    assert verify_log(tmp_path / "copy").status is VerifyStatus.OK
+    with pytest.raises(ConfigurationError):
+        AuditSettings(directory=tmp_path, sinks=("nowhere",))  # type: ignore[arg-type]

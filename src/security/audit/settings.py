@@ -24,7 +24,7 @@ from typing import Final, Self
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit.rotation import NEVER, Rotation
 from caps.security.audit.segment import Durability
-from caps.security.audit.sinks.addresses import SinkAddress, parse_sink
+from caps.security.audit.sinks.addresses import SinkAddress, SinkKind, parse_sink
 from caps.security.state_directory import state_directory
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
@@ -83,6 +83,11 @@ class AuditSettings:
     def places(self) -> tuple[Path, ...]:
         """Every file or directory that holds what was recorded."""
         return log_places(self.directory, self.checkpoints_to, self.sinks)
+
+    @property
+    def uses_standard_output(self) -> bool:
+        """Whether a sink writes to where the program itself may."""
+        return any(sink.kind is SinkKind.STDOUT for sink in self.sinks)
 
     def with_sinks(self, urls: Sequence[str]) -> Self:
         """The same with more sinks. Raises `ConfigurationError`."""
