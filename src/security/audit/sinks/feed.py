@@ -72,6 +72,8 @@ class Feed:
         self._flush = flush
         self._observer = observer
         self._required = terms.mode is SinkMode.REQUIRED
+        # Whoever appends is told of a required sink by an error, and need not be told twice.
+        self._level = logging.INFO if self._required else logging.WARNING
         # Whether it gets what it missed; else that is dropped.
         self._catches_up = self._required or sink.keeps
         # Guards everything below.
@@ -138,6 +140,8 @@ class Feed:
             )
             if self._behind() and self._state is not _State.DOWN:
                 self._go_down("it did not take all records before the log was closed")
+                if self._required:  # no append is left that could tell
+                    logger.warning("audit sink `%s` lacks the last records", self.terms.name)
 
     def close(self) -> None:
         """Ends the thread; one that hangs is left behind."""
@@ -160,7 +164,7 @@ class Feed:
         self._changed.notify_all()
         if first:
             self._report(SinkFailed(sink=self.terms.name, mode=self.terms.mode.value, message=why))
-            logger.warning("audit sink `%s` is down: %s", self.terms.name, why)
+            logger.log(self._level, "audit sink `%s` is down: %s", self.terms.name, why)
             if self._observer is not None:
                 self._observer.sink_up(self.terms.name, False)
 
@@ -261,7 +265,7 @@ class Feed:
         if self._observer is not None:
             self._observer.sink_up(self.terms.name, True)
         if recovered is not None:
-            logger.warning("audit sink `%s` is up again", self.terms.name)
+            logger.log(self._level, "audit sink `%s` is up again", self.terms.name)
             self._report(recovered)
             self._flush()
 
