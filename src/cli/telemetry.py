@@ -63,12 +63,14 @@ def telemetry(port: int | None, address: str) -> Iterator[Watching]:
 def _one_line_about_exports() -> Iterator[None]:
     """An export that fails is told once, at the end; the run is not the worse for it."""
     failures = _Failures()
-    logger = logging.getLogger("opentelemetry")
-    logger.addHandler(failures)
+    loggers = [logging.getLogger(name) for name in ("opentelemetry", "caps.capabilities.telemetry")]
+    for logger in loggers:
+        logger.addHandler(failures)
     try:
         yield
     finally:
-        logger.removeHandler(failures)
+        for logger in loggers:
+            logger.removeHandler(failures)
         if failures.first is not None:
             reason = " ".join(failures.first.split())[:200].rstrip(".")
             click.echo(f"caps: warning: telemetry was not exported: {reason}", err=True)

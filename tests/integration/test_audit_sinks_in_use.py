@@ -69,9 +69,9 @@ def test_a_bad_sink_is_told_in_one_line(
     """With the exit code of its kind, and without its password."""
     done = caps("run", code, "--audit", tmp_path / "log", "--audit-sink", url)
     assert done.returncode == code_and_message[0]
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("caps: audit sink `")
-    assert code_and_message[1] in last
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("caps: audit sink `")
+    assert code_and_message[1] in line
     assert "hunter2" not in done.stderr
 
 

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +18,13 @@ from typing import IO
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 
+from caps.capabilities.telemetry import otlp
 from caps.capabilities.telemetry.otlp import Exporter, exporter_for, exporting
 from caps.protocol.errors import ConfigurationError
+from evidence_host import SilentReceiver
 from otlp_collector import Collector, collecting, plain
 
 SCRIPT = Path(sys.executable).with_name("caps")
@@ -213,6 +218,19 @@ class TestExport:
         assert done.stderr.startswith("caps: warning: telemetry was not exported: ")
         assert done.stderr.count("\n") == 1
 
+    def test_a_collector_that_never_answers_is_told_in_one_line(self, place: Place) -> None:
+        """The command ends all the same."""
+        receiver = SilentReceiver()
+        done = place.caps(
+            "run", "-", OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{receiver.port}"
+        )
+        receiver.close()
+        assert (done.returncode, done.stdout) == (0, SHOWN)
+        assert done.stderr == (
+            "caps: warning: telemetry was not exported: "
+            "the collector did not answer within 5 seconds\n"
+        )
+
     @pytest.mark.parametrize(
         "variables",
         [
@@ -302,6 +320,34 @@ class TestProviders:
             exporting({"OTEL_TRACES_EXPORTER": "otlp"}),
         ):
             pass
+
+    def test_the_last_export_of_all_signals_is_bounded_once(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Two signals that hang do not take twice as long; it is told once."""
+        monkeypatch.setattr(otlp, "_LAST_EXPORT_SECONDS", 2.0)
+        held = threading.Event()
+
+        class Hanging(TracerProvider):
+            def shutdown(self) -> None:
+                assert held.wait(60)
+
+        class HangingMeters(MeterProvider):
+            def shutdown(self, timeout_millis: float = 0, **_: object) -> None:
+                assert held.wait(60)
+
+        monkeypatch.setattr(otlp, "_tracer_provider", lambda _: Hanging(shutdown_on_exit=False))
+        monkeypatch.setattr(
+            otlp, "_meter_provider", lambda _: HangingMeters(shutdown_on_exit=False)
+        )
+        for setter in ("trace.set_tracer_provider", "metrics.set_meter_provider"):
+            monkeypatch.setattr(f"opentelemetry.{setter}", lambda _: None)
+        with exporting({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}):
+            since = time.monotonic()
+        passed = time.monotonic() - since
+        held.set()
+        assert 2.0 <= passed < 4.0
+        assert caplog.messages == ["the collector did not answer within 2 seconds"]
 
     def test_a_provider_that_was_set_before_is_respected(
         self, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,9 @@ class _Controlled:
         self.open = threading.Event()
         self.open.set()
         self.delivering = threading.Event()
+        self.checkpoints_open = threading.Event()
+        self.checkpoints_open.set()
+        self.checkpoints_come = threading.Event()
 
     def connect(self) -> int | None:
         if self.failing:
@@ -43,7 +46,10 @@ class _Controlled:
         assert self.open.wait(30)
         if self.failing:
             raise SinkError("out of order")
-        self.taken.extend(item.seq for item in items)
+        if any(item.checkpoint for item in items):
+            self.checkpoints_come.set()
+            assert self.checkpoints_open.wait(30)
+        self.taken.extend(item.seq for item in items if not item.checkpoint)
 
     def close(self) -> None:
         return
@@ -106,9 +112,7 @@ class TestAFeed:
 
     async def test_of_a_required_sink_is_late_once(self, tmp_path: Path, said: list[Any]) -> None:
         """The first waits for the deadline, the next fails at once, and nothing is lost."""
-        async with AuditLog.open(tmp_path) as log:
-            for number in range(3):
-                await log.append(decision(f"r{number}"))
+        await _written(tmp_path, 4)
         sink = _Controlled()
         sink.open.clear()
         feed, _ = self._feed(tmp_path, sink, SinkMode.REQUIRED, said, deadline=0.2)
@@ -123,6 +127,46 @@ class TestAFeed:
         assert set(sink.taken) == {1, 2, 3, 4}
         feed.close()
 
+    @pytest.mark.parametrize("mode", SinkMode)
+    async def test_of_a_sink_that_keeps_leaves_no_gap(
+        self, tmp_path: Path, said: list[Any], mode: SinkMode
+    ) -> None:
+        """Records of other processes, between two of ours that wait and before a checkpoint."""
+        await _written(tmp_path, 6)
+        sink = _Controlled()
+        sink.keeps = True
+        feed, _ = self._feed(tmp_path, sink, mode, said, checkpoints=True)
+        feed.offer([Delivery(1, b"{}")])
+        feed.start()
+        feed.wait_for(1, time.monotonic())
+        sink.open.clear()
+        feed.offer([Delivery(2, b"{}")])
+        feed.offer([Delivery(4, b"{}"), Delivery(5, b"{}", checkpoint=True)])
+        sink.open.set()
+        feed.drain()
+        feed.close()
+        assert list(dict.fromkeys(sink.taken)) == [1, 2, 3, 4, 5]
+
+    async def test_of_a_required_sink_that_goes_down_while_it_comes_up_loses_nothing(
+        self, tmp_path: Path, said: list[Any]
+    ) -> None:
+        """A record that comes while it is being sent checkpoints, and is not waited for."""
+        await _written(tmp_path, 5, checkpoint_every=1)
+        sink = _Controlled()
+        sink.checkpoints_open.clear()
+        feed, _ = self._feed(tmp_path, sink, SinkMode.REQUIRED, said, checkpoints=True)
+        feed.offer([Delivery(seq, b"{}") for seq in range(1, 5)])
+        feed.start()
+        assert sink.checkpoints_come.wait(20)
+        feed.offer([Delivery(5, b"{}")])
+        with pytest.raises(AuditError, match="no answer within"):
+            feed.wait_for(5, 0.0)
+        sink.checkpoints_open.set()
+        _wait_until(lambda: any(isinstance(event, SinkRecovered) for event in said))
+        feed.drain()
+        feed.close()
+        assert set(sink.taken) == {1, 2, 3, 4, 5}
+
     async def test_of_a_required_sink_that_never_connects_is_down(
         self, tmp_path: Path, said: list[Any]
     ) -> None:
@@ -136,6 +180,13 @@ class TestAFeed:
             feed.wait_for(1, time.monotonic())
         assert counted.up[:1] == [False]
         feed.close()
+
+
+async def _written(directory: Path, records: int, **settings: Any) -> None:
+    """A log of so many records, the first of which is that of its opening."""
+    async with AuditLog.open(directory, **settings) as log:
+        for number in range(records - 1):
+            await log.append(decision(f"r{number}"))
 
 
 def _wait_until(done: Callable[[], bool]) -> None:

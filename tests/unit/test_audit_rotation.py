@@ -21,6 +21,7 @@ from caps.security.audit import (
     SegmentOpened,
     VerifyStatus,
     read_records,
+    rotation,
     verify_log,
 )
 from caps.security.audit.checkpoint import CHECKPOINTS
@@ -105,6 +106,28 @@ async def test_parallel_appends_cross_files_in_order(tmp_path: Path) -> None:
             tasks.start_soon((one, two)[number % 2].append, decision(f"r{number}"))
     assert sorted(request_ids(tmp_path)) == sorted(f"r{number}" for number in range(60))
     assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+@pytest.mark.parametrize("moment", ["first_record", "_pack"])
+async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """That a file is gone since is no error, whenever it goes."""
+    await write(tmp_path, 20, rotation=Rotation(bytes=4096))
+    expected = request_ids(tmp_path)
+    act = getattr(rotation, moment)
+
+    def meanwhile(*arguments: object) -> object:
+        monkeypatch.undo()
+        for part in tmp_path.glob("*.part"):
+            part.unlink()
+        assert compress_closed(tmp_path)
+        return act(*arguments)
+
+    monkeypatch.setattr(rotation, moment, meanwhile)
+    assert compress_closed(tmp_path) == []
+    assert request_ids(tmp_path) == expected
+    assert not list(tmp_path.glob("*.part"))
 
 
 async def test_closed_files_are_compressed_and_read_as_before(tmp_path: Path) -> None:

@@ -70,6 +70,31 @@ class TestAFile:
         assert request_ids(copy) == ["before", "a", "b"]
         assert verify_log(copy).status is VerifyStatus.OK
 
+    @pytest.mark.parametrize("mode", ["required", "best_effort"])
+    async def test_that_comes_later_begins_at_the_beginning(
+        self, tmp_path: Path, mode: str
+    ) -> None:
+        """Whatever its mode, and it goes on after a restart."""
+        log, copy = tmp_path / "log", tmp_path / "copy"
+        await write(log, [], "before")
+        for name in ("a", "b"):
+            await write(log, [f"file://{copy}?mode={mode}&deadline_ms=20000"], name)
+        assert request_ids(copy) == ["before", "a", "b"]
+        assert verify_log(copy).status is VerifyStatus.OK
+
+    async def test_has_the_records_that_its_checkpoints_pin(self, tmp_path: Path) -> None:
+        """Also those that a process wrote that does not know it."""
+        log, copy = tmp_path / "log", tmp_path / "copy"
+        async with (
+            AuditLog.open(log) as other,
+            AuditLog.open(log, sinks=[parse_sink(f"file://{copy}")]) as opened,
+        ):
+            await opened.append(decision("a"))
+            for name in ("b", "c"):
+                await other.append(decision(name))
+        assert request_ids(copy) == ["a", "b", "c"]
+        assert verify_log(copy).status is VerifyStatus.OK
+
     async def test_that_holds_another_log_is_refused(self, tmp_path: Path) -> None:
         """Two chains in one file would be none."""
         await write(tmp_path / "one", [f"file://{tmp_path}/copy"], "a")
@@ -96,6 +121,21 @@ class TestSyslog:
         assert b'[meta sequenceId="3"] {' in messages[2]
         bodies = [message.partition(b"] ")[2] for message in messages]
         assert b"\n".join(bodies) + b"\n" == (tmp_path / "audit-000001.jsonl").read_bytes()
+
+    async def test_gets_a_checkpoint_after_what_it_pins(
+        self, tmp_path: Path, receiver: LineReceiver
+    ) -> None:
+        """With each commit, too, which makes the checkpoint before it returns."""
+        url = f"syslog+tcp://127.0.0.1:{receiver.port}?checkpoints=1"
+        await write(tmp_path, [url], "a", "b", "c", checkpoint_every=1)
+        assert receiver.has(b'"request_id":"c"')
+        seen: set[int] = set()
+        for message in _octet_counted(receiver.received):
+            body = json.loads(message.partition(b"] ")[2])
+            if "kind" in body:
+                seen.add(body["seq"])
+            assert body["seq"] in seen
+        assert seen == {1, 2, 3, 4}
 
     @pytest.mark.parametrize("kind", ["unix", "udp"])
     async def test_by_datagrams(self, tmp_path: Path, kind: str) -> None:
@@ -264,14 +304,30 @@ class TestStandardOutput:
         ("file://relative/path", "has no absolute path"),
         ("sqlite:///", "has no absolute path"),
         ("stdout://somewhere", "has no place"),
-        ("stdout:?mode=perhaps", "mode is `perhaps`"),
-        ("stdout:?deadline_ms=0", "deadline_ms is `0`"),
-        ("stdout:?queue=many", "queue is `many`"),
+        ("stdout:?mode=hunter2", "mode is neither `required` nor"),
+        ("stdout:?deadline_ms=0", "deadline_ms is no whole number"),
+        ("stdout:?queue=hunter2", "queue is no whole number"),
+        ("stdout:?checkpoints=hunter2", "checkpoints is neither 1 nor 0"),
+        ("syslog+udp://host?facility=hunter2", "facility is no"),
         ("stdout:?colour=red", "has no option `colour`"),
         ("stdout:?mode=required&mode=required", "an option twice"),
         ("otlp+http://user:hunter2@host", "takes no user"),
         ("postgresql://user:hunter2@host/db?mod=required", "has no option `mod`"),
         ("postgresql://user:hunter2@host/db#x", "has a fragment"),
+        ("postgresql://user:hunter2@host/db?sslmode=hunter2", "sslmode is none of"),
+        ("postgresql://user:hunter2@host/", "names no database"),
+        ("postgresql://host/db;password=hunter2", "names no database"),
+        ("postgresql:///user:hunter2/db", "names no database"),
+        ("postgresql:///user%3Ahunter2", "names no database"),
+        ("postgresql:///hunter2%40host", "names no database"),
+        ("postgresql:user:hunter2@host/db", "has no `//`"),
+        ("postgresql:/user:hunter2@host", "has no `//`"),
+        ("postgresql:///user:hunter2@host/db", "has an `@` behind its host"),
+        ("postgresql://user:1/hunter2@host/db", "has an `@` behind its host"),
+        ("postgresql://user:1?hunter2=1@host/db", "has an `@` behind its host"),
+        ("postgresql://user:1#hunter2@host/db", "has an `@` behind its host"),
+        ("otlp+http:///user:hunter2@host/v1/logs", "has an `@` behind its host"),
+        ("hunter2:x", "an audit sink is a url"),
     ],
 )
 def test_a_url_that_is_no_sink_is_told_in_one_line(

@@ -18,8 +18,10 @@ by the SDK.
 from __future__ import annotations
 
 import enum
+import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +45,8 @@ SERVICE_NAME: Final = "caps"
 _PROTOCOL: Final = "http/protobuf"
 # The last spans of a program that ends; a collector that is away must not hold it up for long.
 _LAST_EXPORT_SECONDS: Final = 5.0
+
+logger = logging.getLogger(__name__)
 
 
 class Exporter(enum.Enum):
@@ -194,10 +198,13 @@ def _configured(make: Callable[[], _Provider]) -> _Provider:
 
 
 def _send_all(providers: Providers) -> None:
-    """Hand over what is left, both signals at once, and wait for that for a bounded time."""
+    """Hand over what is left, both signals at once, and wait for both for a bounded time."""
     ends = [provider.shutdown for provider in (providers.tracer, providers.meter) if provider]
     threads = [threading.Thread(target=end, name="caps-otlp", daemon=True) for end in ends]
     for thread in threads:
         thread.start()
+    until = time.monotonic() + _LAST_EXPORT_SECONDS
     for thread in threads:
-        thread.join(_LAST_EXPORT_SECONDS)
+        thread.join(max(until - time.monotonic(), 0))
+    if any(thread.is_alive() for thread in threads):
+        logger.warning("the collector did not answer within %g seconds", _LAST_EXPORT_SECONDS)

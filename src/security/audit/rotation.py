@@ -62,7 +62,20 @@ def compress_closed(directory: Path) -> list[Path]:
 
 
 def _compressed(path: Path) -> Path | None:
-    """None if another process is at it, or the file does not end as a closed one does."""
+    """None if another process is at it or did it, or the file does not end as a closed one does."""
+    try:
+        return _compressed_here(path)
+    except FileNotFoundError:
+        if not _packed(path).is_file():
+            raise
+        return None
+
+
+def _packed(path: Path) -> Path:
+    return path.with_name(f"{path.name}.gz")
+
+
+def _compressed_here(path: Path) -> Path | None:
     with path.open("rb") as source:
         tail = read_tail(source.fileno(), os.fstat(source.fileno()).st_size, path)
     if not tail.closed or tail.torn:
@@ -81,7 +94,7 @@ def _compressed(path: Path) -> Path | None:
 
 
 def _pack(raw: BinaryIO, path: Path, part: Path) -> Path | None:
-    packed = path.with_name(f"{path.name}.gz")
+    packed = _packed(path)
     try:
         if not path.exists():
             part.unlink()

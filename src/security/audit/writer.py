@@ -3,7 +3,8 @@
 A commit and its offers are one step under a mutex, so that each sink is offered records in their
 order. Offering never waits; waiting for required sinks comes after, outside the mutex. What the log
 has to say about its sinks is noted first (`note`) and joins the next commit, since it is noticed
-where nothing may be written.
+where nothing may be written. Checkpoints are made within a commit, and offered after its records: a
+copy that had a checkpoint of records that it lacks would look cut.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Writer:
         self._feeds: tuple[Feed, ...] = ()
         self._required: tuple[Feed, ...] = ()
         self._notes: deque[Entry] = deque()
+        # Made in the step under way. Under the mutex.
+        self._pins: list[Delivery] = []
 
     @property
     def waits(self) -> bool:
@@ -64,6 +67,7 @@ class Writer:
                 lines = self._segment.commit([*entries, *noted], wait=wait)
             except BaseException:
                 self._notes.extendleft(reversed(noted))
+                self._offer((), 0)
                 raise
             head = self._segment.head.seq
             self._offer(lines, head - len(lines) + 1)
@@ -97,19 +101,20 @@ class Writer:
 
     def offer_checkpoint(self, seq: int, line: bytes) -> None:
         """Called by the notary, within a commit or a pin, hence under the mutex."""
-        for feed in self._feeds:
-            if feed.terms.checkpoints:
-                feed.offer((Delivery(seq, line, checkpoint=True),))
+        if self._feeds:
+            self._pins.append(Delivery(seq, line, checkpoint=True))
 
     def pin(self) -> None:
         """As `Segment.pin`."""
-        with self._mutex:
-            self._segment.pin()
+        self.exclusively(self._segment.pin)
 
     def exclusively(self, act: Callable[[], T]) -> T:
         """Does something with the segment that no commit may come between."""
         with self._mutex:
-            return act()
+            try:
+                return act()
+            finally:
+                self._offer((), 0)
 
     def close(self) -> None:
         """Lets sinks finish, signs the head, closes all, also if it raises `AuditError`."""
@@ -124,8 +129,9 @@ class Writer:
             self._segment.close()
 
     def _offer(self, lines: Sequence[bytes], first: int) -> None:
-        if not self._feeds or not lines:
-            return
-        items = [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
+        records = [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
+        pins, self._pins = self._pins, []
         for feed in self._feeds:
-            feed.offer(items)
+            items = [*records, *pins] if feed.terms.checkpoints else records
+            if items:
+                feed.offer(items)

@@ -6,7 +6,8 @@
     sqlite:///var/lib/caps/audit.db      postgresql://user:password@host/database
 
 Options of all: `mode` (required, best_effort), `deadline_ms`, `queue`, `checkpoints` (1, 0). A URL
-may hold a password, so no message, name or repr shows more of it than scheme, host, port, path.
+may hold a password, so no message, name or repr shows more of it than scheme, host, port, path, and
+not even these while a password may have strayed into them: with a stray `@` it shows the scheme.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import enum
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit.sinks.sink import SinkMode, SinkTerms
@@ -43,6 +44,9 @@ class SinkKind(enum.Enum):
 _NETWORK: Final = frozenset(
     {SinkKind.SYSLOG_UDP, SinkKind.SYSLOG_TCP, SinkKind.OTLP_HTTP, SinkKind.OTLP_HTTPS}
 )
+_POSTGRESQL_FORM: Final = "postgresql://user:password@host/database"
+# As libpq has them; what it does not know it would show.
+_SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _WITH_PATH: Final = frozenset({SinkKind.FILE, SinkKind.SYSLOG_UNIX, SinkKind.SQLITE})
 # They keep what they get, so that checkpoints are of use there.
 _KEEPING: Final = frozenset({SinkKind.FILE, SinkKind.SQLITE, SinkKind.POSTGRESQL})
@@ -83,9 +87,11 @@ class SinkAddress:
 def parse_sink(url: str) -> SinkAddress:
     """Raises `ConfigurationError`, which shows nothing that could be a password."""
     kind, parts = _split(url)
+    _refuse_strayed(kind, url, parts)
     shown = _shown(kind, parts)
     options = _options(kind, parts, shown)
     _check_place(kind, parts, shown)
+    _check_ssl_mode(options, shown)
     terms = SinkTerms(
         name=shown,
         mode=_mode(options.pop("mode", SinkMode.REQUIRED.value), shown),
@@ -103,9 +109,11 @@ def _split(url: str) -> tuple[SinkKind, SplitResult]:
         kind = SinkKind(scheme.lower())
     except ValueError:
         known = ", ".join(f"`{kind.value}`" for kind in SinkKind)
-        # Without its colon it may be anything, a password too.
+        # Without `://` it may be anything, a user or a password too.
         what = (
-            f"`{scheme[:32]}` is no kind of audit sink" if ":" in url else "an audit sink is a url"
+            f"`{scheme[:32]}` is no kind of audit sink"
+            if "://" in url
+            else "an audit sink is a url"
         )
         raise ConfigurationError(f"{what}; there are {known}") from None
     try:
@@ -114,6 +122,23 @@ def _split(url: str) -> tuple[SinkKind, SplitResult]:
     except ValueError:
         raise ConfigurationError(f"an audit sink `{kind.value}:…` is no url; mend it") from None
     return kind, parts
+
+
+def _refuse_strayed(kind: SinkKind, url: str, parts: SplitResult) -> None:
+    """A password that is not where passwords are would be shown; so nothing is shown here."""
+    if kind is not SinkKind.POSTGRESQL and kind not in _NETWORK:
+        return
+    start = f"an audit sink `{kind.value}:…`"
+    if not url[len(kind.value) :].startswith("://"):
+        raise ConfigurationError(f"{start} has no `//` after its colon; mend it")
+    if any("@" in part for part in (parts.path, parts.query, parts.fragment)):
+        raise ConfigurationError(
+            f"{start} has an `@` behind its host; quote `/`, `?` and `#` in a password as "
+            "`%2F`, `%3F` and `%23`"
+        )
+    database = unquote(parts.path)[1:]
+    if kind is SinkKind.POSTGRESQL and (not database or set(database) & set("/@:;=")):
+        raise ConfigurationError(f"{start} names no database; write `{_POSTGRESQL_FORM}`")
 
 
 def _shown(kind: SinkKind, parts: SplitResult) -> str:
@@ -159,12 +184,18 @@ def _check_place(kind: SinkKind, parts: SplitResult, shown: str) -> None:
         raise ConfigurationError(f"audit sink `{shown}` has a fragment; quote a `#` as `%23`")
 
 
+def _check_ssl_mode(options: dict[str, str], shown: str) -> None:
+    if options.get("sslmode", _SSL_MODES[0]) not in _SSL_MODES:
+        listed = ", ".join(f"`{mode}`" for mode in _SSL_MODES)
+        raise ConfigurationError(f"audit sink `{shown}`: sslmode is none of {listed}")
+
+
 def _mode(text: str, shown: str) -> SinkMode:
     try:
         return SinkMode(text)
     except ValueError:
         raise ConfigurationError(
-            f"audit sink `{shown}`: mode is `{text[:32]}`; set `required` or `best_effort`"
+            f"audit sink `{shown}`: mode is neither `required` nor `best_effort`; set one"
         ) from None
 
 
@@ -175,7 +206,7 @@ def _number(options: dict[str, str], name: str, default: int, most: int, shown: 
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
     if not 1 <= value <= most:
         raise ConfigurationError(
-            f"audit sink `{shown}`: {name} is `{text[:32]}`; set a whole number from 1 to {most}"
+            f"audit sink `{shown}`: {name} is no whole number from 1 to {most}; set one"
         )
     return value
 
@@ -184,5 +215,5 @@ def _flag(text: str | None, default: bool, shown: str) -> bool:
     if text is None:
         return default
     if text not in ("0", "1"):
-        raise ConfigurationError(f"audit sink `{shown}`: checkpoints is `{text[:32]}`; set 1 or 0")
+        raise ConfigurationError(f"audit sink `{shown}`: checkpoints is neither 1 nor 0; set one")
     return text == "1"

@@ -2,8 +2,10 @@
 
 The file log is the source of truth, so a feed may forget: what a required sink misses is read from
 the log again when the sink is back, before it counts as up. So every record that an append
-acknowledged is in every required sink, sooner or twice, never not at all. What a best-effort sink
-misses is dropped and counted; a record says when that begins, and another how many it were.
+acknowledged is in every required sink, sooner or twice, never not at all. The same holds, without
+anybody waiting for it, for a best-effort sink that keeps records: with a gap what it keeps would be
+no log. What any other best-effort sink misses is dropped and counted; a record says when that
+begins, and another how many it were.
 
     starting ──connected, up to date──► up ──fails, late, full──► down ──connected, up to date──► up
 
@@ -70,6 +72,10 @@ class Feed:
         self._flush = flush
         self._observer = observer
         self._required = terms.mode is SinkMode.REQUIRED
+        # Whoever appends is told of a required sink by an error, and need not be told twice.
+        self._level = logging.INFO if self._required else logging.WARNING
+        # Whether it gets what it missed; else that is dropped.
+        self._catches_up = self._required or sink.keeps
         # Guards everything below.
         self._changed = threading.Condition()
         self._state = _State.STARTING
@@ -78,6 +84,7 @@ class Feed:
         self._queue: deque[Delivery] = deque()
         self._busy = False
         self._newest = newest
+        self._offers = 0
         self._delivered = newest
         self._missing_from: int | None = None
         self._dropped = 0
@@ -95,10 +102,11 @@ class Feed:
     def offer(self, items: Sequence[Delivery]) -> None:
         """Never waits; what does not fit is missed."""
         with self._changed:
+            self._offers += 1
             records = [item for item in items if not item.checkpoint]
             if records:
                 self._newest = records[-1].seq
-            waits = self._state is _State.UP or not self._required
+            waits = self._state is _State.UP or not self._catches_up
             if self._state is not _State.DOWN and waits:
                 if len(self._queue) + len(items) <= self.terms.queue:
                     self._queue.extend(items)
@@ -127,11 +135,13 @@ class Feed:
         """Waits until all that was offered is delivered or dropped, not beyond the deadline."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._state is _State.DOWN or not (self._queue or self._busy),
+                lambda: self._state is _State.DOWN or not (self._behind() or self._busy),
                 self.terms.deadline,
             )
-            if self._queue:
+            if self._behind() and self._state is not _State.DOWN:
                 self._go_down("it did not take all records before the log was closed")
+                if self._required:  # no append is left that could tell
+                    logger.warning("audit sink `%s` lacks the last records", self.terms.name)
 
     def close(self) -> None:
         """Ends the thread; one that hangs is left behind."""
@@ -142,6 +152,9 @@ class Feed:
 
     # Below: under `_changed`.
 
+    def _behind(self) -> bool:
+        return bool(self._queue) or (self._catches_up and self._state is not _State.UP)
+
     def _go_down(self, why: str) -> None:
         """What waits is missed, and whoever waits is told."""
         first, self._failed = not self._failed, True
@@ -151,7 +164,7 @@ class Feed:
         self._changed.notify_all()
         if first:
             self._report(SinkFailed(sink=self.terms.name, mode=self.terms.mode.value, message=why))
-            logger.warning("audit sink `%s` is down: %s", self.terms.name, why)
+            logger.log(self._level, "audit sink `%s` is down: %s", self.terms.name, why)
             if self._observer is not None:
                 self._observer.sink_up(self.terms.name, False)
 
@@ -159,7 +172,7 @@ class Feed:
         numbers = [item.seq for item in items if not item.checkpoint]
         if not numbers:
             return
-        if self._required:
+        if self._catches_up:
             self._missing_from = min(numbers[0], self._missing_from or numbers[0])
         else:
             self._dropped += len(numbers)
@@ -204,19 +217,30 @@ class Feed:
             self._busy = bool(batch)
         if batch:
             try:
-                self._sink.deliver([*self._by_others(batch), *batch])
+                self._deliver(batch)
             except BaseException:
                 with self._changed:
                     self._miss(batch)
                 raise
             self._note(batch)
 
-    def _by_others(self, batch: Sequence[Delivery]) -> list[Delivery]:
-        """Records of other processes, which may not feed this sink; one that keeps gets them."""
-        first = next((item.seq for item in batch if not item.checkpoint), 0)
-        if not (self._required and self._sink.keeps) or first <= self._reached + 1:
-            return []
-        return list(self._history.records(self._reached + 1, first - 1))
+    def _deliver(self, batch: Sequence[Delivery]) -> None:
+        """The batch, and to a sink that keeps also the records of other processes up to its end.
+
+        They may not feed this sink, and what it keeps is a chain only without gaps. A checkpoint
+        may pin records that are none of ours.
+        """
+        first, last = self._reached + 1, max(item.seq for item in batch)
+        own = sum(1 for item in batch if not item.checkpoint and item.seq >= first)
+        if not self._sink.keeps or own > last - first:
+            self._sink.deliver(batch)
+            return
+        source = self._history.records(first, last)
+        while part := list(islice(source, _BATCH)):
+            self._sink.deliver(part)
+            self._advance(part[-1].seq)
+        if pins := [item for item in batch if item.checkpoint]:
+            self._sink.deliver(pins)
 
     def _note(self, batch: Sequence[Delivery]) -> None:
         numbers = [item.seq for item in batch if not item.checkpoint]
@@ -234,44 +258,52 @@ class Feed:
             self._cursor.write(seq)
 
     def _come_up(self) -> None:
-        """Connects, and brings a required sink up to date. Raises if that fails."""
+        """Connects, and brings up to date what is to have all records. Raises if that fails."""
         self._sink.close()
         has = self._sink.connect()
-        if self._required:
-            self._catch_up(has)
+        recovered = self._catch_up(has) if self._catches_up else self._go_up(None)
+        if self._observer is not None:
+            self._observer.sink_up(self.terms.name, True)
+        if recovered is not None:
+            logger.log(self._level, "audit sink `%s` is up again", self.terms.name)
+            self._report(recovered)
+            self._flush()
+
+    def _catch_up(self, has: int | None) -> SinkRecovered | None:
+        """Reads from the log what the sink lacks, until nothing new came meanwhile."""
+        self._reached = self._first_missing(has) - 1
+        while True:
+            with self._changed:
+                last, offers = max(self._newest, self._reached), self._offers
+            # A crash may have come between the last record that it has and the checkpoint of it.
+            pinned_from = self._reached
+            if self._reached < last:
+                self._resend(self._history.records(self._reached + 1, last))
+            if self.terms.checkpoints:
+                self._sink.deliver(self._history.checkpoints(pinned_from, last))
+            with self._changed:
+                if offers == self._offers:
+                    return self._go_up(last)
+
+    def _go_up(self, last: int | None) -> SinkRecovered | None:
+        """In one step: what is offered from here on is queued, no longer missed.
+
+        From here on it may go down again at any time, too: nothing after this may call it up.
+        """
         with self._changed:
-            self._state = _State.UP
+            self._state, self._missing_from = _State.UP, None
+            if last is not None:
+                self._delivered = max(self._delivered, last)
+            self._changed.notify_all()
             # It may have gone down while it was being brought up to date, too.
             was_down, self._failed = self._failed, False
             dropped, self._dropped = self._dropped, 0
             resent, self._resent = self._resent, 0
-        if self._observer is not None:
-            self._observer.sink_up(self.terms.name, True)
-        if was_down:
-            logger.warning("audit sink `%s` is up again", self.terms.name)
-            event = SinkRecovered(
-                sink=self.terms.name, mode=self.terms.mode.value, dropped=dropped, resent=resent
-            )
-            self._report(event)
-            self._flush()
-
-    def _catch_up(self, has: int | None) -> None:
-        """Reads from the log what the sink lacks, until nothing new came meanwhile."""
-        first = begin = self._first_missing(has)
-        self._reached = first - 1
-        while True:
-            with self._changed:
-                last = self._newest
-                if first > last:
-                    # In one step: what is offered from here on is queued, no longer missed.
-                    self._state, self._missing_from = _State.UP, None
-                    self._delivered = max(self._delivered, last)
-                    self._changed.notify_all()
-                    break
-            self._resend(self._history.records(first, last))
-            first = last + 1
-        if self.terms.checkpoints:
-            self._sink.deliver(self._history.checkpoints(begin))
+        if not was_down:
+            return None
+        return SinkRecovered(
+            sink=self.terms.name, mode=self.terms.mode.value, dropped=dropped, resent=resent
+        )
 
     def _first_missing(self, has: int | None) -> int:
         if has is not None:

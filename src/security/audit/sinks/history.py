@@ -51,13 +51,13 @@ class History:
         if expected <= last:
             raise AuditError(f"record {expected} is not in the file log; verify it")
 
-    def checkpoints(self, first: int) -> list[Delivery]:
-        """The checkpoints of record `first` and later ones."""
+    def checkpoints(self, first: int, last: int) -> list[Delivery]:
+        """The checkpoints of the records `first` to `last`."""
         path = self._directory / CHECKPOINTS
         content = read_regular(path) if path.exists() else b""
         lines = content[: content.rfind(b"\n") + 1].splitlines()
         found = [Delivery(_number(line).seq, line, checkpoint=True) for line in lines]
-        return [item for item in found if item.seq >= first]
+        return [item for item in found if first <= item.seq <= last]
 
     def _paths_from(self, first: int) -> list[Path]:
         """The files from the one that has record `first`."""

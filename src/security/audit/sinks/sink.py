@@ -18,7 +18,7 @@ class SinkMode(enum.Enum):
     """What it means when a sink does not take a record in time."""
 
     REQUIRED = "required"  # the append fails, so the effect does not happen
-    BEST_EFFORT = "best_effort"  # the record is dropped there, and counted
+    BEST_EFFORT = "best_effort"  # it is dropped there and counted, or comes later to one that keeps
 
 
 class SinkError(AuditError):

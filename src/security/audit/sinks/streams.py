@@ -93,6 +93,7 @@ class FileSink:
             has, end = self._tail()
             new = [item for item in items if not item.checkpoint and item.seq > has]
             if new:
+                _refuse_gap(has, new)
                 self._append(b"".join(item.line + b"\n" for item in new), end)
             for item in items:
                 if item.checkpoint:
@@ -124,3 +125,10 @@ class FileSink:
         path = self._directory / CHECKPOINTS
         if not path.exists() or line not in read_regular(path):
             append_line(self._directory, line)
+
+
+def _refuse_gap(has: int, new: Sequence[Delivery]) -> None:
+    """A chain with a gap is no log; who is told brings the copy up to date first."""
+    for expected, item in enumerate(new, has + 1):
+        if item.seq != expected:
+            raise SinkError(f"record {expected} is missing before record {item.seq}")

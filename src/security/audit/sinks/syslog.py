@@ -158,8 +158,8 @@ def _facility(address: SinkAddress) -> int:
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else -1
     if not 0 <= value <= _MOST_FACILITY:
         raise ConfigurationError(
-            f"audit sink `{address.terms.name}`: facility is `{text[:32]}`; "
-            f"set 0 to {_MOST_FACILITY}"
+            f"audit sink `{address.terms.name}`: facility is no number from 0 to "
+            f"{_MOST_FACILITY}; set one"
         )
     return value
 
