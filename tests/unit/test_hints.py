@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from caps.worker.inside.compiler import SourceError, compile_source
@@ -31,6 +33,8 @@ def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
     assert report.hint is not None
     assert advice in report.hint
     assert report.traceback.endswith(f"hint: {report.hint}\n")
+    del caught
+    gc.collect()  # the coroutine goes here, where its warning is expected
 
 
 def test_await_in_a_plain_function_is_explained() -> None:
