@@ -9,16 +9,19 @@ so that a hundred calls cost two writes of the log. What the broker holds on eve
 no provider is called unless the decision allows it and the records of all decisions are durable;
 no answer is given unless all outcomes are durable; what is revoked in between, or would begin after
 the end of the execution's time, is not begun. A batch that takes long gives way to others now and
-then. A call that may have to wait for
-anything (a person, an earlier call with its key, its provider) is none of these.
+then. A call that may have to wait for anything (a person, an earlier call with its key, its
+provider) is none of these.
+
+The steps are a generator, which does everything but write: it hands out what must be durable before
+it may go on. Where the log takes that without waiting, all of it happens in one step of the event
+loop (`advance`); else a task sees to the rest (`finish`).
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -29,29 +32,131 @@ from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.records import CallStatus, OutcomeRecorded
+from caps.security.audit.records import AuditEvent, CallStatus, OutcomeRecorded
 from caps.security.decision import Decision, error_for
-from caps.worker.host.supervisor import Answer
+from caps.worker.host.job import Answer, TakenUp
 
 if TYPE_CHECKING:
     from caps.capabilities.broker import ExecutionBroker
-    from caps.capabilities.telemetry.calls import ObservedCall
 
 
 # For so long the calls of one batch may keep the event loop to themselves.
 _TURN_SECONDS: Final = 0.02
 
+Steps = Generator[Sequence[AuditEvent], None, None]
+"""Each is what must be durable before the next; if that is nothing, others may run first."""
 
-@dataclass(slots=True)
+
 class _Call:
     """One of them on its way."""
 
-    request: CapabilityRequestMessage
-    terms: Terms
-    decision: Decision
-    observed: ObservedCall
-    outcome: Outcome | None = None
-    answer: Answer | None = None
+    __slots__ = ("answer", "decision", "observed", "outcome", "request", "terms")
+
+    def __init__(
+        self,
+        request: CapabilityRequestMessage,
+        terms: Terms,
+        decision: Decision,
+        observed: ObservedCall,
+    ) -> None:
+        self.request = request
+        self.terms = terms
+        self.decision = decision
+        self.observed = observed
+        self.outcome: Outcome | None = None
+        self.answer: Answer | None = None
+
+
+class CallsAtOnce(TakenUp):
+    """Those of `requests` that are such calls."""
+
+    def __init__(
+        self, broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
+    ) -> None:
+        self._broker = broker
+        self._places = [_begin(broker, request) for request in requests]
+        self._calls = [call for call in self._places if call is not None]
+        self._steps = _steps(broker, self._calls)
+        self._due: Sequence[AuditEvent] = ()
+        self._finished = not self._calls
+        self._go_on()
+
+    @property
+    def answers(self) -> list[Answer | None]:  # type: ignore[override] # known at the end
+        """None also in the place of what is none of these."""
+        return [None if call is None else call.answer for call in self._places]
+
+    def advance(self) -> bool:
+        """All of it, if the log takes what is due without waiting."""
+        record = self._broker.evidence.record_now
+        while not self._finished:
+            try:
+                if not self._due or not record(self._due):
+                    return False
+            except AuditError as error:
+                self._go_on(error)
+            else:
+                self._go_on()
+        return True
+
+    async def finish(self) -> None:
+        """The rest, which has to wait for the log, or for others to have their turn."""
+        observed, waiting = self._broker.observed, len(self._calls)
+        observed.waits(waiting)
+        try:
+            while not self._finished:
+                await self._until_durable()
+        except BaseException as error:  # the end of the execution, or of the host
+            await self._wind_up(error)
+            raise
+        finally:
+            observed.waited(waiting)
+
+    async def give_up(self) -> None:
+        """As if it had been cancelled while it waited."""
+        if not self._finished:
+            await self._wind_up(anyio.get_cancelled_exc_class()())
+
+    def conclude(self) -> None:
+        """Count them: they are no longer under way."""
+        if self._calls:
+            self._broker.meter.conclude(len(self._calls))
+            for call in self._calls:
+                call.observed.finish(call.answer)
+            self._broker.evidence.count_up()
+
+    async def _until_durable(self) -> None:
+        try:
+            if self._due:
+                await self._broker.evidence.record_all(self._due)
+            else:
+                await anyio.lowlevel.checkpoint()
+        except AuditError as error:
+            self._go_on(error)
+        else:
+            self._go_on()
+
+    async def _wind_up(self, error: BaseException) -> None:
+        """Tell the steps of their early end, and record what they have to say to it."""
+        with anyio.CancelScope(shield=True):
+            try:
+                self._go_on(error)
+                while not self._finished:
+                    await self._until_durable()
+            except BaseException as last:
+                if last is not error:
+                    raise
+
+    def _go_on(self, error: BaseException | None = None) -> None:
+        """Take the next step: what was due is durable, unless there is an error."""
+        if self._finished:
+            return
+        self._finished = True  # also if it ends with an error of its own
+        try:
+            self._due = next(self._steps) if error is None else self._steps.throw(error)
+        except StopIteration:
+            return
+        self._finished = False
 
 
 def can_be_at_once(request: CapabilityRequestMessage, terms: Terms | None) -> bool:
@@ -62,22 +167,6 @@ def can_be_at_once(request: CapabilityRequestMessage, terms: Terms | None) -> bo
         and terms.approve is None
         and request.idempotency_key is None
     )
-
-
-async def answer_at_once(
-    broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
-) -> list[Answer | None]:
-    """The answer to each of `requests` that is such a call; None in the place of the others."""
-    begun = [_begin(broker, request) for request in requests]
-    calls = [call for call in begun if call is not None]
-    if calls:
-        try:
-            await _settle(broker, calls)
-        finally:
-            broker.meter.conclude(len(calls))
-            for call in calls:
-                call.observed.finish(call.answer)
-    return [None if call is None else call.answer for call in begun]
 
 
 def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call | None:
@@ -91,13 +180,11 @@ def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call 
     return _Call(request, terms, decision, observed)
 
 
-async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
+def _steps(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
     evidence = broker.evidence
     try:
-        await evidence.record_all(
-            [evidence.decided(call.request, call.decision, call.terms) for call in calls]
-        )
-        await _act_on_all(broker, [call for call in calls if call.decision.allowed])
+        yield [evidence.decided(call.request, call.decision, call.terms) for call in calls]
+        yield from _acts(broker, [call for call in calls if call.decision.allowed])
     except AuditError as error:
         unrecorded = broker.miss_evidence(error)
         for call in calls:
@@ -108,7 +195,7 @@ async def _settle(broker: ExecutionBroker, calls: list[_Call]) -> None:
             _conclude(broker, call)
 
 
-async def _act_on_all(broker: ExecutionBroker, calls: list[_Call]) -> None:
+def _acts(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
     """Call the providers, and record what came of it; in turns, between which others may run.
 
     Whatever ends this early, what was done is recorded, and that the rest was not begun.
@@ -121,16 +208,14 @@ async def _act_on_all(broker: ExecutionBroker, calls: list[_Call]) -> None:
             while waiting and (not outcomes or time.perf_counter() < until):
                 outcomes.append(_act(broker, waiting[0]))
                 waiting.popleft()
-            await broker.evidence.record_all(outcomes)
+            yield outcomes
             outcomes = []
             if waiting:
-                await anyio.lowlevel.checkpoint()
+                yield ()
         except AuditError:
             raise  # there is no evidence to be had
         except BaseException:  # the end of the execution, or of the host
-            outcomes += [_not_begun(broker, call) for call in waiting]
-            with anyio.CancelScope(shield=True):
-                await broker.evidence.record_all(outcomes)
+            yield outcomes + [_not_begun(broker, call) for call in waiting]
             raise
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
-from caps.capabilities.at_once import answer_at_once
+from caps.capabilities.at_once import CallsAtOnce
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
 from caps.capabilities.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.grant import Grant, Terms
@@ -54,6 +54,7 @@ from caps.security.decision import (
     decide,
     error_for,
 )
+from caps.worker.host.job import TakenUp
 from caps.worker.host.process import Used
 from caps.worker.host.supervisor import Answer
 from caps.worker.host.wall_clock import WallClock
@@ -130,6 +131,7 @@ class ExecutionBroker:
         """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
         call, answer = self.observed.begin(request), None
         decision, usage = self.judge(request)
+        self.observed.waits(1)
         try:
             answer = await self._settle(request, decision, usage)
         except AuditError as error:
@@ -138,18 +140,17 @@ class ExecutionBroker:
         finally:
             self.meter.conclude(1)
             call.finish(answer)
+            self.observed.waited(1)
         return answer
 
-    async def handle_at_once(
-        self, requests: Sequence[CapabilityRequestMessage]
-    ) -> list[Answer | None]:
-        """The same for those that cannot wait, together; None for the others: `handle` them.
+    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        """The same for those that cannot wait, together; the others are for `handle`.
 
         A span is current in the task of its call, so where there are any each call has its own.
         """
         if self.observed.span.traced:
-            return [None] * len(requests)
-        return await answer_at_once(self, requests)
+            return TakenUp(len(requests))
+        return CallsAtOnce(self, requests)
 
     def judge(self, request: CapabilityRequestMessage) -> tuple[Decision, Usage]:
         """Decide; the call is under way from now on, until the meter is told otherwise."""

@@ -105,10 +105,10 @@ def call_at_once(
     """
     try:
         result = contextvars.copy_context().run(_stepped, terms.provider, context, payload)
-    except GeneratorExit as error:  # nobody closes what does not wait: it is the provider's
-        return _broke(context, error)
-    except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
-        return _ended_by(error, terms, context, policy_id)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - nobody cancels or closes what never waits
+        return _told_by(error, terms, policy_id) or _broke(context, error)
     return _checked(terms, context, result)
 
 
@@ -118,6 +118,14 @@ def _stepped(provider: Provider, context: CallContext, payload: Mapping[str, Any
 
 def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_id: str) -> Outcome:
     """The outcome of a call whose provider raised `error`, which is raised if it is not its."""
+    told = _told_by(error, terms, policy_id)
+    if told is None and _is_not_the_providers(error):
+        raise error
+    return told or _broke(context, error)
+
+
+def _told_by(error: BaseException, terms: Terms, policy_id: str) -> Outcome | None:
+    """The outcome, if `error` is one that a provider refuses or fails by."""
     match error:
         case ScopeViolationError():
             return _refused_by_scope(terms, policy_id, error)
@@ -125,9 +133,8 @@ def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_i
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
         case ProviderError():
             return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
-    if _is_not_the_providers(error):
-        raise error
-    return _broke(context, error)
+        case _:
+            return None
 
 
 def _is_not_the_providers(error: BaseException) -> bool:

@@ -113,22 +113,23 @@ def _provider(
     adapter: pydantic.TypeAdapter[Any],
     context_name: str | None,
 ) -> Provider:
-    names = {str(field.alias): own for own, field in payload_model.model_fields.items()}
-    serializer = adapter.serializer
+    names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
+    validate = payload_model.__pydantic_validator__.validate_python
+    serialize = adapter.serializer.to_python
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            typed = payload_model.model_validate(payload)
+            typed = validate(payload).__dict__
         except pydantic.ValidationError as error:
             raise _payload_error(context.capability, error) from None
-        values = {name: getattr(typed, own) for name, own in names.items()}
+        values = {name: typed[own] for name, own in names}
         if context_name is not None:
             values[context_name] = context
         return values
 
     def plain(result: Any) -> Any:
         # By alias, as the schema has it. A warning would print the value; the schema judges it.
-        return serializer.to_python(result, mode="json", by_alias=True, warnings="none")
+        return serialize(result, mode="json", by_alias=True, warnings="none")
 
     if never_waits(function):
 

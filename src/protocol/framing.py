@@ -111,8 +111,9 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     That is null, booleans, integers, finite floats, strings, arrays and string-keyed objects.
     Depth first, so that data that holds itself is refused at once.
     """
-    if type(value) is dict and _is_flat(value, limits):
-        return  # the usual payload, without the machinery for all others
+    # The usual payload and the usual result, without the machinery for all others.
+    if type(value) in _JSON_SCALARS or (type(value) is dict and _is_flat(value, limits)):
+        return
     open_containers: list[Iterator[Any]] = [iter((value,))]
     items = 0
     while open_containers:

@@ -9,14 +9,22 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import anyio
 import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from caps.protocol.vigil import Vigil
+
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
 _RECEIVE_BYTES = 16 * 1024
+
+# Code that makes one call often makes the next one sooner than this.
+_VIGIL_SECONDS = 0.0002
+
+T = TypeVar("T")
 
 
 class ChannelClosedError(Exception):
@@ -32,11 +40,31 @@ class Transport(Protocol):
         A send that is cancelled midway leaves no torn frame: the rest goes before what follows.
         """
 
+    def send_now(self, data: bytes) -> bool:
+        """Send `data` without waiting; False if some of it is left, to go before what follows.
+
+        What is left is sent by the next `send`, be it of nothing. ChannelClosedError.
+        """
+
     async def receive(self) -> bytes:
         """The next bytes, at least one; `b""` when the peer has closed."""
 
+    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
+        """Hand everything that comes to `take`, until it returns something; that.
+
+        `take` gets what `receive` would return. It may be called in the middle of the event loop's
+        own step, in no task, so it must not wait; what it raises is raised here.
+        """
+
     def close(self) -> None:
         """Close this end; whoever waits on it gets ChannelClosedError. Idempotent."""
+
+
+async def _until_taken(transport: Transport, take: Callable[[bytes], T | None]) -> T:
+    while True:
+        taken = take(await transport.receive())
+        if taken is not None:
+            return taken
 
 
 class MemoryTransport:
@@ -64,6 +92,17 @@ class MemoryTransport:
             await self._outgoing.send(data)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise ChannelClosedError from None
+
+    def send_now(self, data: bytes) -> bool:
+        if data:
+            try:
+                self._outgoing.send_nowait(data)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                raise ChannelClosedError from None
+        return True
+
+    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
+        return await _until_taken(self, take)
 
     async def receive(self) -> bytes:
         try:
@@ -126,18 +165,32 @@ class SocketTransport:
             self._unsent = bytes(rest)
             raise
 
+    def send_now(self, data: bytes) -> bool:
+        if not self._unsent and not self._sending.locked():
+            data = data[self._send_some(data) :]
+        self._unsent += data
+        return not self._unsent
+
     async def receive(self) -> bytes:
         # Always waits, if only for a turn: a peer that has always more to say must not keep the
         # loop to itself.
-        if self._incoming is None and anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-            self._incoming = _AsyncioReader(self._socket)
-        if self._incoming is not None:
-            return await self._incoming.read()
+        reader = self._reader()
+        if reader is not None:
+            return await reader.read(_as_it_is)
         while True:
             await self._wait(anyio.wait_readable)
             data = _received(self._socket)
             if data is not None:
                 return data
+
+    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
+        reader = self._reader()
+        return await (_until_taken(self, take) if reader is None else reader.read(take))
+
+    def _reader(self) -> _AsyncioReader | None:
+        if self._incoming is None and anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+            self._incoming = _AsyncioReader(self._socket)
+        return self._incoming
 
     async def _wait(self, ready: object) -> None:
         try:
@@ -166,23 +219,32 @@ def _received(end: socket.socket) -> bytes | None:
         raise ChannelClosedError from None
 
 
+def _as_it_is(data: bytes) -> bytes | None:
+    return data
+
+
 class _AsyncioReader:
     """Reads on asyncio, which is told once what to watch, and not anew for every message.
 
     Bytes are taken from the socket only when somebody waits for them; the rest stays in the kernel,
-    which then holds the peer back.
+    which then holds the peer back. They are looked at as they come, so that what needs no task is
+    done without waking one.
     """
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[bytes] | None = None
+        self._waiter: asyncio.Future[Any] | None = None
+        self._take: Callable[[bytes], Any] = _as_it_is
         self._watched = False
-        # What was read for somebody who was cancelled in the same turn.
+        self._vigil = Vigil(_VIGIL_SECONDS)
+        self._looks_out = False
+        # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
+        # of its own made of it is that one's to keep.
         self._untaken: bytes | None = None
 
-    async def read(self) -> bytes:
-        """The next bytes, a turn later at least. ChannelClosedError."""
+    async def read(self, take: Callable[[bytes], T | None]) -> T:
+        """What `take` makes of the next bytes, a turn later at least. ChannelClosedError."""
         if self._waiter is not None:
             raise anyio.BusyResourceError("reading from")
         if self._socket.fileno() < 0:
@@ -190,9 +252,11 @@ class _AsyncioReader:
         if self._untaken is not None:
             await anyio.lowlevel.checkpoint()
             data, self._untaken = self._untaken, None
-            return data
-        waiter: asyncio.Future[bytes] = self._loop.create_future()
-        self._waiter = waiter
+            taken = take(data)
+            if taken is not None:
+                return taken
+        waiter: asyncio.Future[T] = self._loop.create_future()
+        self._waiter, self._take = waiter, take
         if not self._watched:
             self._loop.add_reader(self._socket.fileno(), self._readable)
             self._watched = True
@@ -200,7 +264,7 @@ class _AsyncioReader:
             return await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._untaken = waiter.result()
+                self._untaken = waiter.result() if take is _as_it_is else None
             raise
         finally:
             self._waiter = None
@@ -212,12 +276,28 @@ class _AsyncioReader:
             return
         try:
             data = _received(self._socket)
-        except ChannelClosedError as error:
+            taken = None if data is None else self._take(data)
+        except Exception as error:  # noqa: BLE001 - it is raised where somebody waits
             self._unwatch()
             waiter.set_exception(error)
         else:
-            if data is not None:
-                waiter.set_result(data)
+            if taken is None:
+                self._look_out()
+            elif not waiter.done():
+                waiter.set_result(taken)
+
+    def _look_out(self) -> None:
+        """What came was dealt with, and the next may follow at once: the loop does not sleep yet."""
+        if self._looks_out:
+            self._vigil.pays()
+        if self._vigil.begins() and not self._looks_out:
+            self._looks_out = True
+            self._loop.call_soon(self._go_on_looking)
+
+    def _go_on_looking(self) -> None:
+        self._looks_out = self._waiter is not None and self._vigil.goes_on()
+        if self._looks_out:
+            self._loop.call_soon(self._go_on_looking)
 
     def _unwatch(self) -> None:
         if self._watched:

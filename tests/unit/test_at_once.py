@@ -90,13 +90,26 @@ class Desk:
         return calls
 
     async def asked(self, *words: Any, **more: Any) -> list[Answer | None]:
-        return await self.calls.handle_at_once([ask(word, **more) for word in words])
+        return await answered(self.calls, [ask(word, **more) for word in words])
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.audit.events if isinstance(event, kind)]
 
     def count(self, name: str, **labels: str) -> float:
         return self.samples.get_sample_value(name, labels) or 0.0
+
+
+async def answered(
+    calls: ExecutionBroker, requests: list[CapabilityRequestMessage]
+) -> list[Answer | None]:
+    """What is answered together, as a supervisor goes about it."""
+    taken_up = calls.take_up(requests)
+    try:
+        if not taken_up.advance():
+            await taken_up.finish()
+    finally:
+        taken_up.conclude()
+    return taken_up.answers
 
 
 def ask(word: Any, capability: str = "box.echo", **more: Any) -> CapabilityRequestMessage:
@@ -230,7 +243,7 @@ async def test_what_may_wait_is_left_to_a_task_of_its_own(
 ) -> None:
     """A provider that awaits, an earlier call under the same key, a name that is not known."""
     desk = Desk()
-    (answer,) = await desk.calls.handle_at_once([request_])
+    (answer,) = await answered(desk.calls, [request_])
     at_once = request_.timeout_ms is not None  # a deadline changes nothing for who never waits
     assert (answer is not None) is at_once
     assert bool(desk.audit.events) is at_once
@@ -310,8 +323,8 @@ async def test_what_a_call_sets_in_its_context_is_its_own() -> None:
         tenant.set("somebody")
 
     calls = add_to(Desk(), "box.remember", remember)
-    await calls.handle_at_once([ask(None, "box.remember"), ask(None, "box.remember")])
-    await calls.handle_at_once([ask(None, "box.remember")])
+    await answered(calls, [ask(None, "box.remember"), ask(None, "box.remember")])
+    await answered(calls, [ask(None, "box.remember")])
     assert seen == ["nobody"] * 3
     assert tenant.get() == "nobody"
 
@@ -328,7 +341,7 @@ async def test_no_call_begins_after_the_end_of_the_executions_time() -> None:
 
     desk.policy["limits"] = {"wall_ms": 100}
     calls = add_to(desk, "box.compute", compute)
-    answers = await calls.handle_at_once([ask(None, "box.compute") for _ in range(5)])
+    answers = await answered(calls, [ask(None, "box.compute") for _ in range(5)])
     assert len(begun) == 2
     assert [told(answer) for answer in answers[2:]] == ["limit_exceeded"] * 3
     reasons = [one.reason for one in desk.of(OutcomeRecorded)]
@@ -348,7 +361,7 @@ async def test_a_long_batch_gives_way_and_can_be_cancelled() -> None:
     calls = add_to(desk, "box.compute", compute)
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(calls.handle_at_once, [ask(None, "box.compute") for _ in range(5)])
+            tasks.start_soon(answered, calls, [ask(None, "box.compute") for _ in range(5)])
             await anyio.lowlevel.checkpoint()
             while not begun:
                 await anyio.lowlevel.checkpoint()
@@ -369,7 +382,7 @@ async def test_a_provider_that_raises_what_only_hosts_raise_fails_alone() -> Non
         return word
 
     calls = add_to(desk, "box.close", close)
-    answers = await calls.handle_at_once([ask(word, "box.close") for word in ("a", "bad", "b")])
+    answers = await answered(calls, [ask(word, "box.close") for word in ("a", "bad", "b")])
     assert [told(answer) for answer in answers] == ["a", "provider_error", "b"]
     assert len(desk.of(OutcomeRecorded)) == 3
 

@@ -29,6 +29,7 @@ from caps.protocol.messages import (
 )
 from caps.protocol.transport import ChannelClosedError, MemoryTransport
 from caps.worker.host import pool as pool_module
+from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Answer, Job
@@ -193,10 +194,8 @@ class Calls:
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         raise AssertionError(request)
 
-    async def handle_at_once(
-        self, requests: Sequence[CapabilityRequestMessage]
-    ) -> list[Answer | None]:
-        return [None] * len(requests)
+    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        return TakenUp(len(requests))
 
     def end(self, used: Used | None) -> None:
         assert used is None or used.max_rss_kb is None  # a played worker has no end to tell of

@@ -41,6 +41,7 @@ from caps.protocol.messages import (
 from caps.protocol.transport import MemoryTransport
 from caps.worker.host import endings
 from caps.worker.host import pool as pool_module
+from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Answer, Execution, Job, until_ready
@@ -90,10 +91,8 @@ class Calls:
             self.cancelled.append(request.request_id)
             raise
 
-    async def handle_at_once(
-        self, requests: Sequence[CapabilityRequestMessage]
-    ) -> list[Answer | None]:
-        return [None] * len(requests)
+    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        return TakenUp(len(requests))
 
     def end(self, used: Used | None) -> None:
         self.used = used

@@ -65,7 +65,6 @@ class ObservedCalls:
         terms = self._terms.get(request.capability)
         call = ObservedCall(self, request, UNREGISTERED if terms is None else terms.name)
         self._under_way[id(request)] = call
-        self.metrics.requests_in_flight.inc()
         if self.span.traced:
             call.open_span(terms)
         return call
@@ -74,9 +73,15 @@ class ObservedCalls:
         """The observation of a request that is under way."""
         return self._under_way[id(request)]
 
+    def waits(self, requests: int) -> None:
+        """So many of them wait for their answer; `waited` is due whatever happens to them."""
+        self.metrics.requests_in_flight.inc(requests)
+
+    def waited(self, requests: int) -> None:
+        self.metrics.requests_in_flight.dec(requests)
+
     def forget(self, request: CapabilityRequestMessage) -> None:
         del self._under_way[id(request)]
-        self.metrics.requests_in_flight.dec()
 
     def attributes(self, label: str, error: str | None) -> dict[str, str]:
         """What the conventions say of a value of the duration; the same few again and again."""

@@ -6,10 +6,12 @@ It changes nothing about the sink: what that raises, and when it returns, is the
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter as Tally
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
-from caps.security.audit.log import AuditSink, all_at_once
+from caps.security.audit.log import AuditSink, all_at_once, in_this_step
 from caps.security.audit.records import AuditEvent, PolicyLoaded, kind_of
 from caps.security.audit.redaction import Redactor
 
@@ -20,6 +22,8 @@ class ObservedAudit:
     def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
         self._sink = sink
         self._record_all = all_at_once(sink)
+        self._record_now = in_this_step(sink)
+        self._uncounted: deque[tuple[Sequence[AuditEvent], float]] = deque()
         self._metrics = metrics
 
     @property
@@ -32,23 +36,57 @@ class ObservedAudit:
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """The same for several, which take their time together."""
-        metrics = self._metrics
         began = time.perf_counter()
         try:
             await self._record_all(events)
         except Exception:
-            metrics.audit_failures.inc(len(events))
-            metrics.audit_seconds.observe(time.perf_counter() - began)
+            self._failed(events, began)
             raise
-        metrics.audit_seconds.observe(time.perf_counter() - began)
+        self._count(events, time.perf_counter() - began)
+
+    def append_now(self, events: Sequence[AuditEvent]) -> bool:
+        """The same in this very step; False, and nothing is done, if that has to wait.
+
+        It is counted by `count_up`, as nobody should wait for that.
+        """
+        began = time.perf_counter()
+        try:
+            done = self._record_now(events)
+        except Exception:
+            self._failed(events, began)
+            raise
+        if done:
+            self._uncounted.append((events, time.perf_counter() - began))
+        return done
+
+    def count_up(self) -> None:
+        """Count what `append_now` recorded."""
+        while self._uncounted:
+            self._count(*self._uncounted.popleft())
+
+    def _failed(self, events: Sequence[AuditEvent], began: float) -> None:
+        self._metrics.audit_failures.inc(len(events))
+        self._metrics.audit_seconds.observe(time.perf_counter() - began)
+
+    def _count(self, events: Sequence[AuditEvent], seconds: float) -> None:
+        metrics = self._metrics
+        metrics.audit_seconds.observe(seconds)
+        for kind, number in _numbers_of_kinds(events):
+            metrics.child(metrics.audit_records, kind).inc(number)
         for event in events:
-            metrics.child(metrics.audit_records, kind_of(event)).inc()
-            if isinstance(event, PolicyLoaded):
+            if type(event) is PolicyLoaded:
                 metrics.policy_loads.labels(event.status).inc()
 
     async def aclose(self) -> None:
         """As `AuditSink.aclose`."""
         await self._sink.aclose()
+
+
+def _numbers_of_kinds(events: Sequence[AuditEvent]) -> Iterable[tuple[str, int]]:
+    """How many events there are of each kind; most often they are all of one."""
+    if len({type(event) for event in events}) == 1:
+        return ((kind_of(events[0]), len(events)),)
+    return Tally(map(kind_of, events)).items()
 
 
 class SinkMetrics:

@@ -88,6 +88,19 @@ def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[N
     return together
 
 
+def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
+    """How `sink` takes several events without giving up the event loop: True when all are safe.
+
+    False, and nothing is done, if that has to wait; what cannot say so always waits.
+    """
+
+    def waits(_events: Sequence[AuditEvent]) -> bool:
+        return False
+
+    now: Callable[[Sequence[AuditEvent]], bool] = getattr(sink, "append_now", waits)
+    return now
+
+
 class AuditLog:
     """A log directory. Used from one event loop; many processes may share the directory."""
 
@@ -192,6 +205,15 @@ class AuditLog:
     async def append(self, event: AuditEvent) -> None:
         """Commits one event; see `AuditSink.append`."""
         await self.append_all((event,))
+
+    def append_now(self, events: Sequence[AuditEvent]) -> bool:
+        """`append_all` in this very step; False, and nothing is done, if that has to wait."""
+        if self._closed:
+            raise AuditError("the audit log is closed")
+        if not self._inline or self._gathering is not None or self._flushing is not None:
+            return False
+        now = timestamp()
+        return self._commit_inline([(storable(event), now) for event in events])
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """Commits events one after the other in one piece, all or none; as `append` otherwise."""

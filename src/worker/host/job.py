@@ -49,6 +49,30 @@ class Answer(msgspec.Struct, frozen=True):
     failure: CallFailure | None = None
 
 
+class TakenUp:
+    """Requests that came together, as far as their handler answers them together.
+
+    As it is, that is none of them; a handler that does more has a class of its own.
+    """
+
+    def __init__(self, requests: int) -> None:
+        self.answers: list[Answer | None] = [None] * requests
+        """None stands for what the handler is to `handle` by itself, in a task of its own."""
+
+    def advance(self) -> bool:
+        """Go on as far as nothing has to be waited for; whether that is the end of it."""
+        return True
+
+    async def finish(self) -> None:
+        """Go on to the end, and wait where that is needed."""
+
+    async def give_up(self) -> None:
+        """Their execution is over before the end was reached: record what has to be."""
+
+    def conclude(self) -> None:
+        """The answers are on their way, or never will be. Called once, whatever happened."""
+
+
 class CallHandler(Protocol):
     """Who answers the requests of one execution: the broker."""
 
@@ -58,13 +82,8 @@ class CallHandler(Protocol):
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
         """The answer to one request. Raises nothing that the worker could provoke."""
 
-    async def handle_at_once(
-        self, requests: Sequence[CapabilityRequestMessage]
-    ) -> list[Answer | None]:
-        """The answers to those of `requests` that wait for nothing but their evidence.
-
-        None stands for each of the others: `handle` is called for it, in a task of its own.
-        """
+    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        """Begin to answer those of `requests` that wait for nothing but their evidence."""
 
     def end(self, used: Used | None) -> None:
         """The worker is gone; what the code used of it, if that is known."""

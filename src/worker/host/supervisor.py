@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import anyio
 from anyio.abc import TaskGroup
@@ -43,7 +43,7 @@ from caps.protocol.messages import (
 )
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
-from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
+from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler, TakenUp
 from caps.worker.host.process import Ending, Used, Worker
 
 __all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
@@ -80,6 +80,14 @@ def _checked(ready: ReadyMessage) -> ReadyMessage:
     return ready
 
 
+class _Arrival(NamedTuple):
+    """Messages that came together, as far as the task of the execution has to do with them."""
+
+    requests: Sequence[CapabilityRequestMessage]
+    taken_up: TakenUp | None
+    result: ResultMessage | None
+
+
 @dataclass(slots=True)
 class Execution:
     """One job on one channel. Mutable, private to its task."""
@@ -102,6 +110,7 @@ class Execution:
     _stopped: bool = False
     _untaken_bytes: int = 0
     _taken: anyio.Event = field(default_factory=anyio.Event)
+    _taken_up: TakenUp | None = None
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
@@ -239,22 +248,90 @@ class Execution:
         return replace(so_far, max_rss_kb=max_rss_kb)
 
     async def _serve(self, calls: TaskGroup, messages: Sequence[FromWorker]) -> ResultMessage:
-        while True:
-            result: ResultMessage | None = None
-            requests: list[CapabilityRequestMessage] = []
-            for message in messages:
-                if isinstance(message, CapabilityRequestMessage):
-                    self._count_request()
-                    requests.append(message)
-                elif self._take(message):
-                    result = message
-            if requests:
-                await self._answer_all(requests, calls)
-            if result is not None:
-                return result
-            if not self.connection.has_room(self._untaken_bytes):
-                await self._until_room()
-            messages = self.connection.receive(await self._receive())
+        try:
+            arrival = self._arrived(messages)
+            while True:
+                await self._answer(arrival, calls)
+                if arrival.result is not None:
+                    return arrival.result
+                if not self.connection.has_room(self._untaken_bytes):
+                    await self._until_room()
+                arrival = await self._next_arrival()
+        finally:
+            if self._taken_up is not None:  # nobody has gone on with it
+                with anyio.CancelScope(shield=True):
+                    await self._taken_up.give_up()
+                self._conclude(self._taken_up)
+
+    async def _next_arrival(self) -> _Arrival:
+        try:
+            return await self.worker.transport.receive_until(self._answer_now)
+        except ChannelClosedError:
+            self._unless_closed(b"")
+            raise
+
+    def _arrived(self, messages: Sequence[FromWorker]) -> _Arrival:
+        """Act on what asks for no answer, and take up what does."""
+        result: ResultMessage | None = None
+        requests: list[CapabilityRequestMessage] = []
+        for message in messages:
+            if type(message) is CapabilityRequestMessage:
+                self._count_request()
+                requests.append(message)
+            elif self._take(message):
+                result = message
+        self._taken_up = self.calls.take_up(requests) if requests else None
+        return _Arrival(requests, self._taken_up, result)
+
+    def _answer_now(self, data: bytes) -> _Arrival | None:
+        """What comes of `data` that needs the task; None if nothing does.
+
+        Most calls are answered here, as soon as their bytes are there, and no task is woken.
+        """
+        arrival = self._arrived(self.connection.receive(self._unless_closed(data)))
+        taken_up, result = arrival.taken_up, arrival.result
+        all_sent = True
+        if taken_up is not None:
+            if not taken_up.advance() or None in taken_up.answers:
+                return arrival
+            all_sent = self._send_now(self._encoded_all(arrival.requests, taken_up.answers))
+            self._conclude(taken_up)
+        return None if all_sent and result is None else _Arrival((), None, result)
+
+    async def _answer(self, arrival: _Arrival, calls: TaskGroup) -> None:
+        """Answer what came together; what has to wait does so in a task of its own."""
+        requests, taken_up = arrival.requests, arrival.taken_up
+        if taken_up is None:
+            await self._send_answers(b"")  # what is left of those that were answered before
+            return
+        try:
+            if not taken_up.advance():
+                await taken_up.finish()
+            answers = taken_up.answers
+            for request, answer in zip(requests, answers, strict=True):
+                if answer is None:
+                    calls.start_soon(self._answer_alone, request)
+            data = self._encoded_all(requests, answers)
+        finally:
+            self._conclude(taken_up)
+        await self._send_answers(data)
+
+    def _conclude(self, taken_up: TakenUp) -> None:
+        self._taken_up = None
+        taken_up.conclude()
+
+    def _encoded_all(
+        self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[Answer | None]
+    ) -> bytes:
+        """The answers that there are."""
+        pairs = zip(requests, answers, strict=True)
+        return b"".join(
+            [
+                self._encoded_or_failure(request, answer)
+                for request, answer in pairs
+                if answer is not None
+            ]
+        )
 
     def _take(self, message: FromWorker) -> TypeGuard[ResultMessage]:
         """Act on what asks for no answer; whether it is the result."""
@@ -264,18 +341,6 @@ class Execution:
             case StartedMessage():
                 self.started = True
         return isinstance(message, ResultMessage)
-
-    async def _answer_all(self, requests: list[CapabilityRequestMessage], calls: TaskGroup) -> None:
-        """Answer what came together; what has to wait does so in a task of its own."""
-        ready: list[bytes] = []
-        answers = await self.calls.handle_at_once(requests)
-        for request, answer in zip(requests, answers, strict=True):
-            if answer is None:
-                calls.start_soon(self._answer, request)
-            else:
-                ready.append(self._encoded_or_failure(request, answer))
-        if ready:
-            await self._send_answers(b"".join(ready))
 
     async def _until_room(self) -> None:
         # The worker reads while it cannot write, so both sides never wait for each other.
@@ -292,7 +357,7 @@ class Execution:
                 violation="flood",
             )
 
-    async def _answer(self, request: CapabilityRequestMessage) -> None:
+    async def _answer_alone(self, request: CapabilityRequestMessage) -> None:
         answer = await self.calls.handle(request)
         if self.connection.state is State.FAILED:
             return  # the execution ends now, with the violation as its reason
@@ -335,6 +400,13 @@ class Execution:
             )
         self.on_output(text)
 
+    def _send_now(self, data: bytes) -> bool:
+        """Whether all of it is sent; the rest goes before what is sent next."""
+        try:
+            return self.worker.transport.send_now(data)
+        except ChannelClosedError:
+            return True  # as for `_send_bytes`
+
     async def _send_bytes(self, data: bytes) -> None:
         try:
             await self.worker.transport.send(data)
@@ -344,9 +416,12 @@ class Execution:
 
     async def _receive(self) -> bytes:
         try:
-            data = await self.worker.transport.receive()
+            return self._unless_closed(await self.worker.transport.receive())
         except ChannelClosedError:
-            data = b""
+            return self._unless_closed(b"")
+
+    def _unless_closed(self, data: bytes) -> bytes:
+        """`data`, unless it is nothing: the worker closed its channel."""
         if not data:
             self._hung_up = True
             self.connection.at_end()
