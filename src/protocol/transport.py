@@ -287,7 +287,7 @@ class _AsyncioReader:
                 waiter.set_result(taken)
 
     def _look_out(self) -> None:
-        """What came was dealt with, and the next may follow at once: the loop does not sleep yet."""
+        """What came is dealt with, and more may follow at once: the loop does not sleep yet."""
         if self._looks_out:
             self._vigil.pays()
         if self._vigil.begins() and not self._looks_out:

@@ -13,6 +13,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from caps.capabilities.telemetry import OTHER, Metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
+from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import AuditError
 from caps.security.audit import MemoryAuditLog
@@ -33,15 +34,23 @@ def documented() -> dict[str, tuple[str, tuple[str, ...]]]:
     return found
 
 
+def label_names(metric: object) -> tuple[str, ...]:
+    """The labels of a metric of the library's, or of one of our tallies."""
+    if isinstance(metric, CounterTally | HistogramTally):
+        return metric.labels
+    assert isinstance(metric, MetricWrapperBase)
+    return tuple(metric._labelnames)
+
+
 def existing() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Type and labels of each metric that a registry really gets."""
     registry = CollectorRegistry()
     Metrics(registry)
     found = {}
     for metric in registry._collector_to_names:
-        assert isinstance(metric, MetricWrapperBase)
-        suffix = "_total" if metric._type == "counter" else ""
-        found[metric._name + suffix] = (str(metric._type), tuple(metric._labelnames))
+        (family,) = metric.describe()  # type: ignore[attr-defined]
+        suffix = "_total" if family.type == "counter" else ""
+        found[family.name + suffix] = (family.type, label_names(metric))
     return found
 
 

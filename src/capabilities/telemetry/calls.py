@@ -168,11 +168,11 @@ class ObservedCall:
         calls, metrics = self._calls, self._calls.metrics
         calls.forget(self._request)
         seconds = time.perf_counter() - self._began
-        label, child = self.label, metrics.child
-        child(metrics.requests, label, self._decision, self._reason, self._status).inc()
-        child(metrics.request_seconds, label).observe(seconds)
+        label = self.label
+        metrics.requests.add((label, self._decision, self._reason, self._status))
+        metrics.request_seconds.observe((label,), seconds)
         if self._bytes:
-            child(metrics.result_bytes, label).inc(self._bytes)
+            metrics.result_bytes.add((label,), self._bytes)
         error = self._error(answer)
         calls.span.tracing.tool_seconds.record(seconds, calls.attributes(label, error))
         if self._span is not None:

@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
+from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
 from caps.protocol.enforcement import Layer
 from caps.security.audit.records import ExecutionStatus
 
@@ -121,13 +122,13 @@ class Metrics:
             ["capability", "reason"],
             registry=registry,
         )
-        self.requests = Counter(
+        self.requests = CounterTally(
             "caps_capability_requests",
             "Capability requests by what was decided, why, and how they ended.",
             ["capability", "decision", "reason_code", "status"],
             registry=registry,
         )
-        self.request_seconds = Histogram(
+        self.request_seconds = HistogramTally(
             "caps_capability_request_duration_seconds",
             "From the arrival of a request to its answer.",
             ["capability"],
@@ -139,7 +140,7 @@ class Metrics:
             "Capability requests that wait for their answer.",
             registry=registry,
         )
-        self.result_bytes = Counter(
+        self.result_bytes = CounterTally(
             "caps_capability_result_bytes",
             "Bytes of the results that capabilities gave.",
             ["capability"],
@@ -179,13 +180,14 @@ class Metrics:
         )
 
     def _add_evidence(self, registry: CollectorRegistry) -> None:
-        self.audit_seconds = Histogram(
+        self.audit_seconds = HistogramTally(
             "caps_audit_append_duration_seconds",
             "From handing in a record until it is safe, or known not to be.",
+            [],
             buckets=_APPEND_SECONDS,
             registry=registry,
         )
-        self.audit_records = Counter(
+        self.audit_records = CounterTally(
             "caps_audit_records", "Audit records written.", ["kind"], registry=registry
         )
         self.audit_failures = Counter(

@@ -1,0 +1,101 @@
+"""(8) Counters and histograms for what happens at every call: a dictionary and a lock.
+
+The library's own take a dozen function calls to add one to a number, which is a tenth of a whole
+capability call. These keep plain numbers, and become the library's samples when somebody collects.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.utils import floatToGoString
+
+Labels = tuple[str, ...]
+
+
+class CounterTally:
+    """A counter; `labels` of one sample are a tuple in the order of the names."""
+
+    def __init__(
+        self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
+    ) -> None:
+        self.name = name
+        self.labels = tuple(labels)
+        self._documentation = documentation
+        self._lock = threading.Lock()
+        self._values: dict[Labels, float] = {}
+        registry.register(self)
+
+    def add(self, labels: Labels, amount: float = 1) -> None:
+        with self._lock:
+            self._values[labels] = self._values.get(labels, 0) + amount
+
+    def describe(self) -> Iterator[CounterMetricFamily]:
+        """What the registry asks for the names of."""
+        yield CounterMetricFamily(self.name, self._documentation, labels=self.labels)
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        with self._lock:
+            values = list(self._values.items())
+        family = CounterMetricFamily(self.name, self._documentation, labels=self.labels)
+        for labels, value in values:
+            family.add_metric(labels, value)
+        yield family
+
+
+class HistogramTally:
+    """A histogram with the upper bounds `buckets`, beside which there is always one more."""
+
+    def __init__(
+        self,
+        name: str,
+        documentation: str,
+        labels: Sequence[str],
+        buckets: Sequence[float],
+        registry: CollectorRegistry,
+    ) -> None:
+        self.name = name
+        self.labels = tuple(labels)
+        self._documentation = documentation
+        self._bounds = tuple(buckets)
+        self._lock = threading.Lock()
+        # How many there are in each bucket alone, and their sum.
+        self._counts: dict[Labels, list[int]] = {}
+        self._sums: dict[Labels, float] = {}
+        if not labels:
+            self._begin(())  # as the library does: there before anything happens
+        registry.register(self)
+
+    def observe(self, labels: Labels, value: float) -> None:
+        place = bisect_left(self._bounds, value)
+        with self._lock:
+            if labels not in self._counts:
+                self._begin(labels)
+            self._counts[labels][place] += 1
+            self._sums[labels] += value
+
+    def _begin(self, labels: Labels) -> None:
+        self._counts[labels] = [0] * (len(self._bounds) + 1)
+        self._sums[labels] = 0.0
+
+    def describe(self) -> Iterator[HistogramMetricFamily]:
+        """What the registry asks for the names of."""
+        yield HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        with self._lock:
+            rows = [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]
+        family = HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
+        bounds = [floatToGoString(bound) for bound in (*self._bounds, float("inf"))]
+        for labels, counts, total in rows:
+            running = 0
+            buckets = []
+            for bound, count in zip(bounds, counts, strict=True):
+                running += count
+                buckets.append((bound, running))
+            family.add_metric(labels, buckets, total)
+        yield family

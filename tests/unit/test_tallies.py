@@ -1,0 +1,72 @@
+"""The counters of the call path give the samples that the library's own would give."""
+
+from __future__ import annotations
+
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.exposition import generate_latest
+
+from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
+
+_BOUNDS = (0.001, 0.25, 1.0, 2.5)
+
+
+def told(registry: CollectorRegistry) -> list[str]:
+    """What a scrape says, without when each series was made."""
+    lines = generate_latest(registry).decode().splitlines()
+    return sorted(line for line in lines if "_created" not in line)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 1e6))))
+def test_a_counter_tells_what_the_librarys_would(added: list[tuple[str, float]]) -> None:
+    """Same names, same labels, same numbers."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = CounterTally("x_bytes", "Bytes.", ["kind"], ours)
+    counter = Counter("x_bytes", "Bytes.", ["kind"], registry=theirs)
+    for kind, amount in added:
+        tally.add((kind,), amount)
+        counter.labels(kind).inc(amount)
+    assert told(ours) == told(theirs)
+
+
+@given(st.lists(st.one_of(st.sampled_from(_BOUNDS), st.floats(0, 10))))
+def test_a_histogram_tells_what_the_librarys_would(values: list[float]) -> None:
+    """Bounds belong to the bucket below them; what is over all of them counts, too."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = HistogramTally("x_seconds", "Time.", ["kind"], _BOUNDS, ours)
+    histogram = Histogram("x_seconds", "Time.", ["kind"], buckets=_BOUNDS, registry=theirs)
+    for value in values:
+        tally.observe(("a",), value)
+        histogram.labels("a").observe(value)
+    assert told(ours) == told(theirs)
+
+
+def test_a_histogram_without_labels_is_there_before_anything_happens() -> None:
+    """A rate over it starts from zero, as with the library's."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    HistogramTally("x_seconds", "Time.", [], _BOUNDS, ours)
+    Histogram("x_seconds", "Time.", buckets=_BOUNDS, registry=theirs)
+    assert told(ours) == told(theirs)
+
+
+def test_nothing_is_lost_between_threads() -> None:
+    """Runtimes on several event loops count together."""
+    registry = CollectorRegistry()
+    tally = CounterTally("x", "Things.", [], registry)
+    seconds = HistogramTally("x_seconds", "Time.", [], _BOUNDS, registry)
+
+    def count() -> None:
+        for _ in range(5000):
+            tally.add(())
+            seconds.observe((), 0.5)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert registry.get_sample_value("x_total") == 20_000
+    assert registry.get_sample_value("x_seconds_count") == 20_000
