@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
@@ -182,7 +183,7 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
         "message": decision.message,
         "detail": decision.detail,
         "nearest": decision.nearest,
-        "problems": [asdict(problem) for problem in decision.problems],
+        "problems": [msgspec.structs.asdict(problem) for problem in decision.problems],
         "changes": [asdict(change) for change in explanation.changes],
         "hopeless": explanation.hopeless,
         "breaks_tests": list(explanation.breaks),
