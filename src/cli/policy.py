@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
@@ -173,6 +172,8 @@ def _parse_payload(text: str) -> dict[str, Any]:
 
 
 def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
+    import msgspec
+
     decision = explanation.decision
     return {
         "capability": capability,
