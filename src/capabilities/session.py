@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import anyio
 
@@ -28,11 +28,13 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
-from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
 from caps.security.audit.records import ExecutionStatus
 from caps.security.policy_source import PolicySource
 from caps.worker.host.lease import Lease, SessionEnd
+
+if TYPE_CHECKING:
+    from caps.capabilities.stream import Feed, StreamEvent
 
 MAX_RUNS = 1000
 IDLE_MS = 10 * 60 * 1000
@@ -186,6 +188,8 @@ class Session:
 
     async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
         """`run` as it happens; leaving early ends the session. Raises as `run` does."""
+
+        from caps.capabilities.stream import stream_of
 
         async def execute(feed: Feed) -> ExecutionResult:
             async with self._next_cell() as cell:

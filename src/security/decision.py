@@ -289,11 +289,7 @@ def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
         reason, bound = ReasonCode.CALLS_EXCEEDED, limits.calls
     elif usage.in_flight >= limits.concurrency:
         reason, bound = ReasonCode.CONCURRENCY_EXCEEDED, limits.concurrency
-    elif (
-        rate is not None
-        and usage.in_rate_window >= rate.count
-        and usage.key is not KeyUse.REPEAT
-    ):
+    elif rate is not None and usage.in_rate_window >= rate.count and usage.key is not KeyUse.REPEAT:
         reason, bound = ReasonCode.RATE_EXCEEDED, str(rate)
     else:
         return None
