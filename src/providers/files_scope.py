@@ -20,11 +20,11 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
+import msgspec
 from pydantic import Field, field_validator
 
 from caps.capabilities.provider import Scope, Violation
@@ -41,8 +41,7 @@ _CHANGING = frozenset({"delete", "write"})
 _MAY_BE_ROOT = frozenset({"list", "stat"})
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedDirectory:
+class AllowedDirectory(msgspec.Struct, frozen=True):
     """One entry of the allowlist, with its components at hand."""
 
     entry: str

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from caps.protocol.errors import PolicyFault
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from caps.security.width import Width
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """Why a scope refuses a payload: the key of the scope that says so, and a line for people."""
 
     rule: str
