@@ -1,8 +1,13 @@
-"""`caps run` of a tiny file, from the shell, with nothing running before; and where it goes."""
+"""`caps run` of a tiny file, from the shell, with nothing running before; and where it goes.
+
+Cold is that no process is there, not that nothing is on disk: modules are compiled before, as they
+are in every installation, also where a variable keeps this process from writing what it compiled.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,6 +32,7 @@ _PHASES = Path(__file__).parents[1] / "sides" / "cold_phases.py"
 _POLICY = '{"id": "bench", "allow": ["math.*"]}'
 _MICROSECONDS = 1_000_000
 _COSTLIEST = 8
+_NEVER_COMPILED = "PYTHONDONTWRITEBYTECODE"
 
 
 class _Workplace:
@@ -49,6 +55,10 @@ class _Workplace:
         return [str(command), "run", str(self.program), *options]
 
 
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != _NEVER_COMPILED}
+
+
 def _commands(
     command: Callable[[_Workplace], list[str]],
 ) -> Callable[[], AbstractAsyncContextManager[Turn]]:
@@ -60,7 +70,7 @@ def _commands(
             async def turn() -> float:
                 arguments = command(place)
                 with Stopwatch() as watch:
-                    subprocess.run(arguments, check=True, capture_output=True)
+                    subprocess.run(arguments, check=True, capture_output=True, env=_environment())
                 return watch.microseconds
 
             yield turn
@@ -90,7 +100,11 @@ def _parts(rounds: int) -> dict[str, float]:
             arguments = [str(_PHASES), str(place.program), str(place.policy), str(place.audit())]
             with Stopwatch() as watch:
                 done = subprocess.run(
-                    [sys.executable, "-P", *arguments], check=True, capture_output=True, text=True
+                    [sys.executable, "-P", *arguments],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                    env=_environment(),
                 )
             before = 0.0
             for step, at in json.loads(done.stdout):
@@ -109,6 +123,7 @@ def _costliest_imports() -> str:
             check=True,
             capture_output=True,
             text=True,
+            env=_environment(),
         )
     taken = imports_by_package(done.stderr)
     whole = sum(taken.values()) / 1000
@@ -135,7 +150,7 @@ async def _cold(effort: Effort, progress: Progress) -> Samples:
         Contender(_PROCESS, _commands(_process)),
     )
     samples = await take_turns(
-        sides, Rounds(effort.of(15, 1), effort.of(15, 1), warm_up=effort.of(1, 0)), progress
+        sides, Rounds(effort.of(15, 1), effort.of(15, 1), warm_up=1), progress
     )
     parts = _parts(effort.of(5, 1))
     return replace(samples, parts=parts, notes=(_costliest_imports(),))

@@ -24,19 +24,28 @@ def main() -> None:
         marks.append((step, time.perf_counter() - BEGAN))
 
     importlib.import_module("caps.cli.main")
-    mark("import the command line")
-    importlib.import_module("caps.cli.run")
-    from caps.capabilities.runtime import Runtime
-    from caps.providers.builtin import builtin_registry
+    from caps.cli.loading import loading
 
-    mark("import the runtime")
-    registry = builtin_registry()
-    mark("register capabilities")
-    with Runtime(policy, registry=registry, audit=audit) as runtime:
-        mark("open: policy, audit, zygote")
-        runtime.run_sync(Path(program).read_text()).unwrap()
-        mark("run")
-    mark("close: workers, signed checkpoint")
+    with loading():
+        importlib.import_module("caps.cli.run")
+    from caps.worker.host.launching import launched_ahead
+
+    mark("import the command line")
+    with launched_ahead() as launched:
+        mark("launch the zygote")
+        with loading():
+            from caps.capabilities.runtime import Runtime
+            from caps.providers.builtin import builtin_registry
+            from caps.worker.host.zygote import ZygoteSource
+        mark("import the runtime")
+        registry = builtin_registry()
+        mark("register capabilities")
+        workers = ZygoteSource(launched=launched)
+        with Runtime(policy, registry=registry, audit=audit, workers=workers) as runtime:
+            mark("open: audit, policy, the rest of the zygote's start")
+            runtime.run_sync(Path(program).read_text()).unwrap()
+            mark("run")
+        mark("close: workers, signed checkpoint")
     print(json.dumps(marks))
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.telemetry import Metrics
@@ -56,8 +56,7 @@ logger = logging.getLogger(__name__)
 CoverKey = tuple[Reach, str, str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedCall:
+class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call that needs an approval, and who makes it."""
 
     who: dict[str, Any]
@@ -79,16 +78,14 @@ class AskedCall:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """What came of it, and the approval that covers the call if one does."""
 
     use: ApprovalUse
     approval_id: str | None = None
 
 
-@dataclass(slots=True)
-class _Cover:
+class _Cover(msgspec.Struct):
     approval_id: str
     calls_left: int | None
     until: float | None
@@ -97,12 +94,11 @@ class _Cover:
         return self.calls_left == 0 or (self.until is not None and now >= self.until)
 
 
-@dataclass(slots=True, eq=False)
-class _Parked:
+class _Parked(msgspec.Struct, eq=False):
     """A call that waits: for its own answer, or for a cover that another's brings."""
 
     call: AskedCall
-    changed: anyio.Event = field(default_factory=anyio.Event)
+    changed: anyio.Event = msgspec.field(default_factory=anyio.Event)
     answer: ApprovalAnswer | None = None
     covered_by: str | None = None
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import pydantic
 import rfc8785
 
@@ -27,8 +27,7 @@ from caps.security.policy_source import LoadedPolicy
 _TERMS_DOMAIN = b"caps.terms.v1\0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
+class Domain(msgspec.Struct, frozen=True, kw_only=True):
     """A family of capabilities that share a scope model (none: it takes no scope)."""
 
     name: str
@@ -37,8 +36,7 @@ class Domain:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
     """A capability with its provider and its compiled schemas."""
 
     spec: CapabilitySpec

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.protocol.enforcement import Layer
@@ -21,8 +22,7 @@ class Runner(Protocol):
         """As `WorkerPool.run`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """A run as a part of its session: the channel and the idempotency keys that it shares."""
 
     channel_id: str

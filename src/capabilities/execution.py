@@ -11,10 +11,10 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import msgspec
 
 from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.cell import Cell, Runner
@@ -57,8 +57,7 @@ _DECODED_AT_ONCE = 16 * 1024
 _MAX_FILENAME_CHARACTERS = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionRequest:
+class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, and for whom."""
 
     source: str
@@ -72,11 +71,10 @@ class ExecutionRequest:
     cell: Cell | None = None
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(msgspec.Struct):
     """What is known of an execution while it runs."""
 
-    printed: list[str] = field(default_factory=list)
+    printed: list[str] = msgspec.field(default_factory=list)
     output_bytes: int = 0
     message: ResultMessage | None = None
     failure: Failure | None = None

@@ -39,10 +39,10 @@ class Terms:
     dry_run: str | None = None
     at_once: bool = False
     """Whether its provider never waits."""
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:
-        return self.spec.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.spec.name)
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         return self.schema_in.problems(payload)
@@ -112,6 +112,15 @@ class Grant:
     learning: bool = False
     """User space gets a wrapper for what is withheld, too, so that its attempts reach the broker,
     which refuses and records them as ever: it widens the manifest and no decision."""
+    # What every decision asks, taken from the policy once.
+    policy_id: str = field(init=False)
+    policy_sha256: str = field(init=False)
+    limits: Limits = field(init=False)
+    terms: Mapping[str, Terms] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("policy_id", "policy_sha256", "limits", "terms"):
+            object.__setattr__(self, name, getattr(self.bound, name))
 
     @property
     def manifest(self) -> tuple[ManifestEntry, ...]:
@@ -126,28 +135,12 @@ class Grant:
         return None if self.learning else self.bound.manifest_bytes
 
     @property
-    def policy_id(self) -> str:
-        return self.bound.policy_id
-
-    @property
-    def policy_sha256(self) -> str:
-        return self.bound.policy_sha256
-
-    @property
     def terms_sha256(self) -> str:
         return self.bound.terms_sha256
 
     @property
-    def limits(self) -> Limits:
-        return self.bound.limits
-
-    @property
     def modules(self) -> tuple[str, ...]:
         return self.bound.policy.modules
-
-    @property
-    def terms(self) -> Mapping[str, Terms]:
-        return self.bound.terms
 
     def revoking(self, *capabilities: str) -> Grant:
         """The same grant without `capabilities`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """The principal, and where it matters the agent and session it acts through."""
 
     principal: str = "anonymous"

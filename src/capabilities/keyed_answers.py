@@ -6,8 +6,6 @@ memory: an answer that there is no room for is given once, and a repeat is told 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import anyio
 import msgspec
 
@@ -26,13 +24,12 @@ NOT_KEPT = ProviderError(
 )
 
 
-@dataclass(slots=True)
-class KeyedAnswer:
+class KeyedAnswer(msgspec.Struct):
     """The answer to an idempotency key: there now, or once `ready` is set."""
 
     args_hmac: str
-    decided: anyio.Event = field(default_factory=anyio.Event)
-    ready: anyio.Event = field(default_factory=anyio.Event)
+    decided: anyio.Event = msgspec.field(default_factory=anyio.Event)
+    ready: anyio.Event = msgspec.field(default_factory=anyio.Event)
     answer: Answer | None = None
     begun: bool = False
     """Whether it came as far as to act; a call that waits for its approval has not."""

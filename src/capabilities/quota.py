@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import dataclass, field
+
+import msgspec
 
 from caps.security.policy import Rate
 
@@ -13,8 +14,7 @@ RateKey = tuple[str, str, str]
 _FEW_WINDOWS = 1024
 
 
-@dataclass(slots=True)
-class _Window:
+class _Window(msgspec.Struct):
     """When the calls of one key were made, oldest first.
 
     Policies of one id, and the revisions of one policy, share it, and may have different rates: it
@@ -23,7 +23,7 @@ class _Window:
 
     period_s: int
     count: int
-    calls: deque[float] = field(default_factory=deque)
+    calls: deque[float] = msgspec.field(default_factory=deque)
 
     def serve(self, rate: Rate) -> None:
         self.period_s = max(self.period_s, rate.period_s)

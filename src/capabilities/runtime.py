@@ -16,7 +16,7 @@ import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 import anyio.from_thread
@@ -53,8 +53,6 @@ from caps.capabilities.session import (
     SessionLimits,
 )
 from caps.capabilities.settings import capability_timeout_ms
-from caps.capabilities.stream import Feed, StreamEvent, stream_of
-from caps.capabilities.stubs import render
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.capabilities.telemetry.observed_workers import ObservedWorkers
@@ -68,6 +66,9 @@ from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools
 from caps.worker.host.process import WorkerSource
 from caps.worker.host.zygote import ZygoteSource
+
+if TYPE_CHECKING:
+    from caps.capabilities.stream import Feed, StreamEvent
 
 _DEFAULT_WORKERS = 256
 
@@ -274,6 +275,8 @@ class Runtime(SyncWays):
         Under the runtime's own policy, open or not, or under another; PolicyInvalidError if it is
         bad.
         """
+        from caps.capabilities.stubs import render
+
         if policy is None and self._opened is not None:
             policy = self._opened.bound
         if not isinstance(policy, BoundPolicy):
@@ -325,6 +328,8 @@ class Runtime(SyncWays):
 
         A slow reader holds nothing up. Leaving the loop, or `aclose`, kills the worker.
         """
+
+        from caps.capabilities.stream import stream_of
 
         async def execute(feed: Feed) -> ExecutionResult:
             request = ExecutionRequest(

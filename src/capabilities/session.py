@@ -15,11 +15,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import anyio
+import msgspec
 
 from caps.capabilities.cell import Cell
 from caps.capabilities.execution import ExecutionRequest
@@ -28,11 +29,13 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
-from caps.capabilities.stream import Feed, StreamEvent, stream_of
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
 from caps.security.audit.records import ExecutionStatus
 from caps.security.policy_source import PolicySource
 from caps.worker.host.lease import Lease, SessionEnd
+
+if TYPE_CHECKING:
+    from caps.capabilities.stream import Feed, StreamEvent
 
 MAX_RUNS = 1000
 IDLE_MS = 10 * 60 * 1000
@@ -56,8 +59,7 @@ class SessionTerms(TypedDict, total=False):
     wall_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLimits:
+class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What bounds a session beside the policy, whose limits hold for each run."""
 
     max_runs: int = MAX_RUNS
@@ -92,7 +94,9 @@ class Session:
         self._bind = bind
         self._inject = inject
         self._channel_id = uuid.uuid4().hex
-        self._identity = replace(identity, session=identity.session or self._channel_id)
+        self._identity = msgspec.structs.replace(
+            identity, session=identity.session or self._channel_id
+        )
         self._limits = limits
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
         self._held = AsyncExitStack()
@@ -182,15 +186,19 @@ class Session:
         run is under way and SessionEndedError once the session is over.
         """
         async with self._next_cell() as cell:
-            return await self._execute(replace(cell, source=source, on_output=on_output))
+            return await self._execute(
+                msgspec.structs.replace(cell, source=source, on_output=on_output)
+            )
 
     async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
         """`run` as it happens; leaving early ends the session. Raises as `run` does."""
 
+        from caps.capabilities.stream import stream_of
+
         async def execute(feed: Feed) -> ExecutionResult:
             async with self._next_cell() as cell:
                 return await self._execute(
-                    replace(
+                    msgspec.structs.replace(
                         cell,
                         source=source,
                         on_output=feed.output,

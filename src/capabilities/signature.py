@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
+import msgspec
 import pydantic
 
 from caps.capabilities.provider import CallContext, Provider, finished, never_waits
@@ -23,8 +23,7 @@ _MOST_PROBLEMS = 16
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedCapability:
+class DerivedCapability(msgspec.Struct, frozen=True):
     """What a typed function says about itself."""
 
     schema_in: dict[str, Any]

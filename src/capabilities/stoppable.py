@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import anyio
+import msgspec
 
 
-@dataclass(slots=True, eq=False)
-class StoppableCall:
+class StoppableCall(msgspec.Struct, eq=False):
     """Runs within `scope`, which ends at its deadline or when the call is stopped."""
 
     capability: str
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
     was_stopped: bool = False
 
     def stop(self) -> None:

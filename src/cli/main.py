@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from caps.cli.exits import ExitCode, fail
+from caps.cli.loading import loading
 
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),
@@ -28,7 +29,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, name = _COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), name)
+        with loading():
+            command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

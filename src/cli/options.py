@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.loading import loading
 from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSettings:
     """How the log is kept: by the options, and the variables. Ends the command if they are bad."""
-    from caps.security.audit import AuditSettings
+    with loading():
+        from caps.security.audit import AuditSettings
 
     with told_in_one_line():
         return AuditSettings.from_environment(directory).with_sinks(sinks)

@@ -172,6 +172,8 @@ def _parse_payload(text: str) -> dict[str, Any]:
 
 
 def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
+    import msgspec
+
     decision = explanation.decision
     return {
         "capability": capability,
@@ -182,7 +184,7 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
         "message": decision.message,
         "detail": decision.detail,
         "nearest": decision.nearest,
-        "problems": [asdict(problem) for problem in decision.problems],
+        "problems": [msgspec.structs.asdict(problem) for problem in decision.problems],
         "changes": [asdict(change) for change in explanation.changes],
         "hopeless": explanation.hopeless,
         "breaks_tests": list(explanation.breaks),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.loading import loading
 from caps.cli.options import (
     approvals_option,
     audit_settings,
@@ -83,45 +84,44 @@ def run(
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
     from caps.worker.host.launching import launched_ahead
 
-    source = read_source(file)
-    settings = audit_settings(audit_path, audit_sinks)
-    if as_json and settings.uses_standard_output:
-        fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
-    # The zygote gets ready while the rest is imported.
-    with (
-        told_in_one_line(),
-        launched_ahead() as launched,
-        StopSignals() as stop,
-        telemetry(metrics_port, metrics_address) as watching,
-    ):
-        from caps.capabilities.runtime import Runtime
-        from caps.capabilities.telemetry import default_metrics
-        from caps.worker.host.zygote import ZygoteSource
+    # The zygote gets ready while all else is read and imported.
+    with told_in_one_line(), launched_ahead() as launched:
+        source = read_source(file)
+        settings = audit_settings(audit_path, audit_sinks)
+        if as_json and settings.uses_standard_output:
+            fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
+        with StopSignals() as stop, telemetry(metrics_port, metrics_address) as watching:
+            with loading():
+                from caps.capabilities.runtime import Runtime
+                from caps.capabilities.telemetry import default_metrics
+                from caps.worker.host.zygote import ZygoteSource
 
-        with Runtime(
-            policy_path,
-            registry=load_registry(registry_name),
-            audit=settings,
-            workers=ZygoteSource(launched=launched, on_start=default_metrics().zygote_started),
-            approver=announcing_approver(directory),
-            watch=False,  # its one execution keeps the revision that it begins with
-            **watching,
-        ) as runtime:
-            if runtime.degraded:
-                click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
-            result = result_of(
-                runtime.submit(
-                    source,
-                    principal=principal or f"user:{current_user()}",
-                    agent=agent,
-                    filename=shown_name,
-                    on_output=None if as_json else print_output,
-                    check=check,
-                ),
-                stop,
-            )
+                registry = load_registry(registry_name)
+            with Runtime(
+                policy_path,
+                registry=registry,
+                audit=settings,
+                workers=ZygoteSource(launched=launched, on_start=default_metrics().zygote_started),
+                approver=announcing_approver(directory),
+                watch=False,  # its one execution keeps the revision that it begins with
+                **watching,
+            ) as runtime:
+                if runtime.degraded:
+                    degraded = f"isolation is degraded: {runtime.degraded}"
+                    click.echo(f"caps: warning: {degraded}", err=True)
+                result = result_of(
+                    runtime.submit(
+                        source,
+                        principal=principal or f"user:{current_user()}",
+                        agent=agent,
+                        filename=shown_name,
+                        on_output=None if as_json else print_output,
+                        check=check,
+                    ),
+                    stop,
+                )
     if stop.received is not None or result is None:
         leave_stopped(stop.received)
     if as_json:

@@ -20,18 +20,19 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
+import msgspec
 from pydantic import Field, field_validator
 
 from caps.capabilities.provider import Scope, Violation
-from caps.providers import files_review as review
 from caps.providers.legible import legible
-from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
-from caps.security.width import Width, width_of
+
+if TYPE_CHECKING:
+    from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+    from caps.security.width import Width
 
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 
@@ -40,8 +41,7 @@ _CHANGING = frozenset({"delete", "write"})
 _MAY_BE_ROOT = frozenset({"list", "stat"})
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedDirectory:
+class AllowedDirectory(msgspec.Struct, frozen=True):
     """One entry of the allowlist, with its components at hand."""
 
     entry: str
@@ -164,7 +164,8 @@ class FilesScope(Scope):
             return ()
         return tuple(Path(entry) for entry in self.allowlist)
 
-    # From here on: what the tools that judge policies ask. Nothing of it decides.
+    # From here on: what the tools that judge policies ask. Nothing of it decides, and what it takes
+    # is loaded when it is asked.
 
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
         """Only the size of what is written needs more than the path."""
@@ -176,6 +177,9 @@ class FilesScope(Scope):
 
     def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
         """The nearest directory, leave to change files, or room for this content."""
+        from caps.providers import files_review as review
+        from caps.security.scope_answers import ScopeChange
+
         violation = self.violation(function, payload)
         match violation.rule if violation else None:
             case "read_only":
@@ -195,6 +199,9 @@ class FilesScope(Scope):
                 return None
 
     def widths_to(self, newer: Scope) -> dict[str, Width]:
+        from caps.providers import files_review as review
+        from caps.security.width import width_of
+
         if not isinstance(newer, FilesScope):
             return super().widths_to(newer)
         older_parts = [directory.parts for directory in self.directories]
@@ -212,6 +219,8 @@ class FilesScope(Scope):
         }
 
     def concerns(self, functions: AbstractSet[str], given: AbstractSet[str]) -> tuple[Concern, ...]:
+        from caps.providers import files_review as review
+
         return (
             *review.directory_concerns([directory.parts for directory in self.directories]),
             *review.access_concerns(functions & _CHANGING, functions & _LOOKING, self.read_only),
@@ -221,6 +230,8 @@ class FilesScope(Scope):
     @classmethod
     def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:
         """Relative paths stay beneath the first directory of `held`, absolute ones get theirs."""
+        from caps.providers import files_review as review
+
         # Never the policy's own directory to code that changes files: it would change the policy.
         changes = any(call.function in _CHANGING for call in calls)
         unknown = (review.SANDBOX if changes else ".", None)

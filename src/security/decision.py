@@ -36,6 +36,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+import msgspec
+
 from caps.protocol.errors import (
     CapsError,
     LimitExceededError,
@@ -77,8 +79,7 @@ LIMITS: Final[Mapping[ReasonCode, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """One way in which a payload does not fit its schema. `got` describes what was given."""
 
     path: str
@@ -86,8 +87,7 @@ class Problem:
     got: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """The answer to one request, and why.
 
     `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
@@ -162,8 +162,7 @@ class GrantTerms(Protocol):
     def revoked(self) -> AbstractSet[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What was asked for."""
 
     capability: str
@@ -230,8 +229,7 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
             return _refusal(grant, ReasonCode.REVOKED, message)
         refused = (
             _over_limit(grant, terms, usage)
-            or _conflict(grant, terms, usage)
-            or _misfit(grant, terms, request)
+            or _misfit(grant, terms, request, usage)
             or _unapproved(grant, terms, usage)
         )
         return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run)
@@ -291,7 +289,7 @@ def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
         reason, bound = ReasonCode.CALLS_EXCEEDED, limits.calls
     elif usage.in_flight >= limits.concurrency:
         reason, bound = ReasonCode.CONCURRENCY_EXCEEDED, limits.concurrency
-    elif _over_rate(rate, usage):
+    elif rate is not None and usage.in_rate_window >= rate.count and usage.key is not KeyUse.REPEAT:
         reason, bound = ReasonCode.RATE_EXCEEDED, str(rate)
     else:
         return None
@@ -300,21 +298,17 @@ def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
     return _refusal(grant, reason, message, rule=rule, bound=bound)
 
 
-def _over_rate(rate: Rate | None, usage: Usage) -> bool:
-    if rate is None or usage.key is KeyUse.REPEAT:
-        return False
-    return usage.in_rate_window >= rate.count
-
-
-def _conflict(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
-    if usage.key is not KeyUse.CONFLICT:
-        return None
+def _conflict(grant: GrantTerms, terms: CapabilityTerms) -> Decision:
     message = f"the idempotency key of `{terms.name}` was used before with other arguments"
     problem = Problem("idempotency_key", "the arguments it was first used with", "others")
     return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 
-def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:
+def _misfit(
+    grant: GrantTerms, terms: CapabilityTerms, request: Request, usage: Usage
+) -> Decision | None:
+    if usage.key is KeyUse.CONFLICT:
+        return _conflict(grant, terms)
     problems = terms.problems_in(request.payload)
     # Compared to the empty tuple, not taken as a truth: what is no tuple at all must not pass.
     if problems != ():

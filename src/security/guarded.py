@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 POLICY_FILE: Final = "the policy file"
 # As many as the kernel follows.
@@ -23,16 +24,14 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(msgspec.Struct, frozen=True):
     """A file or directory that scopes must keep away from; `what` is how messages call it."""
 
     what: str
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(msgspec.Struct, frozen=True):
     """A directory of a scope, and what it must not reach and does."""
 
     directory: Path

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
+import msgspec
 import rfc8785
 from pydantic import (
     AfterValidator,
@@ -236,8 +237,7 @@ class RuleEffect(enum.StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleVerdict:
+class RuleVerdict(msgspec.Struct, frozen=True):
     """The effect, the rule that has it, the rule that asks for an approval besides, and the one
     that would deny if it were in force."""
 

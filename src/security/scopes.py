@@ -14,19 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from caps.protocol.errors import PolicyFault
-from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
-from caps.security.width import Width
+
+if TYPE_CHECKING:
+    from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+    from caps.security.width import Width
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """Why a scope refuses a payload: the key of the scope that says so, and a line for people."""
 
     rule: str
@@ -79,6 +80,8 @@ class Scope(BaseModel):
 
     def widths_to(self, newer: Scope) -> dict[str, Width]:
         """For each key what `newer` lets through beside this scope; both are anchored."""
+        from caps.security.width import Width
+
         older, changed = self.model_dump(), newer.model_dump()
         return {
             key: Width.SAME if older.get(key) == changed.get(key) else Width.MIXED

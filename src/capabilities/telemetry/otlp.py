@@ -24,9 +24,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
+import msgspec
 from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
 
@@ -57,8 +57,7 @@ class Exporter(enum.Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Providers:
+class Providers(msgspec.Struct, frozen=True):
     """What a runtime is given; None leaves the global provider in its place."""
 
     tracer: TracerProvider | None = None

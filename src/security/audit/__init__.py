@@ -17,6 +17,10 @@ settings.py     all that can be chosen      sinks/         further places for th
 opening.py      how it begins               batch.py       what is committed together
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
 from caps.security.audit.memory import MemoryAuditLog
 from caps.security.audit.reader import read_records
@@ -49,7 +53,9 @@ from caps.security.audit.redaction import Redacted, Redactor
 from caps.security.audit.rotation import Rotation
 from caps.security.audit.segment import Durability
 from caps.security.audit.settings import AuditSettings
-from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
+
+if TYPE_CHECKING:
+    from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
 
 __all__ = [
     "ApprovalOutcome",
@@ -89,3 +95,12 @@ __all__ = [
     "read_records",
     "verify_log",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What verifies is loaded when it is asked for: whoever writes a log needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    from caps.security.audit import verify
+
+    return getattr(verify, name)
