@@ -7,6 +7,8 @@ the rules about them are the decision's (`security/decision.py`).
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.keyed_answers import KeyedAnswers
@@ -46,9 +48,11 @@ class UsageMeter:
     def before(self, request: CapabilityRequestMessage) -> Usage:
         """What was used before `request`, which is none of it yet."""
         in_window, past_deadline = self.by_time(request)
-        key_use = self._key_use(request)
         calls = self.calls
-        if request.idempotency_key is not None and key_use is KeyUse.FRESH:
+        if request.idempotency_key is None:
+            return Usage(calls, self._in_flight, in_window, past_deadline)
+        key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
+        if key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: no more of them than calls in one run.
             calls = max(calls, len(self._keys))
         return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
@@ -67,7 +71,8 @@ class UsageMeter:
         return self._is_over(time.monotonic())
 
     def _is_over(self, now: float) -> bool:
-        return now > self._deadline + self._clock.stood_still_s
+        # Most of the time it is not, however long the clock stood still.
+        return now > self._deadline and now > self._deadline + self._clock.stood_still_s
 
     def add(self) -> None:
         """A call is under way, whatever comes of it."""
@@ -83,13 +88,11 @@ class UsageMeter:
         if terms.rate is not None:
             self._rates.add(self._rate_key(terms), terms.rate, time.monotonic())
 
-    def _key_use(self, request: CapabilityRequestMessage) -> KeyUse:
-        if request.idempotency_key is None:
-            return KeyUse.FRESH
-        recorded = self._keys.get((request.capability, request.idempotency_key))
+    def _key_use(self, capability: str, key: str, payload: Mapping[str, Any]) -> KeyUse:
+        recorded = self._keys.get((capability, key))
         if recorded is None:
             return KeyUse.FRESH
-        same = recorded.args_hmac == self._redactor.digest(request.payload)
+        same = recorded.args_hmac == self._redactor.digest(payload)
         return KeyUse.REPEAT if same else KeyUse.CONFLICT
 
     def _rate_key(self, terms: Terms) -> tuple[str, str, str]:

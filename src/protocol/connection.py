@@ -246,7 +246,7 @@ class HostConnection(_Connection[FromWorker]):
         return message
 
     def _check_incoming(self, message: FromWorker) -> None:
-        if isinstance(message, ReadyMessage):
+        if type(message) is ReadyMessage:
             return
         self._received += 1
         expected = f"{self._execution_id}:{self._received}"
@@ -257,9 +257,9 @@ class HostConnection(_Connection[FromWorker]):
             )
         if type(message) is CapabilityRequestMessage:
             self._check_request(message)
-        elif isinstance(message, StartedMessage):
+        elif type(message) is StartedMessage:
             self._code_ran = True
-        elif isinstance(message, ResultMessage):
+        elif type(message) is ResultMessage:
             self._check_result(message)
 
     def _check_result(self, message: ResultMessage) -> None:
