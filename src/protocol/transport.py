@@ -264,7 +264,8 @@ class _AsyncioReader:
             return await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                self._untaken = waiter.result() if take is _as_it_is else None
+                taken = waiter.result()
+                self._untaken = taken if take is _as_it_is else None  # type: ignore[assignment]
             raise
         finally:
             self._waiter = None

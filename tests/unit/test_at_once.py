@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import functools
 import inspect
@@ -398,3 +399,111 @@ def test_a_plain_function_that_is_marked_as_a_coroutines_may_wait() -> None:
 
     inspect.markcoroutinefunction(marked)  # type: ignore[attr-defined]
     assert not never_waits(marked)
+
+
+class PromptLog(TogetherLog):
+    """A log that takes so many pieces without waiting; the rest it takes later."""
+
+    def __init__(self, prompt: int, fails_at: int | None = None) -> None:
+        super().__init__(fails_at)
+        self.prompt = prompt
+
+    def append_now(self, events: Sequence[AuditEvent]) -> bool:
+        if len(self.pieces) >= self.prompt:
+            return False
+        if len(self.pieces) == self.fails_at:
+            raise AuditError("the disk is full")
+        self.pieces.append(len(events))
+        for event in events:
+            finished(self.append(event))
+        return True
+
+
+async def test_a_log_that_does_not_wait_leaves_nothing_to_a_task() -> None:
+    """Both records are written, and the answer is there, in one step."""
+    desk = Desk(PromptLog(2))
+    taken_up = desk.calls.take_up([ask("a"), ask("b")])
+    assert taken_up.advance()
+    assert [told(answer) for answer in taken_up.answers] == ["a", "b"]
+    taken_up.conclude()
+    assert [type(event).__name__ for event in desk.audit.events] == [
+        *["DecisionMade"] * 2,
+        *["OutcomeRecorded"] * 2,
+    ]
+
+
+@pytest.mark.parametrize("prompt", [0, 1])
+async def test_a_log_that_waits_is_waited_for_before_anything_goes_on(prompt: int) -> None:
+    """No provider before the decision, no answer before the outcome."""
+    desk = Desk(PromptLog(prompt))
+    taken_up = desk.calls.take_up([ask("a")])
+    assert not taken_up.advance()
+    assert desk.called == ["a"] * prompt
+    assert taken_up.answers == [None]
+    await taken_up.finish()
+    assert [told(answer) for answer in taken_up.answers] == ["a"]
+    taken_up.conclude()
+    assert desk.called == ["a"]
+    assert len(desk.audit.events) == 2
+
+
+@pytest.mark.parametrize("fails_at", [0, 1])
+async def test_without_evidence_there_is_no_answer_in_one_step_either(fails_at: int) -> None:
+    """The effect may have happened, the result is not handed out."""
+    desk = Desk(PromptLog(2, fails_at=fails_at))
+    taken_up = desk.calls.take_up([ask("a")])
+    assert taken_up.advance()
+    assert [told(answer) for answer in taken_up.answers] == ["audit_error"]
+    taken_up.conclude()
+    assert desk.called == ["a"] * fails_at
+    assert desk.calls.unrecorded is not None
+
+
+@pytest.mark.parametrize(("prompt", "statuses"), [(0, []), (1, [CallStatus.OK])])
+async def test_what_nobody_goes_on_with_is_recorded_as_far_as_it_came(
+    prompt: int, statuses: list[CallStatus]
+) -> None:
+    """A provider that was called has its outcome; one that was not is not called any more."""
+    desk = Desk(PromptLog(prompt))
+    taken_up = desk.calls.take_up([ask("a")])
+    assert not taken_up.advance()
+    await taken_up.give_up()
+    taken_up.conclude()
+    assert desk.called == ["a"] * prompt
+    assert [one.status for one in desk.of(OutcomeRecorded)] == statuses
+    assert taken_up.answers == [None]
+
+
+async def test_who_gives_up_what_is_finished_changes_nothing() -> None:
+    """It was answered already."""
+    desk = Desk(PromptLog(2))
+    taken_up = desk.calls.take_up([ask("a")])
+    assert taken_up.advance()
+    await taken_up.give_up()
+    taken_up.conclude()
+    assert len(desk.audit.events) == 2
+
+
+def test_a_provider_that_never_waits_needs_no_task() -> None:
+    """Its own cancellation is its failure; nobody else could cancel it."""
+    desk = Desk(PromptLog(2))
+
+    async def cancel() -> None:
+        raise asyncio.CancelledError
+
+    taken_up = add_to(desk, "box.cancel", cancel).take_up([ask(None, "box.cancel")])
+    assert taken_up.advance()
+    assert [told(answer) for answer in taken_up.answers] == ["provider_error"]
+    taken_up.conclude()
+
+
+async def test_an_interrupt_of_the_host_is_not_the_providers() -> None:
+    """It passes through."""
+    desk = Desk(PromptLog(2))
+
+    async def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    taken_up = add_to(desk, "box.interrupt", interrupt).take_up([ask(None, "box.interrupt")])
+    with pytest.raises(KeyboardInterrupt):
+        taken_up.advance()

@@ -214,3 +214,110 @@ async def test_bytes_that_nobody_reads_stay_in_the_kernel_and_cost_no_turns() ->
     finally:
         left.close()
         right.close()
+
+
+async def test_what_comes_is_handed_over_until_something_comes_of_it(ends: Ends) -> None:
+    """Whoever takes the bytes says when the wait is over, and what it was for."""
+    left, right = ends
+    got: list[bytes] = []
+
+    def take(data: bytes) -> str | None:
+        got.append(data)
+        return "enough" if b"".join(got).endswith(b"!") else None
+
+    async with anyio.create_task_group() as group:
+
+        async def speak() -> None:
+            for word in (b"one", b"two", b"three!"):
+                await right.send(word)
+                await anyio.wait_all_tasks_blocked()
+
+        group.start_soon(speak)
+        assert await left.receive_until(take) == "enough"
+    assert b"".join(got) == b"onetwothree!"
+
+
+async def test_an_error_of_who_takes_is_raised_where_it_is_waited_for(ends: Ends) -> None:
+    """And the transport goes on: what comes later can be received."""
+    left, right = ends
+
+    def refuse(data: bytes) -> None:
+        raise ZeroDivisionError(data)
+
+    await right.send(b"x")
+    with pytest.raises(ZeroDivisionError, match="x"):
+        await left.receive_until(refuse)
+    await right.send(b"y")
+    assert await left.receive() == b"y"
+
+
+async def test_the_end_is_handed_over_as_nothing(ends: Ends) -> None:
+    """As `receive` returns it."""
+    left, right = ends
+    right.close()
+    assert await left.receive_until(lambda data: [data]) == [b""]
+
+
+async def test_who_waits_for_what_is_taken_is_told_when_this_end_closes(ends: Ends) -> None:
+    """Nothing comes any more."""
+    left, _ = ends
+    async with anyio.create_task_group() as group:
+
+        async def wait() -> None:
+            with pytest.raises(ChannelClosedError):
+                await left.receive_until(lambda _: None)
+
+        group.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        left.close()
+
+
+async def test_bytes_read_for_somebody_who_was_cancelled_are_taken_by_the_next() -> None:
+    """However the next one waits for them."""
+    left, raw = SocketTransport.pair()
+    with raw:
+        scope = anyio.CancelScope()
+
+        async def wait() -> None:
+            with scope:
+                await left.receive()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+            raw.send(b"kept")
+            scope.cancel()
+        with anyio.fail_after(5):
+            assert await left.receive_until(lambda data: data) == b"kept"
+    left.close()
+
+
+async def test_what_is_sent_at_once_arrives(ends: Ends) -> None:
+    """Nobody has to wait for it if there is room."""
+    left, right = ends
+    assert left.send_now(b"now")
+    assert await received(right, 3) == b"now"
+
+
+async def test_what_has_no_room_goes_before_what_is_sent_next() -> None:
+    """No frame is torn, and an empty send is enough to see to the rest."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    large = b"x" * (4 << 20)
+    assert not left.send_now(large)
+    assert not left.send_now(b"second")
+    async with anyio.create_task_group() as group:
+        group.start_soon(left.send, b"third")
+        got = await received(right, len(large) + 11)
+    assert got == large + b"secondthird"
+    assert left.send_now(b"fourth")
+    left.close()
+    right.close()
+
+
+async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
+    """As for `send`."""
+    left, _ = ends
+    left.close()
+    with pytest.raises(ChannelClosedError):
+        left.send_now(b"x")

@@ -90,7 +90,10 @@ class HistogramTally:
         with self._lock:
             rows = [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]
         family = HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
-        bounds = [floatToGoString(bound) for bound in (*self._bounds, float("inf"))]
+        bounds: list[str] = [
+            floatToGoString(bound)  # type: ignore[no-untyped-call]
+            for bound in (*self._bounds, float("inf"))
+        ]
         for labels, counts, total in rows:
             running = 0
             buckets = []
