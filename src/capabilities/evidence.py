@@ -173,5 +173,6 @@ class CallEvidence:
 
     def _who_calls(self, request: CapabilityRequestMessage) -> dict[str, Any]:
         """`who`, with the span of the call itself where there is one."""
-        ids = self._observed.of(request).ids
-        return {**self._who, **ids} if ids else self._who
+        if not self._observed.span.traced:
+            return self._who
+        return {**self._who, **self._observed.of(request).ids}

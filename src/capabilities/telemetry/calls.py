@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextvars import Token
+from typing import Final
 
 import msgspec
 from opentelemetry import trace
@@ -40,6 +41,11 @@ from caps.security.audit.records import CallStatus
 from caps.security.audit.redaction import Redacted, Redactor
 from caps.security.decision import Decision, ReasonCode
 from caps.worker.host.supervisor import Answer
+
+
+# What is said of a call until it gets as far as a decision, and as an end of its own.
+_UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
+_WITHOUT_END: Final = CallStatus.CANCELLED.value
 
 
 class ObservedCalls:
@@ -118,9 +124,8 @@ class ObservedCall:
         self._request = request
         self._began = time.perf_counter()
         self._decision = "deny"
-        self._reason = ReasonCode.INTERNAL_ERROR.value
-        # Until something else is said, it did not get as far as an end of its own.
-        self._status = CallStatus.CANCELLED.value
+        self._reason = _UNDECIDED
+        self._status = _WITHOUT_END
         self._bytes = 0
         self._span: trace.Span | None = None
         self._token: Token[Context] | None = None

@@ -292,9 +292,10 @@ class Execution:
         taken_up, result = arrival.taken_up, arrival.result
         all_sent = True
         if taken_up is not None:
-            if not taken_up.advance() or None in taken_up.answers:
+            answers = taken_up.answers if taken_up.advance() else None
+            if answers is None or None in answers:
                 return arrival
-            all_sent = self._send_now(self._encoded_all(arrival.requests, taken_up.answers))
+            all_sent = self._send_now(self._encoded_all(arrival.requests, answers))
             self._conclude(taken_up)
         return None if all_sent and result is None else _Arrival((), None, result)
 
