@@ -22,7 +22,7 @@ from caps.security.audit import (
     OutcomeRecorded,
     Withheld,
 )
-from caps.security.audit.bounds import storable
+from caps.security.audit.bounds import mended_record, storable
 from caps.security.audit.chain import ORIGIN, Flaw, Head, Link, decode, inspect, seal
 from caps.security.audit.reader import Line
 from caps.security.audit.verify import VerifyStatus, verify_lines
@@ -114,6 +114,12 @@ def test_the_writer_spells_as_rfc_8785_does(event: AuditEvent, prev: str, seq: i
     line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", Head(seq, prev))
     assert rfc8785.dumps(msgspec.json.decode(line)) + b"\n" == line
     assert inspect(line[:-1]) == Link(seq + 1, prev, head.hash)
+
+
+@given(events)
+def test_what_needs_no_mending_is_spelt_as_if_it_were_mended(event: AuditEvent) -> None:
+    """The short way and the careful one give the same text."""
+    assert storable(event) == mended_record(event)
 
 
 @given(events)

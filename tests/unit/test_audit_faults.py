@@ -372,10 +372,12 @@ async def test_without_sync_a_held_lock_does_not_block_the_loop(tmp_path: Path) 
     await log.aclose()
 
 
-def test_a_forked_child_cannot_use_its_parents_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("durability", list(Durability))
+def test_a_forked_child_cannot_use_its_parents_log(tmp_path: Path, durability: Durability) -> None:
     """It shares the parent's lock, so the lock would not keep the two apart."""
     body = """
-        log = AuditLog.open(Path(sys.argv[1]), durability=Durability.OS)
+        log = AuditLog.open(Path(sys.argv[1]), durability=Durability(sys.argv[2]))
+        anyio.run(log.append, decision("before"))
         if os.fork() == 0:
             try:
                 anyio.run(log.append, decision("child"))
@@ -385,10 +387,10 @@ def test_a_forked_child_cannot_use_its_parents_log(tmp_path: Path) -> None:
         os.wait()
         anyio.run(log.append, decision("parent"))
     """
-    family = child(body, tmp_path)
+    family = child(body, tmp_path, durability.value)
     output, _ = family.communicate(timeout=60)
     assert "opened by another process" in output
-    assert request_ids(tmp_path) == ["parent"]
+    assert request_ids(tmp_path) == ["before", "parent"]
 
 
 async def test_a_failing_checkpoint_does_not_fail_an_append(tmp_path: Path) -> None:

@@ -172,8 +172,8 @@ async def test_a_cancelled_follower_is_recorded_all_the_same(tmp_path: Path, syn
             for scope in scopes:
                 scope.cancel()
             syncs.release.set()
-        # The first of them leads the next batch, and so was served before it could be cancelled.
-        assert sum(scope.cancelled_caught for scope in scopes) == 2
+        # The thread has what they handed in, so none of them is kept.
+        assert sum(scope.cancelled_caught for scope in scopes) == 3
     assert sorted(request_ids(tmp_path)) == ["leader", "r0", "r1", "r2"]
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
@@ -202,6 +202,27 @@ async def test_asyncio_cancel_does_not_tear_a_batch(
             with pytest.raises(asyncio.CancelledError):
                 await task
     assert request_ids(tmp_path) == ["leader", "second", "follower"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+def test_what_was_handed_in_is_written_though_the_loop_ends(tmp_path: Path, syncs: Syncs) -> None:
+    """Both what is being written, and what gathers behind it."""
+    log = AuditLog.open(tmp_path)
+    syncs.started.clear()
+    syncs.release.clear()
+    waiting: list[asyncio.Task[None]] = []
+
+    async def hand_in() -> None:
+        waiting.append(asyncio.create_task(log.append(decision("first"))))
+        await syncs.underway()
+        waiting.append(asyncio.create_task(log.append(decision("second"))))
+        await asyncio.sleep(0)
+
+    asyncio.run(hand_in())
+    assert all(task.cancelled() for task in waiting)
+    syncs.release.set()
+    log.close()
+    assert request_ids(tmp_path) == ["first", "second"]
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
@@ -262,17 +283,32 @@ async def test_a_bad_event_fails_alone(tmp_path: Path) -> None:
     assert request_ids(tmp_path) == ["good"]
 
 
+async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """Of one append all or none, and that of the others in the batch is none of its business."""
+    bad = decision("bad", shown={"x": object()})
+    log = AuditLog.open(tmp_path, durability=durability)
+    async with log, anyio.create_task_group() as tasks:
+        tasks.start_soon(log.append_all, [decision("a"), decision("b")])
+        with pytest.raises(AuditError, match="cannot be recorded"):
+            await log.append_all([decision("c"), bad, decision("d")])
+        tasks.start_soon(log.append, decision("e"))
+    assert sorted(request_ids(tmp_path)) == ["a", "b", "e"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
 async def test_a_thread_that_cannot_start_is_an_audit_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever goes wrong, nobody is told that evidence is safe when it is not."""
     async with AuditLog.open(tmp_path) as log:
 
-        async def refuse(*args: object, **options: object) -> None:
+        def refuse(thread: threading.Thread) -> None:
             raise RuntimeError("can't start new thread")
 
         with monkeypatch.context() as patch:
-            patch.setattr(anyio.to_thread, "run_sync", refuse)
+            patch.setattr(threading.Thread, "start", refuse)
             with pytest.raises(AuditError):
                 await log.append(decision("lost"))
         await log.append(decision("kept"))

@@ -17,6 +17,7 @@ from caps.security.audit.bounds import storable
 from caps.security.audit.chain import ORIGIN, Head, seal
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint
 from caps.security.audit.records import MAX_LINE_BYTES
+from caps.security.audit.spelling import spelt
 
 Edit = Callable[[list[bytes]], list[bytes]]
 
@@ -52,7 +53,7 @@ def rehashed(lines: list[bytes], start: int, replaced: dict[str, object]) -> lis
         ts = fields.pop("ts")
         for name in ("v", "seq", "prev", "hash"):
             del fields[name]
-        forged, head = seal(fields, ts, head)
+        forged, head = seal(spelt(fields), ts, head)
         done.append(forged)
     return done
 

@@ -15,6 +15,7 @@ key_rotation.py another key                 trust.py       ... and why to believ
 writer.py       commits and offers          upkeep.py      what is done by the clock
 settings.py     all that can be chosen      sinks/         further places for the evidence
 opening.py      how it begins               batch.py       what is committed together
+spelling.py     a record as text            waking.py      tasks that wait for a thread
 """
 
 from __future__ import annotations

@@ -8,13 +8,16 @@ that event alone, raised before it joins a batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+import functools
+import operator
+from types import UnionType
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import msgspec
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.records import MAX_LINE_BYTES, AuditEvent
+from caps.security.audit.records import ENVELOPE_FIELDS, MAX_LINE_BYTES, AuditEvent
+from caps.security.audit.spelling import Spelt, cut, spelt
 
 MAX_TEXT_CHARS: Final = 1024
 MAX_DETAIL_CHARS: Final = 4096
@@ -26,65 +29,81 @@ _MAX_FIELDS_BYTES: Final = MAX_LINE_BYTES - 1024
 _DECIMAL_BITS: Final = 4096
 
 _encode: Final = msgspec.json.Encoder().encode
+# The fields of a shape are in order; this sees to the names of an object within it.
+_encode_shape: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-def storable(event: AuditEvent) -> dict[str, Any]:
-    """The fields of `event`, `kind` among them, as a record may hold them.
+def storable(event: AuditEvent) -> Spelt:
+    """The record of `event`, spelt as far as it can be before it has its place in the chain.
 
     Raises `AuditError` when the event holds foreign types or too much of everything.
     """
+    kind = type(event)
+    shape = _shapes.get(kind) or _shape_of(kind)
+    try:
+        encoded = _encode_shape(msgspec.convert(event, shape, from_attributes=True))
+    except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
+        return mended_record(event)  # it has something that the shape has not, or JSON has not
+    if encoded.isascii() and len(encoded) <= _MAX_FIELDS_BYTES:
+        return cut(encoded)
+    return mended_record(event)
+
+
+def mended_record(event: AuditEvent) -> Spelt:
+    """The same, by looking at every value and mending those that need it. Raises `AuditError`."""
     try:
         fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     except (TypeError, ValueError, RecursionError) as error:
         raise AuditError(f"an audit event holds what cannot be recorded: {error}") from error
-    if _needs_no_mending(event, fields):
-        return fields
     mended = {name: _mended(name, value) for name, value in fields.items()}
     if len(_encode(mended)) > _MAX_FIELDS_BYTES:
         raise AuditError(
             f"an audit event of kind `{fields['kind']}` is over {MAX_LINE_BYTES} bytes"
         )
-    return mended
+    return spelt(mended)
 
 
-def _needs_no_mending(event: AuditEvent, fields: dict[str, Any]) -> bool:
-    """The usual case, settled by one encoding: short, ASCII, and no number that needs a look."""
-    try:
-        encoded = _encode(event)
-    except ValueError:
-        return False  # a lone surrogate, or an integer too long for decimal
-    if not encoded.isascii():
-        return False
-    # Shorter than the shortest limit as a whole, so no text in it can be over its own.
-    # Or it has many, as a grant of a thousand has; but a detail has a limit of its own.
-    fits = len(encoded) <= MAX_TEXT_CHARS or (
-        len(encoded) <= _MAX_FIELDS_BYTES and "detail" not in fields and _all_short(fields)
+# By the class of an event, the record that needs no mending: the same fields and the envelope, in
+# the order of their names, with types that have the bounds of above. Only what such a type takes is
+# encoded without another look, in one pass; made when the first event of its class is recorded.
+_shapes: Final[dict[type, type[msgspec.Struct]]] = {}
+
+
+def _shape_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    fields: dict[str, tuple[str, Any, Any]] = {}
+    for found in msgspec.structs.fields(kind):
+        text = _text_of(MAX_DETAIL_CHARS if found.name == "detail" else MAX_TEXT_CHARS)
+        default: Any = found.default
+        if found.default_factory is not msgspec.NODEFAULT:
+            default = msgspec.field(default_factory=found.default_factory)
+        fields[found.name] = (found.name, _bounded(found.type, text), default)
+    if kind.__struct_config__.tag is not None:  # an event
+        for name in ENVELOPE_FIELDS:
+            fields[name] = (f"_{name}", Any, msgspec.field(name=name))
+    in_order = [fields[name] for name in sorted(fields)]
+    shape = msgspec.defstruct(
+        f"{kind.__name__}Shape", in_order, kw_only=True, omit_defaults=True, gc=False
     )
-    return fits and _all_plain(fields.values())
+    _shapes[kind] = shape
+    return shape
 
 
-def _all_plain(values: Iterable[Any]) -> bool:
-    """Whether no number in them needs mending."""
-    for value in [value for value in values if type(value) is not str]:
-        kind = type(value)
-        if kind is dict or kind is list:
-            plain = _all_plain(value.values() if kind is dict else value)
-        elif kind is int:
-            plain = -MAX_INTEGER <= value <= MAX_INTEGER
-        else:
-            plain = kind is not float
-        if not plain:
-            return False
-    return True
+def _text_of(limit: int) -> Any:
+    return Annotated[str, msgspec.Meta(max_length=limit)]
 
 
-def _all_short(value: Any) -> bool:
-    """Whether no text in it is over the limit of one."""
-    if isinstance(value, str):
-        return len(value) <= MAX_TEXT_CHARS
-    if isinstance(value, dict):
-        return all(map(_all_short, value)) and all(map(_all_short, value.values()))
-    return not isinstance(value, list) or all(map(_all_short, value))
+def _bounded(kind: Any, text: Any) -> Any:
+    """The type `kind` with the bounds of this module; a text in it is of type `text`."""
+    if kind is str:
+        return text
+    if kind is int:
+        return Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _shape_of(kind)
+    origin, inner = get_origin(kind), [_bounded(item, text) for item in get_args(kind)]
+    if origin is list or origin is dict:
+        return origin[*inner]
+    return functools.reduce(operator.or_, inner) if origin is UnionType else kind
 
 
 def _mended(name: str, value: Any) -> Any:

@@ -10,13 +10,15 @@ the chain past a record without showing it, by its body digest alone (ADR 5). Ve
 still read, has one step: sha256("caps.audit.record.v1" NUL + canonical(record without `hash`)).
 
 A line has one spelling only; the same record spelt otherwise is an edit. The writer spells with
-msgspec, which is fast and agrees with RFC 8785 on the restricted values of `records.py`; the
-verifier spells with the `rfc8785` library, and a property test holds the two together. No IO here.
+msgspec (`spelling.py`), which is fast and agrees with RFC 8785 on the restricted values of
+`records.py`; the verifier spells with the `rfc8785` library, and a property test holds the two
+together. No IO here.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -25,13 +27,13 @@ import rfc8785
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.records import RECORD_VERSION, AuditEvent, Record, is_timestamp
+from caps.security.audit.spelling import Spelt
 
 GENESIS: Final = "0" * 64
 _WHOLE_V1: Final = b"caps.audit.record.v1\0"
-_BODY: Final = b"caps.audit.body.v2\0"
-_LINK: Final = b"caps.audit.record.v2\0"
-
-_encode: Final = msgspec.json.Encoder(order="sorted").encode
+# Copied for each record, which takes less than starting anew.
+_BODY: Final = hashlib.sha256(b"caps.audit.body.v2\0")
+_LINK: Final = hashlib.sha256(b"caps.audit.record.v2\0")
 
 
 class Head(NamedTuple):
@@ -82,22 +84,39 @@ _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_event: Final = msgspec.json.Decoder(AuditEvent).decode
 
 
-def seal(fields: dict[str, Any], ts: str, after: Head) -> tuple[bytes, Head]:
-    """The line of the record that follows `after`, and the head that it makes.
+def seal(record: Spelt, ts: str, after: Head) -> tuple[bytes, Head]:
+    """The line of the record that follows `after`, and the head that it makes."""
+    lines, head = seal_all([(record, ts)], after)
+    return lines[0], head
 
-    `fields` come from `bounds.storable`; only then do the bytes agree with RFC 8785.
+
+def seal_all(entries: Iterable[tuple[Spelt, str]], after: Head) -> tuple[list[bytes], Head]:
+    """The lines of the records that follow `after`, each with its time, and the last head.
+
+    They come from `bounds.storable`; only then do the bytes agree with RFC 8785.
     """
-    seq = after.seq + 1
-    record = {**fields, "v": RECORD_VERSION, "seq": seq, "ts": ts}
-    digest = linked(after.hash, hashlib.sha256(_BODY + _encode(record)).hexdigest())
-    record["prev"] = after.hash
-    record["hash"] = digest
-    return _encode(record) + b"\n", Head(seq, digest)
+    lines: list[bytes] = []
+    seq, prev = after
+    for (to_hash, to_prev, to_seq, to_ts, rest), ts in entries:
+        seq += 1
+        tail = f'{to_seq}{seq}{to_ts}"{ts}"{rest}'
+        digest = linked(prev, _body_digest(f"{to_hash}{to_prev}{tail}".encode()))
+        lines.append(f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode())
+        prev = digest
+    return lines, Head(seq, prev)
 
 
 def linked(prev: str, body: str) -> str:
     """The hash of the record with this body digest after the record with this hash."""
-    return hashlib.sha256(_LINK + prev.encode() + body.encode()).hexdigest()
+    digest = _LINK.copy()
+    digest.update(f"{prev}{body}".encode())
+    return digest.hexdigest()
+
+
+def _body_digest(canonical: bytes) -> str:
+    digest = _BODY.copy()
+    digest.update(canonical)
+    return digest.hexdigest()
 
 
 def inspect(line: bytes) -> Link | Flaw:
@@ -132,7 +151,7 @@ def _digests(unhashed: dict[str, Any], prev: str) -> tuple[str | None, str | Non
             return hashlib.sha256(_WHOLE_V1 + rfc8785.dumps(unhashed)).hexdigest(), None
         case 2:
             rest = {name: value for name, value in unhashed.items() if name != "prev"}
-            body = hashlib.sha256(_BODY + rfc8785.dumps(rest)).hexdigest()
+            body = _body_digest(rfc8785.dumps(rest))
             return linked(prev, body), body
         case _:
             return None, None

@@ -13,6 +13,7 @@ from typing import Final
 from caps.protocol.errors import AuditError
 
 DEFAULT_LOCK_SECONDS: Final = 5.0
+_EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 _FIRST_PAUSE: Final = 0.0005
 _LONGEST_PAUSE: Final = 0.02
 # Once waiting was in vain, calls one after the other must not each wait as long again.
@@ -29,7 +30,7 @@ class LogLock:
     def take(self, fd: int, path: Path, *, wait: bool) -> None:
         """Raises `AuditError` if others keep it; `BlockingIOError` if not `wait`."""
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, _EXCLUSIVE)
         except BlockingIOError:
             if not wait:
                 raise
@@ -42,7 +43,7 @@ class LogLock:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
             try:
-                return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return fcntl.flock(fd, _EXCLUSIVE)
             except BlockingIOError:
                 continue
         self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)

@@ -1,30 +1,29 @@
 """(8) The audit log: `append` returns when the evidence is safe, or raises and nothing may happen.
 
-Group commit, leader and followers. The first event of a batch makes its task the leader; events
-that come while the batch before is being written join and wait. The leader writes them all in one
-go and wakes them, while the next batch gathers behind it. So a hundred calls at once cost a few
-syncs.
+Group commit. Events that come while a batch is being written gather for the next one; a thread
+writes it in one go, and all who wait for it are woken together. So a hundred calls at once cost a
+few syncs.
 
 Cancellation: an event that was handed in is written even if the task that waits for it is
-cancelled. A leader finishes its batch first, also when asyncio's own `Task.cancel()` passes through
-the shield. Whoever was cancelled must not perform the effect; evidence of a call that never
-happened is harmless, the reverse is not.
+cancelled, and even if the whole event loop ends meanwhile. Whoever was cancelled must not perform
+the effect; evidence of a call that never happened is harmless, the reverse is not.
 
-With `Durability.SYNC` commits run in a thread. With `Durability.OS` a commit is a write to the page
-cache and runs inline, without giving up the loop, unless another process holds the lock, a
+With `Durability.SYNC` commits run in the thread. With `Durability.OS` a commit is a write to the
+page cache and runs inline, without giving up the loop, unless another process holds the lock, a
 checkpoint or a new file (hence a sync) is due, or a required sink is to be waited for.
 """
 
 from __future__ import annotations
 
+import functools
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from caps.protocol.errors import AuditError
@@ -39,7 +38,7 @@ from caps.security.audit.pinning import Notary
 from caps.security.audit.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.redaction import Redactor
 from caps.security.audit.rotation import NEVER, Rotation
-from caps.security.audit.segment import Durability, Entry, Segment
+from caps.security.audit.segment import Durability, Segment
 from caps.security.audit.settings import (
     DEFAULT_CHECKPOINT_EVERY,
     AuditSettings,
@@ -125,6 +124,8 @@ class AuditLog:
         self._inline = inline
         self._gathering: Batch | None = None
         self._flushing: Batch | None = None
+        # A thread of its own: busy providers must not keep evidence waiting.
+        self._thread = ThreadPoolExecutor(1, "audit log")
         self._closed = False
 
     @classmethod
@@ -202,9 +203,9 @@ class AuditLog:
         """The last record that this process committed or met."""
         return self._segment.head
 
-    async def append(self, event: AuditEvent) -> None:
+    def append(self, event: AuditEvent) -> Coroutine[Any, Any, None]:
         """Commits one event; see `AuditSink.append`."""
-        await self.append_all((event,))
+        return self.append_all((event,))
 
     def append_now(self, events: Sequence[AuditEvent]) -> bool:
         """`append_all` in this very step; False, and nothing is done, if that has to wait."""
@@ -220,17 +221,19 @@ class AuditLog:
         if self._closed:
             raise AuditError("the audit log is closed")
         now = timestamp()
-        entries = [(storable(event), now) for event in events]
-        if self._gathering is not None:
-            batch = self._gathering
-            batch.entries += entries
-            await batch.wait()
-        else:
-            if self._inline and self._flushing is None and self._commit_inline(entries):
+        batch = self._gathering
+        if batch is None:
+            if self._inline and self._flushing is None and self._commit_inline(events, now):
                 return
-            batch = self._gathering = Batch(entries)
-            await self._lead(batch)
-        batch.outcome()
+            batch = self._gathering = Batch()
+            if self._flushing is None:
+                # Who was woken together with this task has something to write in the same turn,
+                # and joins: without it every second batch would be of one event, and cost a sync.
+                batch.waiters.soon(self._flush)
+        place = len(batch.appends)
+        batch.appends.append((events, now))
+        await batch.waiters.wait()
+        batch.outcome(place)
 
     async def aclose(self) -> None:
         """Waits for what was handed in, signs the head, closes the file. May be repeated."""
@@ -239,8 +242,8 @@ class AuditLog:
         self._closed = True
         with anyio.CancelScope(shield=True):
             while (batch := self._gathering or self._flushing) is not None:
-                await batch.wait()
-            await anyio.to_thread.run_sync(self.close, limiter=_own_thread())
+                await batch.waiters.wait()
+            await anyio.to_thread.run_sync(self.close, limiter=anyio.CapacityLimiter(1))
 
     async def __aenter__(self) -> AuditLog:
         return self
@@ -260,75 +263,66 @@ class AuditLog:
     def close(self) -> None:
         """`aclose` for programs without an event loop, once nobody appends any more."""
         self._closed = True
+        self._thread.shutdown()
+        self._settle_rest()
         try:
             if self._upkeep is not None:
                 self._upkeep.close()
         finally:
             self._writer.close()
 
-    def _commit_inline(self, entries: Sequence[Entry]) -> bool:
+    def _commit_inline(self, events: Sequence[AuditEvent], now: str) -> bool:
         """True when committed; False when it would have to wait, which only a thread may."""
-        if self._segment.slow_commit_due(len(entries)):
+        if self._segment.slow_commit_due(len(events)):
             return False
         try:
-            self._writer.commit(entries, wait=False)
+            self._writer.commit([(storable(event), now) for event in events], wait=False)
         except BlockingIOError:
             return False
         return True
 
-    async def _lead(self, batch: Batch) -> None:
-        """Sees `batch` through to the end, whatever happens to this task meanwhile."""
-        interrupted: BaseException | None = None
-        try:
-            with anyio.CancelScope(shield=True):
-                while not batch.settled:
-                    try:
-                        await self._advance(batch)
-                    except anyio.get_cancelled_exc_class() as error:
-                        interrupted = error
-        except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
-            batch.error = error
-        finally:
-            self._release(batch)
-        if interrupted is not None:
-            raise interrupted
-
-    def _release(self, batch: Batch) -> None:
-        if self._gathering is batch:
-            self._gathering = None
-        if self._flushing is batch:
-            self._flushing = None
-        batch.wake()
-
-    async def _advance(self, batch: Batch) -> None:
-        """One step of a leader; safe to repeat after an interruption."""
-        if self._flushing is not None and self._flushing is not batch:
-            await self._flushing.wait()
+    def _flush(self) -> None:
+        """Hands what has gathered to the thread, unless it is busy. Runs in the loop."""
+        batch = self._gathering
+        if batch is None or self._flushing is not None:
             return
-        if self._flushing is None:
-            # Who was woken together with this task has something to write in the same turn, and
-            # joins: without it every second batch would be of one event, and cost a sync.
-            await anyio.lowlevel.cancel_shielded_checkpoint()
-            self._flushing, self._gathering = batch, None
-        # A thread of its own: busy providers must not keep evidence waiting.
-        await anyio.to_thread.run_sync(self._settle, batch, limiter=_own_thread())
+        self._flushing, self._gathering = batch, None
+        try:
+            # Asked here, too: a forked child has no thread that would say so.
+            self._segment.refuse_unusable()
+            self._thread.submit(self._settle, batch)
+        except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
+            batch.settle(error)
+            self._conclude(batch)
 
     def _settle(self, batch: Batch) -> None:
-        """Commits the batch once. Runs in a thread; after an interruption perhaps in two."""
-        with batch.mutex:
-            if batch.settled:
-                return
-            try:
-                self._writer.confirm(self._writer.commit(batch.entries))
-                batch.committed = True
-            except AuditError as error:
-                batch.error = error
-            finally:
-                batch.settled = True
+        """Commits the batch, and tells those who wait for it. Runs in the thread."""
+        if batch.settled:
+            return  # the thread could not be started at first, and they were told
+        try:
+            self._writer.confirm(self._writer.commit(batch.entries()))
+            batch.settle(None)
+        except Exception as error:  # noqa: BLE001 - as above
+            batch.settle(error)
+        try:
+            batch.waiters.from_thread(functools.partial(self._conclude, batch))
+        except RuntimeError:
+            # The loop is over, and nobody waits; what was handed in is written all the same.
+            self._flushing = None
+            self._settle_rest()
 
+    def _settle_rest(self) -> None:
+        """Commits what gathered in a loop that is over."""
+        batch, self._gathering = self._gathering, None
+        if batch is not None:
+            self._settle(batch)
 
-def _own_thread() -> anyio.CapacityLimiter:
-    return anyio.CapacityLimiter(1)
+    def _conclude(self, batch: Batch) -> None:
+        """Wakes all who wait for the batch, and has the next one written. Runs in the loop."""
+        self._flushing = None
+        batch.waiters.wake()
+        if self._gathering is not None:
+            self._gathering.waiters.soon(self._flush)
 
 
 def _start_feeds(

@@ -12,12 +12,15 @@ import enum
 import functools
 import time
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 RECORD_VERSION: Final = 2
 ENVELOPE_FIELDS: Final = ("v", "seq", "ts", "kind", "prev", "hash")
+
+# Where the chain adds something to a record that is already encoded; see `spelling.py`.
+GAP: Final = msgspec.Raw(b"\0")
 
 # One record, its newline not counted. What is longer is neither written nor read.
 MAX_LINE_BYTES: Final = 1024 * 1024
@@ -61,6 +64,17 @@ class ApprovalOutcome(enum.Enum):
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events; a field that is None is left out of the record."""
+
+    # The envelope. Not fields: `bounds.py` reads these together with the fields.
+    _v: ClassVar[int] = RECORD_VERSION
+    _seq: ClassVar[msgspec.Raw] = GAP
+    _ts: ClassVar[msgspec.Raw] = GAP
+    _prev: ClassVar[msgspec.Raw] = GAP
+    _hash: ClassVar[msgspec.Raw] = GAP
+
+    @property
+    def _kind(self) -> str:
+        return str(self.__struct_config__.tag)
 
 
 class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -310,8 +324,8 @@ def kind_of(event: AuditEvent) -> str:
 
 def timestamp() -> str:
     """Now, as RFC 3339 in UTC with microseconds."""
-    second, microsecond = divmod(time.time_ns() // 1000, 1_000_000)
-    return f"{_to_the_second(second)}.{microsecond:06d}Z"
+    now = time.time_ns() // 1000
+    return f"{_to_the_second(now // 1_000_000)}.{str(now)[-6:]}Z"
 
 
 def is_timestamp(ts: str) -> bool:

@@ -30,7 +30,7 @@ from typing import Any
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, Head, seal
+from caps.security.audit.chain import ORIGIN, Head, seal_all
 from caps.security.audit.keyfiles import sync_directory
 from caps.security.audit.lock import DEFAULT_LOCK_SECONDS, LogLock
 from caps.security.audit.opening import file_events
@@ -43,10 +43,11 @@ from caps.security.audit.records import (
     timestamp,
 )
 from caps.security.audit.rotation import NEVER, Rotation
+from caps.security.audit.spelling import Spelt
 from caps.security.audit.tail import born, newest_segment, read_tail
 
-# The storable fields of an event, and when it was handed in.
-Entry = tuple[dict[str, Any], str]
+# A storable event, and when it was handed in.
+Entry = tuple[Spelt, str]
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -98,6 +99,8 @@ class Segment:
         self._path = self._directory / segment_name(number)
         self._name = str(self._path)
         self._fd = fd
+        status = os.fstat(fd)
+        self._file = (status.st_ino, status.st_dev)
         self._offset = 0
         self._ended = False
         self._born: float | None = None
@@ -128,7 +131,7 @@ class Segment:
 
         Raises `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
         """
-        self._refuse_unusable()
+        self.refuse_unusable()
         self._lock.take(self._fd, self._path, wait=wait)
         try:
             lines = self._commit_locked(entries, wait=wait)
@@ -167,7 +170,7 @@ class Segment:
 
     @contextmanager
     def _pinning(self) -> Iterator[None]:
-        self._refuse_unusable()
+        self.refuse_unusable()
         try:
             self._lock.take(self._fd, self._path, wait=True)
             try:
@@ -185,7 +188,8 @@ class Segment:
             self._fd = -1
             self._failure = "it was closed"
 
-    def _refuse_unusable(self) -> None:
+    def refuse_unusable(self) -> None:
+        """Raises `AuditError` if no commit can succeed here any more."""
         if self._failure is not None:
             raise AuditError(f"audit log `{self._path}` takes no records: {self._failure}")
         if os.getpid() != self._pid:
@@ -195,24 +199,29 @@ class Segment:
             )
 
     def _commit_locked(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
-        self._catch_up(wait=wait)
-        lines: list[bytes] = []
-        reason = None if self._rotation is NEVER else self._rotation_reason()
-        if reason is not None and entries and self._offset:
-            lines = self._chained([(storable(SegmentClosed(reason=reason)), timestamp())])
-            self._ended = True
-            self._try_pin()
-            self._catch_up(wait=True)
+        if not self._nothing_new():
+            self._catch_up(wait=wait)
+        closing = [] if self._rotation is NEVER or not entries else self._closed_if_due()
         if self._torn or self._offset == 0:
             entries = (*self._preface(), *entries)
-        return lines + self._chained(entries) if entries else lines
+        if not entries:
+            return closing
+        lines = self._chained(entries)
+        return closing + lines if closing else lines
+
+    def _closed_if_due(self) -> list[bytes]:
+        """Ends a file that is too large or too old, and begins the next one."""
+        reason = self._rotation_reason() if self._offset else None
+        if reason is None:
+            return []
+        lines = self._chained([(storable(SegmentClosed(reason=reason)), timestamp())])
+        self._ended = True
+        self._try_pin()
+        self._catch_up(wait=True)
+        return lines
 
     def _chained(self, entries: Sequence[Entry]) -> list[bytes]:
-        lines: list[bytes] = []
-        head = self._head
-        for fields, ts in entries:
-            line, head = seal(fields, ts, head)
-            lines.append(line)
+        lines, head = seal_all(entries, self._head)
         data = b"".join(lines)
         self._write(data)
         self._head = head
@@ -220,6 +229,16 @@ class Segment:
         self._unpinned += len(lines)
         self._torn = b""
         return lines
+
+    def _nothing_new(self) -> bool:
+        """The usual case, settled by one look: the path leads to our file, and only we wrote it."""
+        try:
+            status = os.stat(self._name)  # noqa: PTH116 - the hot path
+        except FileNotFoundError:
+            return False
+        # The number of an open file is given to no other.
+        same = (status.st_ino, status.st_dev) == self._file
+        return same and status.st_size == self._offset and not self._ended
 
     def _preface(self) -> list[Entry]:
         """What the log itself has to say before the batch."""
@@ -246,7 +265,7 @@ class Segment:
             # Before the path is looked at: a file that has a successor may have been compressed.
             self._move_on(wait=wait)
         try:
-            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - the hot path
+            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - a text
         except FileNotFoundError:
             same = False
         if not same:
