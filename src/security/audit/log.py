@@ -211,10 +211,8 @@ class AuditLog:
         """`append_all` in this very step; False, and nothing is done, if that has to wait."""
         if self._closed:
             raise AuditError("the audit log is closed")
-        if not self._inline or self._gathering is not None or self._flushing is not None:
-            return False
-        now = timestamp()
-        return self._commit_inline([(storable(event), now) for event in events])
+        idle = self._gathering is None and self._flushing is None
+        return self._inline and idle and self._commit_inline(events, timestamp())
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """Commits events one after the other in one piece, all or none; as `append` otherwise."""
