@@ -6,12 +6,12 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
-from caps.capabilities.telemetry.calls import ObservedCalls
+from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink, all_at_once, in_this_step
@@ -62,6 +62,7 @@ class CallEvidence:
         # Spelt out when somebody asks: most never do while the execution runs.
         self._told: list[tuple[str, str, Decision, str | None]] = []
         self._audit = audit
+        self._redactor = audit.redactor
         self.record_all = all_at_once(audit)
         """Returns when all are durable; nothing may come of any of them if this raises."""
         self.record_now = in_this_step(audit)
@@ -71,14 +72,14 @@ class CallEvidence:
         self._who = who
         self._on_decision = on_decision
 
-    async def record_decision(
+    def record_decision(
         self,
         request: CapabilityRequestMessage,
         decision: Decision,
         terms: Terms | None,
         approval_id: str | None = None,
-    ) -> None:
-        await self._audit.append(self.decided(request, decision, terms, approval_id))
+    ) -> Awaitable[None]:
+        return self._audit.append(self.decided(request, decision, terms, approval_id))
 
     def decided(
         self,
@@ -88,14 +89,15 @@ class CallEvidence:
         approval_id: str | None = None,
     ) -> DecisionMade:
         """The record of a decision, which is told of to who listens."""
-        redactor = self._audit.redactor
+        redactor = self._redactor
         redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        self._observed.of(request).decided(decision, redacted)
+        call = self._observed.of(request)
+        call.decided(decision, redacted)
         self._tell(request, decision, approval_id)
         return DecisionMade(
-            **self._who_calls(request),
+            **self._who_calls(call),
             request_id=request.request_id,
             capability=request.capability,
             decision=verdict,
@@ -128,7 +130,7 @@ class CallEvidence:
         """What was decided so far."""
         return [_summary(*told) for told in self._told]
 
-    async def record_outcome(
+    def record_outcome(
         self,
         request: CapabilityRequestMessage,
         status: CallStatus,
@@ -136,8 +138,8 @@ class CallEvidence:
         detail: str | None,
         duration_us: int,
         bytes_out: int,
-    ) -> None:
-        await self._audit.append(
+    ) -> Awaitable[None]:
+        return self._audit.append(
             self.ended(request, status, reason, detail, duration_us, bytes_out)
         )
 
@@ -152,7 +154,7 @@ class CallEvidence:
     ) -> OutcomeRecorded:
         """The record of an outcome."""
         return OutcomeRecorded(
-            **self._who_calls(request),
+            **self._who_calls(self._observed.of(request)),
             request_id=request.request_id,
             capability=request.capability,
             status=status,
@@ -171,8 +173,7 @@ class CallEvidence:
         if self._observed_audit is not None:
             self._observed_audit.count_up()
 
-    def _who_calls(self, request: CapabilityRequestMessage) -> dict[str, Any]:
+    def _who_calls(self, call: ObservedCall) -> dict[str, Any]:
         """`who`, with the span of the call itself where there is one."""
-        if not self._observed.span.traced:
-            return self._who
-        return {**self._who, **self._observed.of(request).ids}
+        ids = call.ids
+        return {**self._who, **ids} if ids else self._who

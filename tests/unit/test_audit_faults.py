@@ -303,6 +303,16 @@ async def test_a_replaced_log_is_refused(tmp_path: Path) -> None:
     assert segment.read_bytes() == copy
 
 
+async def test_a_log_whose_directory_was_moved_is_refused(tmp_path: Path) -> None:
+    """The file is the same; but who looks where the log should be finds none of it."""
+    log = AuditLog.open(tmp_path / "log", durability=Durability.OS)
+    await log.append(decision("before"))
+    (tmp_path / "log").rename(tmp_path / "moved")
+    with pytest.raises(AuditError, match="removed or replaced"):
+        await log.append(decision("after"))
+    assert request_ids(tmp_path / "moved") == ["before"]
+
+
 @pytest.mark.parametrize("keep", [0, 100])
 async def test_a_log_that_was_cut_while_open_is_refused(tmp_path: Path, keep: int) -> None:
     """Writing on would bury the cut."""

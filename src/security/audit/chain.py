@@ -100,7 +100,9 @@ def seal_all(entries: Iterable[tuple[Spelt, str]], after: Head) -> tuple[list[by
     for (to_hash, to_prev, to_seq, to_ts, rest), ts in entries:
         seq += 1
         tail = f'{to_seq}{seq}{to_ts}"{ts}"{rest}'
-        digest = linked(prev, _body_digest(f"{to_hash}{to_prev}{tail}".encode()))
+        body = _BODY.copy()
+        body.update(f"{to_hash}{to_prev}{tail}".encode())
+        digest = linked(prev, body.hexdigest())
         lines.append(f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode())
         prev = digest
     return lines, Head(seq, prev)
@@ -110,12 +112,6 @@ def linked(prev: str, body: str) -> str:
     """The hash of the record with this body digest after the record with this hash."""
     digest = _LINK.copy()
     digest.update(f"{prev}{body}".encode())
-    return digest.hexdigest()
-
-
-def _body_digest(canonical: bytes) -> str:
-    digest = _BODY.copy()
-    digest.update(canonical)
     return digest.hexdigest()
 
 
@@ -151,8 +147,9 @@ def _digests(unhashed: dict[str, Any], prev: str) -> tuple[str | None, str | Non
             return hashlib.sha256(_WHOLE_V1 + rfc8785.dumps(unhashed)).hexdigest(), None
         case 2:
             rest = {name: value for name, value in unhashed.items() if name != "prev"}
-            body = _body_digest(rfc8785.dumps(rest))
-            return linked(prev, body), body
+            body = _BODY.copy()
+            body.update(rfc8785.dumps(rest))
+            return linked(prev, body.hexdigest()), body.hexdigest()
         case _:
             return None, None
 

@@ -38,6 +38,8 @@ _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
+_SCALARS: Final = (str, int, float, type(None))
+
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _TAGGED: Final = b"\0caps.redaction.tagged.v1\0"
 
@@ -78,7 +80,7 @@ class Redactor:
         hidden: dict[str, str] = {}
         others: dict[str, Any] = {}
         for name, value in payload.items():
-            if name in shown_fields and isinstance(value, str | int | float | None):
+            if name in shown_fields and isinstance(value, _SCALARS):
                 shown[_field_name(name)] = repr(value) if isinstance(value, float) else value
             elif len(hidden) < MAX_FIELDS:
                 hidden[self._hidden_name(name)] = self.digest(value)
