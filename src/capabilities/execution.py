@@ -242,8 +242,7 @@ class _Run:
                 terms_sha256=grant.terms_sha256,
             )
         )
-        for name in bound.granted:
-            metrics.child(metrics.injected, name).inc()
+        metrics.count_injected(bound.granted)
 
     async def _record_trouble(self, error: CapsError) -> None:
         """What ended the execution from outside is a record of its own."""

@@ -51,7 +51,7 @@ class Terms:
     def manifest_entry(self) -> ManifestEntry:
         """The capability as user space may know it."""
         spec = self.spec
-        return ManifestEntry(
+        return ManifestEntry.of(
             name=spec.name,
             schema_in=portable(spec.schema_in),
             title=spec.title,

@@ -26,6 +26,7 @@ from caps.cli.tables import LINE_HEADER, print_records, record_line, visible
 from caps.security.audit import Record
 from caps.security.audit.chain import record_fields
 from caps.security.audit.stats import AuditStats
+from caps.security.patterns import how_often
 
 Printer = Callable[[Iterable[Record]], None]
 
@@ -106,7 +107,7 @@ def print_stats(stats: AuditStats, top: int) -> None:
     _print_counts("limits reached", stats.limits.most_common())
     for item in stats.refused(top):
         reasons_of = ", ".join(f"{reason} {count}" for reason, count in item.reasons)
-        title = f"refused: {item.capability}, {item.count} times ({reasons_of})"
+        title = f"refused: {item.capability}, {how_often(item.count)} ({reasons_of})"
         callers = (
             (caller.principal + (f" by {caller.agent}" if caller.agent else ""), count)
             for caller, count in item.callers

@@ -140,19 +140,20 @@ def _listed(records: Sequence[int], of: int) -> str:
 
 def _print_evidence(proposal: Proposal) -> None:
     from caps.cli.tables import visible
+    from caps.security.patterns import how_often
 
     def tell(text: str) -> None:
         click.echo(visible(text), err=True)
 
     for one in proposal.evidence:
         records = _listed(one.records, one.count)
-        tell(f"{one.place} = {json.dumps(one.value)}: {one.because}; {one.count} times")
+        tell(f"{one.place} = {json.dumps(one.value)}: {one.because}; {how_often(one.count)}")
         tell(f"  records: {records}")
         for example in one.examples:
             tell(f"  example: {example}")
     for left in proposal.left_out:
         records = _listed(left.records, left.count)
-        tell(f"left out: {left.capability}, {left.count} times: {left.because}")
+        tell(f"left out: {left.capability}, {how_often(left.count)}: {left.because}")
         tell(f"  records: {records}")
     for note in proposal.notes:
         tell(f"note: {note}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
@@ -12,6 +13,8 @@ import click
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
+
+_REASON_CHARACTERS = 200
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -72,7 +75,9 @@ def _one_line_about_exports() -> Iterator[None]:
         for logger in loggers:
             logger.removeHandler(failures)
         if failures.first is not None:
-            reason = " ".join(failures.first.split())[:200].rstrip(".")
+            reason = textwrap.shorten(failures.first, _REASON_CHARACTERS, placeholder=" …").rstrip(
+                "."
+            )
             click.echo(f"caps: warning: telemetry was not exported: {reason}", err=True)
 
 

@@ -66,12 +66,27 @@ class CapabilityResponseMessage(Message, frozen=True, kw_only=True, tag="capabil
 
 
 class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One granted capability as user space may know it: nothing of its scope, nothing secret."""
+    """One granted capability as user space may know it: nothing of its scope, nothing secret.
+
+    Its schema stays encoded until the capability is used: many may be granted, and few are used.
+    """
 
     name: CapabilityName
-    schema_in: dict[str, Any]
+    schema_in: msgspec.Raw
     title: str = ""
     description: str = ""
+
+    @classmethod
+    def of(
+        cls, *, name: str, schema_in: dict[str, Any], title: str = "", description: str = ""
+    ) -> ManifestEntry:
+        """An entry with its schema as it travels."""
+        encoded = msgspec.Raw(msgspec.msgpack.encode(schema_in))
+        return cls(name=name, schema_in=encoded, title=title, description=description)
+
+    def schema(self) -> dict[str, Any]:
+        """The schema of its payloads, decoded anew."""
+        return msgspec.msgpack.decode(self.schema_in, type=dict[str, Any])
 
 
 class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):

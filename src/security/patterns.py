@@ -90,6 +90,11 @@ def _sorted(known: Iterable[str]) -> Collection[str]:
     return sorted(known)
 
 
+def how_often(count: int) -> str:
+    """`once`, or how many times."""
+    return "once" if count == 1 else f"{count} times"
+
+
 def one_line(text: str) -> str:
     """`text` with everything that is not printable escaped, cut to a bounded length."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: _SHOWN_LENGTH + 1])

@@ -11,6 +11,7 @@ import getpass
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from caps.cli.main import main
+from caps.cli.variables import AUDIT_VARIABLES
 from caps.security.audit import ExecutionStarted, PolicyLoaded, read_records
 
 SCRIPT = Path(sys.executable).with_name("caps")
@@ -127,6 +129,25 @@ class TestRun:
         policies = [record.event for record in read_records(elsewhere)]
         assert [e.policy_id for e in policies if isinstance(e, PolicyLoaded)] == ["reader"]
         assert not place.audit.exists()
+
+    def test_a_misspelt_variable_of_the_log_is_told(self, place: Place) -> None:
+        """It does nothing, and whoever set it meant something."""
+        result = place.run("1", CAPS_AUDIT_DURABLITY="os")
+        assert (result.exit_code, result.stdout) == (0, "=> 1\n")
+        assert result.stderr == (
+            "caps: warning: nothing reads `CAPS_AUDIT_DURABLITY`; "
+            "did you mean `CAPS_AUDIT_DURABILITY`?\n"
+        )
+
+    def test_the_variables_of_the_log_are_those_that_the_sources_name(self) -> None:
+        """So that none of them is ever told to be misspelt."""
+        sources = Path(__file__).parents[2] / "src/security/audit"
+        named = {
+            name
+            for source in sources.rglob("*.py")
+            for name in re.findall(r"CAPS_AUDIT_\w+", source.read_text())
+        }
+        assert named == AUDIT_VARIABLES
 
     def test_options_beat_the_variables(self, place: Place) -> None:
         """What was said on the spot is what was meant."""

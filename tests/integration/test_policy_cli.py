@@ -272,8 +272,8 @@ class TestLearn:
         assert policy["allow"] == ["files.read", "files.write", "time.now"]
         box = str(desk.directory / "box")
         assert policy["scopes"]["files"]["allowlist"] == [box, "/srv/out"]
-        why = "it was called (refused by the policy it ran under, 1 times: this opens it)"
-        assert f'/allow/1 = "files.write": {why}; 1 times\n' in result.stderr
+        why = "it was called (refused by the policy it ran under, once: this opens it)"
+        assert f'/allow/1 = "files.write": {why}; once\n' in result.stderr
         learned = desk.file("learned.json", result.stdout)
         assert desk.policy("validate", learned).exit_code == 0
         assert desk.policy("lint", learned).exit_code == 0

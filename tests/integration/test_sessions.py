@@ -655,7 +655,7 @@ async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:
                         return message
 
         asked: list[str] = []
-        entry = ManifestEntry(name="a.b", schema_in={})
+        entry = ManifestEntry.of(name="a.b", schema_in={})
         await say(
             ManifestMessage,
             execution_id="s",

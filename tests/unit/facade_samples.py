@@ -236,7 +236,7 @@ DATA_SAMPLES: dict[str, list[str]] = {
         "isinstance(t.mktime(g), float), isinstance(t.timezone + t.altzone + t.daylight, int),"
         "len(t.tzname), t.sleep(0), t.time() > 1e9, t.time_ns() > 1e18]",
         "import time as t\n[f() <= f() for f in (t.monotonic, t.monotonic_ns, t.perf_counter,"
-        "t.perf_counter_ns, t.process_time, t.process_time_ns)]",
+        "t.perf_counter_ns, t.process_time, t.process_time_ns, t.thread_time, t.thread_time_ns)]",
     ],
     "unicodedata": [
         "import unicodedata as u\n[u.bidirectional('a'), u.category('a'), u.combining('a'), u.decimal('1'),"

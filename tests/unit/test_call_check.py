@@ -29,9 +29,9 @@ MANIFEST = ManifestMessage(
     namespace="caps",
     policy_id="reader",
     capabilities=[
-        ManifestEntry(name="files.read", schema_in=READ),
-        ManifestEntry(name="files.list", schema_in={}),
-        ManifestEntry(name="open.any", schema_in={"properties": {"a": {}}}),
+        ManifestEntry.of(name="files.read", schema_in=READ),
+        ManifestEntry.of(name="files.list", schema_in={}),
+        ManifestEntry.of(name="open.any", schema_in={"properties": {"a": {}}}),
     ],
 )
 

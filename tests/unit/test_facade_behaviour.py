@@ -39,7 +39,7 @@ def test_what_is_missing_comes_with_a_hint(source: str, hint: str) -> None:
 
 def test_a_refused_import_names_what_is_granted_already() -> None:
     """Who may fetch is told to, by the name that the namespace has."""
-    entry = ManifestEntry(name="web.fetch", title="fetch", description="fetches", schema_in={})
+    entry = ManifestEntry.of(name="web.fetch", title="fetch", description="fetches", schema_in={})
     manifest = ManifestMessage(
         id="m1",
         timestamp=1.0,

@@ -110,7 +110,7 @@ made
 def caps() -> Iterator[Any]:
     """`caps` with one capability, on a channel that leads nowhere."""
     reading, writing = os.pipe()
-    entry = ManifestEntry(name="files.read", title="read", description="reads", schema_in={})
+    entry = ManifestEntry.of(name="files.read", title="read", description="reads", schema_in={})
     manifest = ManifestMessage(
         id="m1",
         timestamp=1.0,

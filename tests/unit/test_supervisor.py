@@ -53,7 +53,7 @@ JOB = Job(
     execution_id="e1",
     namespace="caps",
     policy_id="reader",
-    manifest=(ManifestEntry(name="files.read", schema_in={}),),
+    manifest=(ManifestEntry.of(name="files.read", schema_in={}),),
     source="await caps.files.read()",
     filename="<agent>",
     wall_ms=60_000,

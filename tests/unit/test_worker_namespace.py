@@ -40,7 +40,7 @@ from caps.worker.inside.loop import CancelledError
 from caps.worker.inside.namespace import Namespace, build_namespace
 from caps.worker.inside.record import Record
 
-READ = ManifestEntry(
+READ = ManifestEntry.of(
     name="files.read",
     schema_in={
         "type": "object",
@@ -51,9 +51,9 @@ READ = ManifestEntry(
     title="Read a file",
     description="Read a text file.",
 )
-LISTING = ManifestEntry(name="files.list", schema_in={"type": "object", "properties": {}})
-ANYTHING = ManifestEntry(name="probe.any", schema_in={"type": "object", "properties": {"v": {}}})
-NOTHING = ManifestEntry(name="time.now", schema_in={})
+LISTING = ManifestEntry.of(name="files.list", schema_in={"type": "object", "properties": {}})
+ANYTHING = ManifestEntry.of(name="probe.any", schema_in={"type": "object", "properties": {"v": {}}})
+NOTHING = ManifestEntry.of(name="time.now", schema_in={})
 
 
 class Stuck(Exception):

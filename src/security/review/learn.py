@@ -15,7 +15,7 @@ from typing import Any, Final
 from caps.security.audit.records import Record
 from caps.security.decision import ReasonCode
 from caps.security.guarded import POLICY_FILE, Guarded
-from caps.security.patterns import domain_of, matching_rule
+from caps.security.patterns import domain_of, how_often, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.catalogue import (
@@ -215,7 +215,7 @@ class _Draft:
     def _say(self, place: str, value: Any, because: str, those: Sequence[Asked]) -> None:
         refused = sum(one.refused for one in those)
         if refused and self._base is not None:
-            because += f" (refused by the policy it ran under, {refused} times: this opens it)"
+            because += f" (refused by the policy it ran under, {how_often(refused)}: this opens it)"
         examples = dict.fromkeys(
             shown_call(one.example.capability, one.example.shown, one.example.hidden)
             for one in those

@@ -136,7 +136,7 @@ class _Checker:
         if path is None or entry is None or path[2:] not in ((), ("options",)):
             return
         direct = len(path) == 2
-        schema = closed(entry.schema_in) if direct else _OPTIONS
+        schema = closed(entry.schema()) if direct else _OPTIONS
         for place, message in argument_problems(node, schema, by_position=direct):
             self._say(place, f"{self._shown(path)} {message}")
 

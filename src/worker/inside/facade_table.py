@@ -143,7 +143,7 @@ FACADES: dict[str, str] = {
     "time": (
         "altzone asctime ctime daylight gmtime localtime mktime monotonic monotonic_ns "
         "perf_counter perf_counter_ns process_time process_time_ns strftime strptime "
-        "struct_time time time_ns timezone tzname"
+        "struct_time thread_time thread_time_ns time time_ns timezone tzname"
     ),
     "types": "EllipsisType GenericAlias NoneType NotImplementedType UnionType",
     "typing": (

@@ -109,7 +109,7 @@ def _unwrap(response: CapabilityResponseMessage) -> Any:
 class Capability:
     # One wrapper: `await caps.files.read(path="notes.txt")`. Its docstring is the capability's own,
     # so the class has none.
-    __slots__ = ("__doc__", "_caller", "_entry", "_options", "_shape")
+    __slots__ = ("__doc__", "_caller", "_entry", "_options", "_schema", "_shape")
 
     def __init__(
         self, caller: Caller, entry: ManifestEntry, options: dict[str, Any] | None = None
@@ -117,19 +117,22 @@ class Capability:
         self._caller = caller
         self._entry = entry
         self._options = options or {}
-        self._shape: Shape | None = None  # made when it is called: most are not
+        # Made when it is called: most are not.
+        self._schema: dict[str, Any] = {}
+        self._shape: Shape | None = None
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         entry, shape = self._entry, self._shape
         if shape is None:
-            shape = self._shape = Shape(entry.schema_in)
+            self._schema = entry.schema()
+            shape = self._shape = Shape(self._schema)
         try:
-            payload = bind(entry.schema_in, args, kwargs) if args else kwargs
+            payload = bind(self._schema, args, kwargs) if args else kwargs
         except TypeError as error:
             raise TypeError(f"caps.{entry.name}: {error}") from None
         if not shape.fits(payload):
-            problems = problems_in(closed(entry.schema_in), payload, entry.schema_in)
+            problems = problems_in(closed(self._schema), payload, self._schema)
             if problems:
                 raise _invalid(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
@@ -144,10 +147,12 @@ class Capability:
         if problems:
             raise _invalid(self._entry.name, problems)
         given = {name: value for name, value in chosen.items() if value is not None}
-        return Capability(self._caller, self._entry, {**self._options, **given})
+        same = Capability(self._caller, self._entry, {**self._options, **given})
+        same._schema, same._shape = self._schema, self._shape
+        return same
 
     def __repr__(self) -> str:
-        names = ", ".join(self._entry.schema_in.get("properties", ()))
+        names = ", ".join(self._entry.schema().get("properties", ()))
         return f"<capability caps.{self._entry.name}({names})>"
 
 

@@ -65,7 +65,7 @@ _READY: dict[str, Any] = {
 }
 _FILENAME = "<rehearsal>"
 _LIMITS = WorkerLimits(cpu_ms=1000, memory_mb=256, concurrency=4)
-_ENTRY = ManifestEntry(
+_ENTRY = ManifestEntry.of(
     name="stage.ask",
     schema_in={
         "type": "object",
