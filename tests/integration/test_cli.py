@@ -7,6 +7,7 @@ matters (pipes, terminals, start-up) the installed script is started.
 from __future__ import annotations
 
 import ast
+import gc
 import getpass
 import json
 import os
@@ -810,6 +811,12 @@ class TestStartUp:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "loaded: []"
+
+    def test_the_collector_is_left_as_it_was(self, place: Place) -> None:
+        """Nothing that a command loaded stays out of its sight."""
+        gc.unfreeze()
+        assert place.run("1").exit_code == 0
+        assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
 
 
 def test_the_tour_of_the_examples_runs(place: Place) -> None:
