@@ -565,7 +565,7 @@ class TestPolicy:
         result = place.caps("policy", "validate", str(place.policy))
         assert (result.exit_code, result.stderr) == (0, "")
         first, second = result.stdout.splitlines()
-        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 tests pass"
+        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 test passes"
         assert second.startswith("granted: files.read, math.add")
 
     def test_validate_for_programs(self, place: Place) -> None:
