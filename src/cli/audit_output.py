@@ -26,7 +26,7 @@ from caps.cli.tables import LINE_HEADER, print_records, record_line, visible
 from caps.security.audit import Record
 from caps.security.audit.chain import record_fields
 from caps.security.audit.stats import AuditStats
-from caps.security.patterns import how_often
+from caps.security.patterns import counted, how_often
 
 Printer = Callable[[Iterable[Record]], None]
 
@@ -96,7 +96,7 @@ def _line_printer() -> Printer:
 def print_stats(stats: AuditStats, top: int) -> None:
     """The totals as a few short tables."""
     span = f", {stats.first_ts} to {stats.last_ts}" if stats.first_ts else ""
-    click.echo(f"{stats.records} records{span}")
+    click.echo(f"{counted(stats.records, 'record')}{span}")
     reasons = (
         (f"{decision}: {reason}", n) for (decision, reason), n in stats.reasons.most_common()
     )

@@ -6,6 +6,7 @@ when the interpreter ends. That is a tenth of what a short command takes.
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,26 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Within this context nothing is collected, and what is there at its end never is."""
+    """Within this context nothing is collected; what is there at its end is left alone."""
+    was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        gc.enable()
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
+def loaded() -> Iterator[None]:
+    """The time of a command, after which the collector sees everything again.
+
+    But not when the interpreter ends: all of its memory goes then, looked through or not.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from caps.cli.exits import ExitCode, fail
-from caps.cli.loading import loading
+from caps.cli.loading import loaded, loading
 
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),
@@ -35,7 +35,8 @@ class _LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with loaded():
+                return super().invoke(ctx)
         except KeyboardInterrupt:  # while a command was still loading
             fail("interrupted", ExitCode.INTERRUPTED)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from caps.capabilities.registry import CapabilityRegistry
     from caps.security.audit import AuditSettings
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 policy_option = click.option(
     "--policy",
@@ -52,6 +55,24 @@ audit_sink_option = click.option(
     "`syslog+tcp://host:601?mode=required&deadline_ms=500`.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def telemetry_options(command: _Command) -> _Command:
+    """`--metrics-port` and `--metrics-address`."""
+    address = click.option(
+        "--metrics-address",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        show_default=True,
+        help="Where metrics are served; another address than loopback shows them to others.",
+    )
+    port = click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Serve Prometheus metrics at /metrics while code runs; 0 is any free port.",
+    )
+    return port(address(command))
 
 
 def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSettings:

@@ -60,9 +60,10 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
     if as_json:
         click.echo(json.dumps(found))
         return
+    tests = len(bound.policy.tests)
     click.echo(
-        f"policy `{bound.policy.id}` is valid: grants {len(bound.granted)} of "
-        f"{len(bound.terms)} capabilities, {len(bound.policy.tests)} tests pass"
+        f"policy `{bound.policy.id}` is valid: grants {len(bound.granted)} of {len(bound.terms)} "
+        f"capabilities, {tests} {'test passes' if tests == 1 else 'tests pass'}"
     )
     click.echo(f"granted: {', '.join(bound.granted) or 'nothing'}")
     for label, names in (("waits for an approval", "approve"), ("denied in dry run", "dry_run")):

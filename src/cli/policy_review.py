@@ -98,6 +98,7 @@ def _difference_line(difference: Difference) -> str:
 def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
     """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
     from caps.capabilities.guarded_places import guarded_by_default
+    from caps.security.patterns import counted
     from caps.security.review.lint import lint as inspect
     from caps.security.scope_answers import Severity
 
@@ -115,7 +116,7 @@ def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: boo
     else:
         for one in found:
             _print_finding(one)
-        click.echo(f"{len(found)} findings in policy `{loaded.policy.id}`")
+        click.echo(f"{counted(len(found), 'finding')} in policy `{loaded.policy.id}`")
     bad = any(one.severity.rank >= Severity(fail_on).rank for one in found)
     sys.exit(ExitCode.FOUND if bad else ExitCode.OK)
 

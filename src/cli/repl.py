@@ -22,6 +22,7 @@ from caps.cli.options import (
     load_registry,
     policy_option,
     registry_option,
+    telemetry_options,
 )
 from caps.cli.run import (
     EXIT_BY_STATUS,
@@ -31,7 +32,6 @@ from caps.cli.run import (
     print_result,
 )
 from caps.cli.stopping import leaving_on_terminate
-from caps.cli.telemetry import telemetry, telemetry_options
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def repl(
     pipe all cells are run, and the exit code is that of the first that did not end well.
     """
     from caps.capabilities.runtime import Runtime
+    from caps.cli.telemetry import telemetry
 
     interactive = sys.stdin is not None and sys.stdin.isatty()
     with (

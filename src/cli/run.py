@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import json
 import os
 import signal
 import sys
-from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,9 +21,9 @@ from caps.cli.options import (
     load_registry,
     policy_option,
     registry_option,
+    telemetry_options,
 )
 from caps.cli.stopping import StopSignals
-from caps.cli.telemetry import telemetry, telemetry_options
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -92,22 +90,27 @@ def run(
         settings = audit_settings(audit_path, audit_sinks)
         if as_json and settings.uses_standard_output:
             fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
-        with StopSignals() as stop, telemetry(metrics_port, metrics_address) as watching:
+        with StopSignals() as stop:
             with loading():
                 from caps.capabilities.runtime import Runtime
                 from caps.capabilities.telemetry import default_metrics
+                from caps.cli.telemetry import telemetry
                 from caps.worker.host.zygote import ZygoteSource
 
                 registry = load_registry(registry_name)
-            with Runtime(
-                policy_path,
-                registry=registry,
-                audit=settings,
-                workers=ZygoteSource(launched=launched, on_start=default_metrics().zygote_started),
-                approver=announcing_approver(directory),
-                watch=False,  # its one execution keeps the revision that it begins with
-                **watching,
-            ) as runtime:
+            workers = ZygoteSource(launched=launched, on_start=default_metrics().zygote_started)
+            with (
+                telemetry(metrics_port, metrics_address) as watching,
+                Runtime(
+                    policy_path,
+                    registry=registry,
+                    audit=settings,
+                    workers=workers,
+                    approver=announcing_approver(directory),
+                    watch=False,  # its one execution keeps the revision that it begins with
+                    **watching,
+                ) as runtime,
+            ):
                 if runtime.degraded:
                     degraded = f"isolation is degraded: {runtime.degraded}"
                     click.echo(f"caps: warning: {degraded}", err=True)
@@ -125,6 +128,8 @@ def run(
     if stop.received is not None or result is None:
         leave_stopped(stop.received)
     if as_json:
+        import json
+
         click.echo(json.dumps(result.as_json()))
     else:
         print_result(result)
@@ -151,6 +156,8 @@ def _announce(request: ApprovalRequest) -> None:
 
 def result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
     """None if it was cancelled. It may be ending still: closing the runtime waits for its end."""
+    from concurrent.futures import CancelledError
+
     stop.cancelling(running.cancel)
     try:
         return running.result()

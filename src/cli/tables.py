@@ -37,6 +37,7 @@ from caps.security.audit import (
     SinkFailed,
     SinkRecovered,
 )
+from caps.security.patterns import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -232,7 +233,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row
             return _Row(what, "waits", _PLAIN, why)
         case ApprovalSettled():
             style = _GOOD if event.outcome is ApprovalOutcome.GIVEN else _BAD
-            calls = f"{event.calls} calls" if event.calls else None
+            calls = counted(event.calls, "call") if event.calls else None
             span = f"{event.seconds} s" if event.seconds else None
             what = f"approval `{event.approval[:_SHORT_ID]}`"
             outcome = event.outcome.value.replace("_", " ")
@@ -250,7 +251,7 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
         real = f"real modules, for which no language layer vouches: {names}" if names else None
         return _Row("execution", "started", style, _joined(degraded, why, granted, real, learning))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
-    why = _joined(event.error_code, event.error_message, f"{event.calls} calls")
+    why = _joined(event.error_code, event.error_message, counted(event.calls, "call"))
     return _Row("execution ended", event.status.value, style, why)
 
 

@@ -1,12 +1,12 @@
-"""What commands that run code offer operators: `--metrics-port`, and export as OTEL_* says."""
+"""What commands that run code offer operators: metrics at a port, and export as OTEL_* says."""
 
 from __future__ import annotations
 
 import logging
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -16,32 +16,12 @@ if TYPE_CHECKING:
 
 _REASON_CHARACTERS = 200
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 
 class Watching(TypedDict):
     """What a runtime is opened with, so that it is watched."""
 
     tracer_provider: TracerProvider | None
     meter_provider: MeterProvider | None
-
-
-def telemetry_options(command: _Command) -> _Command:
-    """`--metrics-port` and `--metrics-address`."""
-    address = click.option(
-        "--metrics-address",
-        metavar="ADDRESS",
-        default="127.0.0.1",
-        show_default=True,
-        help="Where metrics are served; another address than loopback shows them to others.",
-    )
-    port = click.option(
-        "--metrics-port",
-        type=click.IntRange(0, 65535),
-        metavar="PORT",
-        help="Serve Prometheus metrics at /metrics while code runs; 0 is any free port.",
-    )
-    return port(address(command))
 
 
 @contextmanager

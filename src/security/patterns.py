@@ -95,6 +95,11 @@ def how_often(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 call`, `2 calls`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def one_line(text: str) -> str:
     """`text` with everything that is not printable escaped, cut to a bounded length."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: _SHOWN_LENGTH + 1])

@@ -7,6 +7,7 @@ matters (pipes, terminals, start-up) the installed script is started.
 from __future__ import annotations
 
 import ast
+import gc
 import getpass
 import json
 import os
@@ -564,7 +565,7 @@ class TestPolicy:
         result = place.caps("policy", "validate", str(place.policy))
         assert (result.exit_code, result.stderr) == (0, "")
         first, second = result.stdout.splitlines()
-        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 tests pass"
+        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 test passes"
         assert second.startswith("granted: files.read, math.add")
 
     def test_validate_for_programs(self, place: Place) -> None:
@@ -810,6 +811,12 @@ class TestStartUp:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "loaded: []"
+
+    def test_the_collector_is_left_as_it_was(self, place: Place) -> None:
+        """Nothing that a command loaded stays out of its sight."""
+        gc.unfreeze()
+        assert place.run("1").exit_code == 0
+        assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
 
 
 def test_the_tour_of_the_examples_runs(place: Place) -> None:

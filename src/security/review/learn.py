@@ -15,7 +15,7 @@ from typing import Any, Final
 from caps.security.audit.records import Record
 from caps.security.decision import ReasonCode
 from caps.security.guarded import POLICY_FILE, Guarded
-from caps.security.patterns import domain_of, how_often, matching_rule
+from caps.security.patterns import counted, domain_of, how_often, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.catalogue import (
@@ -141,7 +141,7 @@ class _Draft:
         document: dict[str, Any] = {
             "version": 1,
             "id": self._id,
-            "description": f"proposed from {self._lessons.calls} recorded calls",
+            "description": f"proposed from {counted(self._lessons.calls, 'recorded call')}",
             "allow": names,
         }
         if kept.get("deny"):

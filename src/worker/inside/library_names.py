@@ -23,7 +23,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 _PRIVATE_WORD = re.compile(r"(?<!\w)_\w*")
-_CONTAINERS = (tuple, list, set, frozenset)
+_HOLDERS = frozenset((dict, tuple, list, set, frozenset))
 
 # None while it is not known what is loaded.
 _held: frozenset[str] | None = None
@@ -37,7 +37,7 @@ def learn() -> None:
 
 def private_names() -> frozenset[str]:
     """Every private name that anything loaded has, or that code could give it."""
-    return frozenset(_words(set(_texts())))
+    return frozenset(_words(_texts()))
 
 
 def learnt() -> frozenset[str] | None:
@@ -52,25 +52,31 @@ def is_nobodys(name: str) -> bool:
 
 def _words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
-        if text.isidentifier():
-            if text.startswith("_"):
-                yield text
-        elif "_" in text:
+        if "_" not in text:
+            continue
+        if not text.isidentifier():
             yield from _PRIVATE_WORD.findall(text)
+        elif text.startswith("_"):
+            yield text
 
 
-def _texts() -> Iterator[str]:
-    """Every text that is, or may become, the name of an attribute; some of them often."""
+def _texts() -> set[str]:
+    """Every text that is, or may become, the name of an attribute."""
     codes: list[CodeType] = []
-    for item in gc.get_objects():
+    loaded = gc.get_objects()
+    texts: set[str] = set()  # made after the line above: it must not be among what is gone over
+    for item in loaded:
         kind = type(item)
-        if kind is FunctionType:
+        if kind in _HOLDERS:
+            for text in item:
+                if type(text) is str:
+                    texts.add(text)
+        elif kind is FunctionType:
             codes.append(item.__code__)
-        elif kind is dict or kind in _CONTAINERS:
-            yield from [text for text in item if type(text) is str]
     for owner in _classes():
-        yield from vars(owner)
-    yield from _spelt(codes)
+        texts.update(vars(owner))
+    _add_spelt(codes, texts)
+    return texts
 
 
 def _classes() -> Iterator[type]:
@@ -85,18 +91,19 @@ def _classes() -> Iterator[type]:
             left += type.__subclasses__(owner)
 
 
-def _spelt(codes: list[CodeType]) -> Iterator[str]:
-    """The names and texts in code, and in what it holds."""
+def _add_spelt(codes: list[CodeType], texts: set[str]) -> None:
+    """Add the names and texts in code, and in what it holds."""
     left: list[Any] = list(codes)
     seen: set[int] = set()
     while left:
         item = left.pop()
-        if type(item) is str:
-            yield item
-        elif type(item) is CodeType:
+        kind = type(item)
+        if kind is CodeType:
             if id(item) not in seen:
                 seen.add(id(item))
-                yield from item.co_names
+                texts.update(item.co_names)
                 left += item.co_consts
-        elif type(item) in _CONTAINERS:
+        elif kind is str:
+            texts.add(item)
+        elif kind in _HOLDERS:
             left += item
