@@ -69,30 +69,39 @@ class Redactor:
 
     def digest(self, value: Any) -> str:
         """`hmac-sha256:<hex>` of any JSON-like value; never raises for one."""
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(_bytes_of(value))
-        outer.update(inner.digest())
-        return DIGEST_PREFIX + outer.hexdigest()
+        return self._keyed(_plain_bytes(value) or _other_bytes(value))
 
     def split(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> Redacted:
         """Scalars named in `shown_fields` stay readable; any other top-level field is a digest."""
         shown: dict[str, ShownValue] = {}
         hidden: dict[str, str] = {}
         others: dict[str, Any] = {}
+        # What is found of the fields need not be found again of the whole.
+        all_plain = True
         for name, value in payload.items():
+            spelt = _plain_bytes(value)
+            all_plain = all_plain and spelt is not None and name.isascii()
             if name in shown_fields and isinstance(value, _SCALARS):
                 shown[_field_name(name)] = repr(value) if isinstance(value, float) else value
             elif len(hidden) < MAX_FIELDS:
-                hidden[self._hidden_name(name)] = self.digest(value)
+                known = name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS
+                field = name if known else self._hidden_name(name)
+                hidden[field] = self._keyed(spelt or _other_bytes(value))
             else:
                 others[name] = value
         if others:
             hidden[OTHER_FIELDS] = self.digest(others)
-        return Redacted(shown, hidden, self.digest(dict(payload)))
+        whole = dict(payload)
+        spelt = _encode(whole) if all_plain else _other_bytes(whole)
+        return Redacted(shown, hidden, self._keyed(spelt))
+
+    def _keyed(self, spelt: bytes) -> str:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(spelt)
+        outer.update(inner.digest())
+        return DIGEST_PREFIX + outer.hexdigest()
 
     def _hidden_name(self, name: str) -> str:
-        if name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS:
-            return name
         escaped = _field_name(name)
         if len(escaped) <= MAX_NAME_CHARS:
             return escaped
@@ -107,18 +116,27 @@ def _field_name(name: str) -> str:
     return name.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _bytes_of(value: Any) -> bytes:
+def _plain_bytes(value: Any) -> bytes | None:
+    """The bytes of RFC 8785, from an encoder that takes a tenth of the time; None if it cannot."""
     kind = type(value)
-    if kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
-        return b"%d" % value
+    if kind is int:
+        return b"%d" % value if -MAX_INTEGER <= value <= MAX_INTEGER else None
     try:
-        return _encode(value) if _is_plain(value) else rfc8785.dumps(value)
+        return _encode(value) if kind is str or _is_plain(value) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _other_bytes(value: Any) -> bytes:
+    """The bytes of RFC 8785 where there are any, else those of the tagged encoding."""
+    try:
+        return rfc8785.dumps(value)
     except (ValueError, RecursionError):
         return _TAGGED + _tagged(value)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec spells `value` as RFC 8785 does, at a tenth of the time."""
+    """Whether msgspec spells `value` as RFC 8785 does."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return True
