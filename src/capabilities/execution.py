@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,17 +92,20 @@ async def run_execution(
     request: ExecutionRequest,
     *,
     degraded: str | None,
+    isolation: Mapping[str, str],
 ) -> ExecutionResult:
     """Run one execution; its result, whatever the code did.
 
-    `degraded` names the layers that are not fully in force; every record says so.
+    `degraded` names the layers that are not fully in force; every record says so. `isolation` is
+    how much of each is, which the first record says.
     """
     execution_id = uuid.uuid4().hex
     grant = inject(execution_id)
     with broker.tracing.execution(
         execution_id, grant.policy_id, grant.policy_sha256, request.identity
     ) as span:
-        return await _Run(broker, runner, grant, request, span, degraded).to_end()
+        run = _Run(broker, runner, grant, request, span, degraded, isolation)
+        return await run.to_end()
 
 
 class _Run:
@@ -116,17 +119,14 @@ class _Run:
         request: ExecutionRequest,
         span: ExecutionSpan,
         degraded: str | None,
+        isolation: Mapping[str, str],
     ) -> None:
         self._broker = broker
         self._runner = runner
         self._grant = grant
         self._request = request
         self._span = span
-        self._who = {
-            **request.identity.who(grant.execution_id),
-            "degraded": degraded,
-            **span.ids,
-        }
+        self._isolation = isolation
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
@@ -139,6 +139,7 @@ class _Run:
             clock=self._clock,
             on_decision=request.on_decision,
         )
+        self._who = self._calls.who
         self._progress = _Progress()
         self._began = time.perf_counter()
 
@@ -146,8 +147,7 @@ class _Run:
         status = ExecutionStatus.HOST_FAILED
         self._broker.metrics.executions_in_flight.inc()
         try:
-            with self._broker.live.holding(self._calls):
-                await self._run()
+            await self._run_revocably()
             status = self._status()
         except anyio.get_cancelled_exc_class():
             status = ExecutionStatus.CANCELLED
@@ -158,6 +158,13 @@ class _Run:
             with anyio.CancelScope(shield=True):
                 status = await self._record_end(status)
         return self._result(status)
+
+    async def _run_revocably(self) -> None:
+        self._broker.live.add(self._calls)
+        try:
+            await self._run()
+        finally:
+            self._broker.live.remove(self._calls)
 
     async def _run(self) -> None:
         progress = self._progress
@@ -238,14 +245,14 @@ class _Run:
                 ).hexdigest(),
                 granted=list(bound.granted),
                 withheld=list(bound.withheld_records),
-                isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
+                isolation=dict(self._isolation),
                 modules=list(grant.modules),
                 mode="learn" if grant.learning else None,
                 terms_sha256=grant.terms_sha256,
             )
         )
-        for name in bound.granted:
-            metrics.child(metrics.injected, name).inc()
+        for counter in metrics.injected_counters(bound.granted):
+            counter.inc()
 
     async def _record_trouble(self, error: CapsError) -> None:
         """What ended the execution from outside is a record of its own."""
@@ -290,7 +297,8 @@ class _Run:
         metrics.executions_in_flight.dec()
         metrics.child(metrics.executions, status.value).inc()
         metrics.execution_seconds.observe(duration)
-        metrics.output_bytes.inc(progress.output_bytes)
+        if progress.output_bytes:
+            metrics.output_bytes.inc(progress.output_bytes)
         if used is not None:
             metrics.execution_cpu_seconds.inc(used.cpu_us / 1_000_000)
         self._span.settle(status.value, progress.failure.code if progress.failure else None)

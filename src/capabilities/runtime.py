@@ -32,7 +32,7 @@ from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.guarded_places import guarded_by
 from caps.capabilities.guarding import kept_away
 from caps.capabilities.identity import Identity
-from caps.capabilities.isolation import isolation_wanted, judge_isolation
+from caps.capabilities.isolation import IsolationJudge, isolation_wanted, judge_isolation
 from caps.capabilities.opened import (
     Opened,
     Underway,
@@ -194,7 +194,7 @@ class Runtime(SyncWays):
             modules=bound.policy.modules,
             in_force=in_force,
             guarded=guarded,
-            isolation=self._isolation,
+            isolation=IsolationJudge(self._isolation),
             underway=underway,
             tasks=tasks,
             closing=stack.pop_all(),

@@ -56,6 +56,8 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._tallies: Tally[tuple[Gauge, tuple[str, ...]]] = Tally()
         self._children: dict[tuple[object, ...], Counter | Gauge | Histogram] = {}
+        self._granted: tuple[str, ...] = ()
+        self._injected: list[Counter] = []
         self._add_executions(registry)
         self._add_calls(registry)
         self._add_workers(registry)
@@ -265,6 +267,13 @@ class Metrics:
         if found is None:
             found = self._children[key] = metric.labels(*labels)
         return found  # type: ignore[return-value]
+
+    def injected_counters(self, granted: tuple[str, ...]) -> list[Counter]:
+        """Those of `granted`, found once: it is the same tuple for every start under a policy."""
+        if self._granted is not granted:
+            self._granted = granted
+            self._injected = [self.child(self.injected, name) for name in granted]
+        return self._injected
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """One open runtime more or less has these layers."""

@@ -45,6 +45,7 @@ class ZygoteSource:
         self._on_start = on_start
         self._zygote: ZygoteProcess | None = None
         self._layers: tuple[Layer, ...] = ()
+        self._reported: tuple[Layer, ...] = ()
         self._memory = WorkerMemory()
         self._starting = anyio.Lock()
         self._tasks: TaskGroup | None = None
@@ -55,7 +56,13 @@ class ZygoteSource:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        return (*self._layers, self._memory.layer) if self._layers else ()
+        """The same tuple until one of them changes."""
+        if not self._layers:
+            return ()
+        memory = self._memory.layer
+        if self._reported[:-1] != self._layers or self._reported[-1] is not memory:
+            self._reported = (*self._layers, memory)
+        return self._reported
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
