@@ -27,7 +27,7 @@ from caps.worker.host.process import OutOfMemory
 logger = logging.getLogger(__name__)
 
 # Groups of workers that ended are removed a moment later and together: no result waits for it.
-_TIDY_SECONDS = 0.05
+_TIDY_SECONDS = 0.2
 _LAST_TIDY_SECONDS = 1.0
 _TRY_AGAIN_SECONDS = 0.01
 

@@ -44,6 +44,7 @@ class ZygoteSource:
         self._launched = launched
         self._on_start = on_start
         self._zygote: ZygoteProcess | None = None
+        self._compared: ZygoteProcess | None = None  # it was ready, and its layers are as before
         self._layers: tuple[Layer, ...] = ()
         self._reported: tuple[Layer, ...] = ()
         self._memory = WorkerMemory()
@@ -115,6 +116,9 @@ class ZygoteSource:
         return worker
 
     async def _living(self) -> ZygoteProcess:
+        known = self._compared
+        if known is not None and known.is_alive and self._tasks is not None:
+            return known
         async with self._starting:
             if self._tasks is None:
                 raise no_worker("no workers are started any more")
@@ -132,6 +136,7 @@ class ZygoteSource:
                 zygote.end()
                 raise _not_started(zygote)
             self._compare(zygote)
+            self._compared = zygote
             return zygote
 
     def _started(self, tasks: TaskGroup) -> ZygoteProcess:
