@@ -8,8 +8,8 @@ itself or of a single call, turns the result into a failure, also if the code ca
 from __future__ import annotations
 
 import hashlib
+import os
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,10 +85,15 @@ class _Progress:
     value: Any = None
 
 
+def new_execution_id() -> str:
+    """32 hexadecimal digits that nobody can guess."""
+    return os.urandom(16).hex()
+
+
 async def run_execution(
     broker: Broker,
     runner: Runner,
-    inject: Callable[[str], Grant],
+    grant: Grant,
     request: ExecutionRequest,
     *,
     degraded: str | None,
@@ -99,10 +104,8 @@ async def run_execution(
     `degraded` names the layers that are not fully in force; every record says so. `isolation` is
     how much of each is, which the first record says.
     """
-    execution_id = uuid.uuid4().hex
-    grant = inject(execution_id)
     with broker.tracing.execution(
-        execution_id, grant.policy_id, grant.policy_sha256, request.identity
+        grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
     ) as span:
         run = _Run(broker, runner, grant, request, span, degraded, isolation)
         return await run.to_end()

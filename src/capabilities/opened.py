@@ -82,30 +82,23 @@ class Opened:
         """The policy that the next execution or session begins with."""
         return self.in_force.bound
 
-    async def run(
-        self, bound: BoundPolicy, inject: Callable[[str], Grant], request: ExecutionRequest
-    ) -> ExecutionResult:
-        """Run one execution in a worker that holds what `bound` grants, to its end.
+    async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
+        """Run one execution in a worker that holds the modules of its grant, to its end.
 
         Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
         """
-        modules = bound.policy.modules
-        if modules == self.modules:
-            return await self.execute(self.pool, inject, request, modules)
+        if grant.modules == self.modules:
+            return await self.execute(self.pool, grant, request)
         async with AsyncExitStack() as stack:
-            pool = await take_workers(self.pools, stack, bound)
-            return await self.execute(pool, inject, request, modules)
+            pool = await take_workers(self.pools, stack, grant.bound)
+            return await self.execute(pool, grant, request)
 
     async def execute(
-        self,
-        runner: Runner,
-        inject: Callable[[str], Grant],
-        request: ExecutionRequest,
-        modules: tuple[str, ...],
+        self, runner: Runner, grant: Grant, request: ExecutionRequest
     ) -> ExecutionResult:
         """Run one execution to its end. Raises IsolationError before anything runs."""
         # Judged every time: a zygote that was started again may hold less than the first.
-        judged = self.isolation.judge(runner.layers, modules)
+        judged = self.isolation.judge(runner.layers, grant.modules)
         if isinstance(judged.verdict, IsolationError):
             raise judged.verdict
         self.underway.begin()
@@ -113,7 +106,7 @@ class Opened:
             return await run_execution(
                 self.broker,
                 runner,
-                inject,
+                grant,
                 request,
                 degraded=judged.verdict,
                 isolation=judged.enforced,

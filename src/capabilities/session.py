@@ -12,7 +12,6 @@ whoever asks for more is told why. Nothing of a run goes on after it: its tasks 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ import anyio
 
 from caps.capabilities.cell import Cell
 from caps.capabilities.evidence import DecisionSummary
-from caps.capabilities.execution import ExecutionRequest
+from caps.capabilities.execution import ExecutionRequest, new_execution_id
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
@@ -92,7 +91,7 @@ class Session:
         self._opened = opened
         self._bind = bind
         self._inject = inject
-        self._channel_id = uuid.uuid4().hex
+        self._channel_id = new_execution_id()
         self._identity = replace(identity, session=identity.session or self._channel_id)
         self._limits = limits
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
@@ -240,15 +239,11 @@ class Session:
             )
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
-        assert self._grant is not None
-        modules = self._grant.modules
-        result = await self._opened.execute(self._lease, self._granted, request, modules)
+        # The session's grant, under the name of one of its runs.
+        grant = replace(self.grant, execution_id=new_execution_id())
+        result = await self._opened.execute(self._lease, grant, request)
         if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
             # A result that is no value: found out after the worker had given it.
             reason = result.error.message if result.error else "it broke the protocol"
             await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)
         return result
-
-    def _granted(self, execution_id: str) -> Grant:
-        """The session's grant, under the name of one of its runs."""
-        return replace(self.grant, execution_id=execution_id)
