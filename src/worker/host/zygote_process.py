@@ -94,8 +94,9 @@ class ForkedWorker:
             self._membership.limit(megabytes)
 
     def kill(self) -> None:
-        self._killed = True
-        self._signal(signal.SIGKILL)
+        if not self._killed:  # once is enough: nobody can hold it up
+            self._signal(signal.SIGKILL)
+            self._killed = True
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)

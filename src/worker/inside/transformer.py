@@ -127,6 +127,9 @@ class Transformer(Walk):
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
     visit_MatchValue = _plain
 
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node  # there is nothing in it
+
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
