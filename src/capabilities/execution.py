@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import msgspec
 
 from caps.capabilities.broker import Broker, ExecutionBroker
 from caps.capabilities.cell import Cell, Runner
@@ -57,8 +58,7 @@ _DECODED_AT_ONCE = 16 * 1024
 _MAX_FILENAME_CHARACTERS = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionRequest:
+class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, and for whom."""
 
     source: str
