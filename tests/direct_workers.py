@@ -27,7 +27,7 @@ class DirectWorker:
         with theirs:
             self._process = subprocess.Popen(command, stdin=theirs.fileno(), env={}, cwd="/")
         self._pidfd = os.pidfd_open(self._process.pid)
-        self._clock = CpuClock.of(self._pidfd)
+        self._clock = CpuClock.of(self._pidfd, self._process.pid)
         self._ending: Ending | None = None
 
     @property

@@ -8,9 +8,9 @@ itself or of a single call, turns the result into a failure, also if the code ca
 from __future__ import annotations
 
 import hashlib
+import os
 import time
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
@@ -83,24 +83,30 @@ class _Progress(msgspec.Struct):
     value: Any = None
 
 
+def new_execution_id() -> str:
+    """32 hexadecimal digits that nobody can guess."""
+    return os.urandom(16).hex()
+
+
 async def run_execution(
     broker: Broker,
     runner: Runner,
-    inject: Callable[[str], Grant],
+    grant: Grant,
     request: ExecutionRequest,
     *,
     degraded: str | None,
+    isolation: Mapping[str, str],
 ) -> ExecutionResult:
     """Run one execution; its result, whatever the code did.
 
-    `degraded` names the layers that are not fully in force; every record says so.
+    `degraded` names the layers that are not fully in force; every record says so. `isolation` is
+    how much of each is, which the first record says.
     """
-    execution_id = uuid.uuid4().hex
-    grant = inject(execution_id)
     with broker.tracing.execution(
-        execution_id, grant.policy_id, grant.policy_sha256, request.identity
+        grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
     ) as span:
-        return await _Run(broker, runner, grant, request, span, degraded).to_end()
+        run = _Run(broker, runner, grant, request, span, degraded, isolation)
+        return await run.to_end()
 
 
 class _Run:
@@ -114,17 +120,14 @@ class _Run:
         request: ExecutionRequest,
         span: ExecutionSpan,
         degraded: str | None,
+        isolation: Mapping[str, str],
     ) -> None:
         self._broker = broker
         self._runner = runner
         self._grant = grant
         self._request = request
         self._span = span
-        self._who = {
-            **request.identity.who(grant.execution_id),
-            "degraded": degraded,
-            **span.ids,
-        }
+        self._isolation = isolation
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
@@ -137,6 +140,7 @@ class _Run:
             clock=self._clock,
             on_decision=request.on_decision,
         )
+        self._who = self._calls.who
         self._progress = _Progress()
         self._began = time.perf_counter()
 
@@ -144,8 +148,7 @@ class _Run:
         status = ExecutionStatus.HOST_FAILED
         self._broker.metrics.executions_in_flight.inc()
         try:
-            with self._broker.live.holding(self._calls):
-                await self._run()
+            await self._run_revocably()
             status = self._status()
         except anyio.get_cancelled_exc_class():
             status = ExecutionStatus.CANCELLED
@@ -156,6 +159,13 @@ class _Run:
             with anyio.CancelScope(shield=True):
                 status = await self._record_end(status)
         return self._result(status)
+
+    async def _run_revocably(self) -> None:
+        self._broker.live.add(self._calls)
+        try:
+            await self._run()
+        finally:
+            self._broker.live.remove(self._calls)
 
     async def _run(self) -> None:
         progress = self._progress
@@ -236,7 +246,7 @@ class _Run:
                 ).hexdigest(),
                 granted=list(bound.granted),
                 withheld=list(bound.withheld_records),
-                isolation={layer.name: layer.enforcement.value for layer in self._runner.layers},
+                isolation=dict(self._isolation),
                 modules=list(grant.modules),
                 mode="learn" if grant.learning else None,
                 terms_sha256=grant.terms_sha256,
@@ -287,7 +297,8 @@ class _Run:
         metrics.executions_in_flight.dec()
         metrics.child(metrics.executions, status.value).inc()
         metrics.execution_seconds.observe(duration)
-        metrics.output_bytes.inc(progress.output_bytes)
+        if progress.output_bytes:
+            metrics.output_bytes.inc(progress.output_bytes)
         if used is not None:
             metrics.execution_cpu_seconds.inc(used.cpu_us / 1_000_000)
         self._span.settle(status.value, progress.failure.code if progress.failure else None)

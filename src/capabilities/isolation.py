@@ -8,7 +8,8 @@ layer then holds in part, and the record of the start says so.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from caps.protocol.enforcement import Layer, gaps
 from caps.protocol.errors import ConfigurationError, IsolationError
@@ -45,3 +46,37 @@ def judge_isolation(
         f"{ISOLATION_VARIABLE}={_BEST_EFFORT} runs all the same",
         missing=[layer.name for layer in missing],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Layers, and what comes of them for an execution."""
+
+    layers: tuple[Layer, ...]
+    modules: tuple[str, ...]
+    verdict: str | IsolationError | None
+    """As `judge_isolation` gives it."""
+    enforced: Mapping[str, str]
+    """How much of each is in force, as the record of a start says it."""
+
+
+class IsolationJudge:
+    """`judge_isolation` for every execution of a runtime.
+
+    Whoever reports layers reports the same tuple until one of them changes, so that what was judged
+    last need not be judged again.
+    """
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted
+        self._last = self._judged((), ())
+
+    def judge(self, layers: tuple[Layer, ...], modules: tuple[str, ...]) -> Judged:
+        last = self._last
+        if last.layers is not layers or last.modules != modules:
+            last = self._last = self._judged(layers, modules)
+        return last
+
+    def _judged(self, layers: tuple[Layer, ...], modules: tuple[str, ...]) -> Judged:
+        enforced = {layer.name: layer.enforcement.value for layer in layers}
+        return Judged(layers, modules, judge_isolation(layers, self._wanted, modules), enforced)

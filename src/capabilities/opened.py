@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from caps.capabilities.broker import Broker
 from caps.capabilities.cell import Runner
 from caps.capabilities.execution import ExecutionRequest, run_execution
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.isolation import judge_isolation
+from caps.capabilities.isolation import IsolationJudge
 from caps.capabilities.policy_watch import PolicyInForce, accepted_record, refused_record
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.result import ExecutionResult
@@ -39,15 +39,15 @@ class Underway:
 
     def __init__(self) -> None:
         self._count = 0
-        self._ended = anyio.Event()
+        self._ended: anyio.Event | None = None  # while somebody waits
 
-    @contextmanager
-    def one(self) -> Iterator[None]:
+    def begin(self) -> None:
+        """One more; `end` is due however it ends."""
         self._count += 1
-        try:
-            yield
-        finally:
-            self._count -= 1
+
+    def end(self) -> None:
+        self._count -= 1
+        if self._ended is not None:
             self._ended.set()
 
     async def none_left(self) -> None:
@@ -72,7 +72,7 @@ class Opened:
     modules: tuple[str, ...]
     in_force: PolicyInForce
     guarded: tuple[Guarded, ...]
-    isolation: str
+    isolation: IsolationJudge
     underway: Underway
     tasks: TaskGroup
     closing: AsyncExitStack
@@ -82,34 +82,37 @@ class Opened:
         """The policy that the next execution or session begins with."""
         return self.in_force.bound
 
-    async def run(
-        self, bound: BoundPolicy, inject: Callable[[str], Grant], request: ExecutionRequest
-    ) -> ExecutionResult:
-        """Run one execution in a worker that holds what `bound` grants, to its end.
+    async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
+        """Run one execution in a worker that holds the modules of its grant, to its end.
 
         Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
         """
-        modules = bound.policy.modules
-        if modules == self.modules:
-            return await self.execute(self.pool, inject, request, modules)
+        if grant.modules == self.modules:
+            return await self.execute(self.pool, grant, request)
         async with AsyncExitStack() as stack:
-            pool = await take_workers(self.pools, stack, bound)
-            return await self.execute(pool, inject, request, modules)
+            pool = await take_workers(self.pools, stack, grant.bound)
+            return await self.execute(pool, grant, request)
 
     async def execute(
-        self,
-        runner: Runner,
-        inject: Callable[[str], Grant],
-        request: ExecutionRequest,
-        modules: tuple[str, ...],
+        self, runner: Runner, grant: Grant, request: ExecutionRequest
     ) -> ExecutionResult:
         """Run one execution to its end. Raises IsolationError before anything runs."""
         # Judged every time: a zygote that was started again may hold less than the first.
-        degraded = judge_isolation(runner.layers, self.isolation, modules)
-        if isinstance(degraded, IsolationError):
-            raise degraded
-        with self.underway.one():
-            return await run_execution(self.broker, runner, inject, request, degraded=degraded)
+        judged = self.isolation.judge(runner.layers, grant.modules)
+        if isinstance(judged.verdict, IsolationError):
+            raise judged.verdict
+        self.underway.begin()
+        try:
+            return await run_execution(
+                self.broker,
+                runner,
+                grant,
+                request,
+                degraded=judged.verdict,
+                isolation=judged.enforced,
+            )
+        finally:
+            self.underway.end()
 
 
 async def take_workers(pools: WorkerPools, stack: AsyncExitStack, bound: BoundPolicy) -> WorkerPool:

@@ -8,8 +8,6 @@ that a log that cannot be written does not leave it in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 from caps.capabilities.grant import Grant
@@ -43,16 +41,8 @@ class LiveGrants:
     def __init__(self) -> None:
         self._holders: list[GrantHolder] = []
 
-    @contextmanager
-    def holding(self, holder: GrantHolder) -> Iterator[None]:
-        """Within it, the holder's grant can be revoked."""
-        self.add(holder)
-        try:
-            yield
-        finally:
-            self.remove(holder)
-
     def add(self, holder: GrantHolder) -> None:
+        """From now on the holder's grant can be revoked; `remove` it in the end."""
         self._holders.append(holder)
 
     def remove(self, holder: GrantHolder) -> None:

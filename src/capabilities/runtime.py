@@ -27,12 +27,12 @@ from prometheus_client import CollectorRegistry
 from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.blocking import SyncWays
 from caps.capabilities.broker import Broker
-from caps.capabilities.execution import ExecutionRequest
+from caps.capabilities.execution import ExecutionRequest, new_execution_id
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.guarded_places import guarded_by
 from caps.capabilities.guarding import kept_away
 from caps.capabilities.identity import Identity
-from caps.capabilities.isolation import isolation_wanted, judge_isolation
+from caps.capabilities.isolation import IsolationJudge, isolation_wanted, judge_isolation
 from caps.capabilities.opened import (
     Opened,
     Underway,
@@ -195,7 +195,7 @@ class Runtime(SyncWays):
             modules=bound.policy.modules,
             in_force=in_force,
             guarded=guarded,
-            isolation=self._isolation,
+            isolation=IsolationJudge(self._isolation),
             underway=underway,
             tasks=tasks,
             closing=stack.pop_all(),
@@ -367,11 +367,8 @@ class Runtime(SyncWays):
             on_output=on_output,
         )
         opened = self._open()
-        return await opened.run(
-            opened.bound,
-            lambda execution_id: self._inject(execution_id, opened.bound).for_learning(),
-            request,
-        )
+        grant = self._inject(new_execution_id(), opened.bound)
+        return await opened.run(grant.for_learning(), request)
 
     def session(
         self,
@@ -402,10 +399,8 @@ class Runtime(SyncWays):
         self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
     ) -> ExecutionResult:
         opened = self._open()
-        bound = await self._bound(policy)
-        return await opened.run(
-            bound, lambda execution_id: self._inject(execution_id, bound), request
-        )
+        bound = opened.bound if policy is None else await self.bind(policy)
+        return await opened.run(self._inject(new_execution_id(), bound), request)
 
     async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:
         return self._open().bound if policy is None else await self.bind(policy)

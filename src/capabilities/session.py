@@ -12,9 +12,8 @@ whoever asks for more is told why. Nothing of a run goes on after it: its tasks 
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
@@ -23,7 +22,8 @@ import anyio
 import msgspec
 
 from caps.capabilities.cell import Cell
-from caps.capabilities.execution import ExecutionRequest
+from caps.capabilities.evidence import DecisionSummary
+from caps.capabilities.execution import ExecutionRequest, new_execution_id
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
@@ -93,7 +93,7 @@ class Session:
         self._opened = opened
         self._bind = bind
         self._inject = inject
-        self._channel_id = uuid.uuid4().hex
+        self._channel_id = new_execution_id()
         self._identity = msgspec.structs.replace(
             identity, session=identity.session or self._channel_id
         )
@@ -101,10 +101,10 @@ class Session:
         self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
         self._held = AsyncExitStack()
         self._grant: Grant | None = None
-        self._keys = KeyedAnswers()
+        self._cell = Cell(channel_id=self._channel_id, keys=KeyedAnswers())
         self._runs = 0
         self._busy = False
-        self._run_over = anyio.Event()
+        self._run_over: anyio.Event | None = None  # while somebody waits
 
     @property
     def id(self) -> str:
@@ -173,6 +173,8 @@ class Session:
             await self._lease.end(SessionEnd.CLOSED, "it was closed")
             with anyio.move_on_after(_CLOSING_SECONDS):
                 while self._busy:
+                    if self._run_over is None:
+                        self._run_over = anyio.Event()
                     await self._run_over.wait()
         finally:
             await self._held.aclose()
@@ -185,10 +187,7 @@ class Session:
         Cancelling kills the worker and with it the session. Raises SessionBusyError while another
         run is under way and SessionEndedError once the session is over.
         """
-        async with self._next_cell() as cell:
-            return await self._execute(
-                msgspec.structs.replace(cell, source=source, on_output=on_output)
-            )
+        return await self._run_cell(source, on_output)
 
     async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
         """`run` as it happens; leaving early ends the session. Raises as `run` does."""
@@ -196,38 +195,39 @@ class Session:
         from caps.capabilities.stream import stream_of
 
         async def execute(feed: Feed) -> ExecutionResult:
-            async with self._next_cell() as cell:
-                return await self._execute(
-                    msgspec.structs.replace(
-                        cell,
-                        source=source,
-                        on_output=feed.output,
-                        on_start=feed.start,
-                        on_decision=feed.decide,
-                    )
-                )
+            return await self._run_cell(source, feed.output, feed.start, feed.decide)
 
         async with aclosing(stream_of(self._opened.tasks, execute)) as events:
             async for event in events:
                 yield event
 
-    @asynccontextmanager
-    async def _next_cell(self) -> AsyncIterator[ExecutionRequest]:
-        """The next cell, its source still to be put in."""
+    async def _run_cell(
+        self,
+        source: str,
+        on_output: Callable[[str], None] | None,
+        on_start: Callable[[str], None] | None = None,
+        on_decision: Callable[[DecisionSummary], None] | None = None,
+    ) -> ExecutionResult:
         await self._check_alive()
-        self._busy, self._run_over = True, anyio.Event()
+        self._busy = True
         self._runs += 1
         try:
-            yield ExecutionRequest(
-                source="",
-                filename=f"<cell {self._runs}>",
-                identity=self._identity,
-                on_output=None,
-                cell=Cell(channel_id=self._channel_id, keys=self._keys),
+            return await self._execute(
+                ExecutionRequest(
+                    source=source,
+                    filename=f"<cell {self._runs}>",
+                    identity=self._identity,
+                    on_output=on_output,
+                    on_start=on_start,
+                    on_decision=on_decision,
+                    cell=self._cell,
+                )
             )
         finally:
             self._busy = False
-            self._run_over.set()
+            over, self._run_over = self._run_over, None
+            if over is not None:
+                over.set()
 
     async def _check_alive(self) -> None:
         if self._busy:
@@ -245,15 +245,11 @@ class Session:
             )
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
-        assert self._grant is not None
-        modules = self._grant.modules
-        result = await self._opened.execute(self._lease, self._granted, request, modules)
+        # The session's grant, under the name of one of its runs.
+        grant = replace(self.grant, execution_id=new_execution_id())
+        result = await self._opened.execute(self._lease, grant, request)
         if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
             # A result that is no value: found out after the worker had given it.
             reason = result.error.message if result.error else "it broke the protocol"
             await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)
         return result
-
-    def _granted(self, execution_id: str) -> Grant:
-        """The session's grant, under the name of one of its runs."""
-        return replace(self.grant, execution_id=execution_id)

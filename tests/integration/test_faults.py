@@ -118,7 +118,7 @@ class TestTheZygote:
 
         async with opened() as host:
             zygote = host.zygote
-            room = 2 + len(children(zygote)) + 2
+            room = 3 + len(children(zygote)) + 2  # its own, of those it has, and for one order
             with limited(zygote, resource.RLIMIT_NOFILE, room):
                 async with anyio.create_task_group() as tasks:
                     for _ in range(room):

@@ -35,9 +35,12 @@ FORBIDDEN = (
     "jsonschema_rs",
     "pydantic",
     "pyseccomp",
+    "shutil",
     "socket",
     "ssl",
     "subprocess",
+    "tempfile",
+    "threading",
 )
 
 
@@ -113,6 +116,12 @@ async def test_nothing_of_the_host_is_loaded_or_can_be() -> None:
     assert "caps.worker.inside.main" in loaded
     assert [name for name in loaded if name.startswith(FORBIDDEN)] == []
     assert blocked == ["caps.security.policy", "http.client", "xml.dom", "sqlite3"]
+
+
+async def test_the_library_that_makes_the_filter_is_not_mapped() -> None:
+    """A child of the zygote made it, and took the library along."""
+    async with spare() as (_, process):
+        assert "libseccomp" not in (process / "maps").read_text()
 
 
 async def test_a_worker_is_never_used_twice() -> None:

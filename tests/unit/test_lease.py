@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from caps.protocol.errors import WorkerLostError
 from caps.worker.host.lease import Lease, SessionEnd

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import anyio
 import anyio.lowlevel
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from caps.protocol.connection import HostConnection, State, WorkerConnection
 from caps.protocol.errors import (

@@ -42,7 +42,6 @@ from caps.security.audit.redaction import Redacted, Redactor
 from caps.security.decision import Decision, ReasonCode
 from caps.worker.host.supervisor import Answer
 
-
 # What is said of a call until it gets as far as a decision, and as an end of its own.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
 _WITHOUT_END: Final = CallStatus.CANCELLED.value

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections import Counter as Tally
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, TypeVar
 
@@ -34,8 +34,6 @@ _VIOLATIONS: Final = frozenset(
     "too_many_items truncated_frame unasked_answer version".split()
 )
 
-# As many grants are remembered with what counts them; there are about as many as policies.
-_MOST_GRANTS: Final = 64
 
 _CALL_SECONDS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
@@ -60,7 +58,6 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._tallies: Tally[tuple[Gauge, tuple[str, ...]]] = Tally()
         self._children: dict[tuple[object, ...], Counter | Gauge | Histogram] = {}
-        self._injections: dict[tuple[str, ...], list[Callable[[], None]]] = {}
         self._add_executions(registry)
         self._add_calls(registry)
         self._add_workers(registry)
@@ -114,7 +111,7 @@ class Metrics:
         )
 
     def _add_calls(self, registry: CollectorRegistry) -> None:
-        self.injected = Counter(
+        self.injected = CounterTally(
             "capability_injected",
             "Capabilities granted to an execution.",
             ["capability"],
@@ -272,17 +269,9 @@ class Metrics:
             found = self._children[key] = metric.labels(*labels)
         return found  # type: ignore[return-value]
 
-    def count_injected(self, granted: tuple[str, ...]) -> None:
-        """One more execution is granted these; a thousand may be, so none is looked up twice."""
-        counts = self._injections.get(granted)
-        if counts is None:
-            if len(self._injections) >= _MOST_GRANTS:
-                self._injections.clear()
-            counts = self._injections[granted] = [
-                self.injected.labels(name).inc for name in granted
-            ]
-        for count in counts:
-            count()
+    def count_injected(self, granted: Sequence[str]) -> None:
+        """One more execution is granted these."""
+        self.injected.add_each([(name,) for name in granted])
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """One open runtime more or less has these layers."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
@@ -33,6 +33,13 @@ class CounterTally:
     def add(self, labels: Labels, amount: float = 1) -> None:
         with self._lock:
             self._values[labels] = self._values.get(labels, 0) + amount
+
+    def add_each(self, samples: Iterable[Labels]) -> None:
+        """Add one to each of them."""
+        with self._lock:
+            values = self._values
+            for labels in samples:
+                values[labels] = values.get(labels, 0) + 1
 
     def describe(self) -> Iterator[CounterMetricFamily]:
         """What the registry asks for the names of."""

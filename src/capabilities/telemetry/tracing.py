@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import Token
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -78,10 +76,9 @@ class Tracing:
             explicit_bucket_boundaries_advisory=OPERATION_SECONDS,
         )
 
-    @contextmanager
     def execution(
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
-    ) -> Iterator[ExecutionSpan]:
+    ) -> ExecutionSpan:
         """The span of one execution, current within; ended with whatever `settle` was told."""
         attributes = {
             "caps.execution_id": execution_id,
@@ -93,32 +90,41 @@ class Tracing:
         if identity.session is not None:
             attributes[CONVERSATION] = identity.session
         span = self.tracer.start_span("execution", attributes=attributes)
-        # The texts of errors are for the result and the audit.
-        with trace.use_span(
-            span, end_on_exit=True, record_exception=False, set_status_on_exception=False
-        ):
-            yield ExecutionSpan(self, span, identity.agent)
+        return ExecutionSpan(self, span, identity.agent)
 
 
 class ExecutionSpan:
-    """The span that the calls of one execution belong to."""
+    """The span that the calls of one execution belong to; `with` makes it current, and ends it.
+
+    Without a tracer and an incoming trace it is nothing, and to enter it costs nothing.
+    """
 
     def __init__(self, tracing: Tracing, span: trace.Span, agent: str | None) -> None:
-        context = span.get_span_context()
         self.tracing = tracing
         self.agent = agent
-        self.traced = context.is_valid
+        self.traced = span.get_span_context().is_valid
         """False: there is no tracer and no incoming trace, so that no call needs a span."""
-        self._span = span
-        self._context = trace.set_span_in_context(span)
-
-    @property
-    def ids(self) -> dict[str, str]:
+        self.ids = ids_of(span) if self.traced else {}
         """What records say, so that a reviewer finds the trace; nothing if there is none."""
-        return ids_of(self._span)
+        self._span = span
+        self._context = trace.set_span_in_context(span) if self.traced else None
+        self._token: Token[otel_context.Context] | None = None
+
+    def __enter__(self) -> ExecutionSpan:
+        if self._context is not None:
+            self._token = otel_context.attach(self._context)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What was raised is not told here: the texts of errors are for the result and the audit.
+        if self._token is not None:
+            otel_context.detach(self._token)
+            self._span.end()
 
     def settle(self, status: str, error_code: str | None) -> None:
         """How the execution ended."""
+        if not self.traced:
+            return
         self._span.set_attribute("caps.outcome", status)
         if status != "ok":
             fail_span(self._span, error_code or status, status)

@@ -12,8 +12,6 @@ import signal
 import time
 from dataclasses import dataclass
 
-from caps.worker.host.pidfd import process_id
-
 _SCHEDULED_TIME_OF_A_PROCESS = 2  # CPUCLOCK_SCHED; the bit for a single thread is not set
 
 
@@ -25,9 +23,9 @@ class CpuClock:
     clock: int
 
     @classmethod
-    def of(cls, pidfd: int) -> CpuClock:
-        """Raises OSError if the descriptor's process cannot be found out."""
-        return cls(pidfd, (~process_id(pidfd) << 3) | _SCHEDULED_TIME_OF_A_PROCESS)
+    def of(cls, pidfd: int, pid: int) -> CpuClock:
+        """`pid` is what the descriptor's process was last seen under."""
+        return cls(pidfd, (~pid << 3) | _SCHEDULED_TIME_OF_A_PROCESS)
 
     def used_us(self) -> int | None:
         """Microseconds of CPU time so far; None once the process is reaped."""

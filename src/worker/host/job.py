@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
@@ -18,8 +17,7 @@ from caps.worker.host.process import Used
 from caps.worker.host.wall_clock import WallClock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is asked to do, and the bounds that the host holds it to.
 
     `execution_id` names the channel: in a session it is the same for every cell.
@@ -35,7 +33,7 @@ class Job:
     output_bytes: int
     most_requests: int
     worker_limits: WorkerLimits
-    clock: WallClock = field(default_factory=WallClock)
+    clock: WallClock = msgspec.field(default_factory=WallClock)
     check: bool = False
     session: bool = False
     manifest_bytes: msgspec.Raw | None = None

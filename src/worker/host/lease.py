@@ -11,9 +11,10 @@ from __future__ import annotations
 import enum
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
+from msgspec.structs import replace
 
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
@@ -81,10 +82,9 @@ class Lease:
     async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
         """Run `job` in the worker; as `WorkerPool.run`, but whatever is raised ends the lease."""
         self._idle_since = math.inf
-        self._changed.set()
         ms_left = max(1, int((self._over_at - time.monotonic()) * 1000))
         try:
-            capped = replace(job, wall_ms=min(job.wall_ms, ms_left))
+            capped = job if job.wall_ms <= ms_left else replace(job, wall_ms=ms_left)
             return await self._attempt(capped, calls, on_output)
         except LimitExceededError as error:
             if error.limit != "wall_ms" or job.wall_ms <= ms_left:
@@ -106,7 +106,8 @@ class Lease:
         finally:
             self._runs += 1
             self._idle_since = time.monotonic()
-            self._changed.set()
+            if self._idle_since >= self._over_at:
+                self._changed.set()
 
     async def end(self, reason: SessionEnd, message: str) -> None:
         """Kill the worker, if that is still to be done; the first reason is the one that stays."""
@@ -149,14 +150,21 @@ class Lease:
         try:
             while self.ended is None:
                 self._changed = anyio.Event()
-                with anyio.move_on_after(self._seconds_left()) as waited:
+                with anyio.move_on_after(self._seconds_to_next_look()):
                     await self._changed.wait()
-                # A run may have begun while this task was woken.
-                if waited.cancelled_caught and self._seconds_left() <= 0:
+                if self._seconds_left() <= 0:
                     await self.end(*self._overdue())
         except anyio.get_cancelled_exc_class():
             await self.end(SessionEnd.CLOSED, "the runtime was closed")
             raise
+
+    def _seconds_to_next_look(self) -> float:
+        """Until when nothing can be overdue, whatever runs meanwhile: no run has to tell."""
+        left = self._seconds_left()
+        if left == math.inf:  # a run is under way: it may end at once, and then it is idle
+            left = min(self._idle_ms / 1000, self._over_at - time.monotonic())
+        # Too old with a run under way, whose own clock ends it; the end of that run tells.
+        return left if left > 0 else math.inf
 
     def _seconds_left(self) -> float:
         if self._idle_since == math.inf:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import signal
 
-from caps.worker.host.pidfd import process_id
-
 _FIELD = b"\nVmHWM:"
 _STATUS_BYTES = 4096
 
@@ -19,8 +17,9 @@ _STATUS_BYTES = 4096
 class PeakMemory:
     """An open view of one process; `close` it."""
 
-    def __init__(self, pidfd: int) -> None:
-        self._status = _opened(pidfd)
+    def __init__(self, pidfd: int, pid: int) -> None:
+        """`pid` is what the descriptor's process was last seen under."""
+        self._status = _opened(pidfd, pid)
 
     def kilobytes(self) -> int | None:
         """None if it cannot be seen, or if the process has ended."""
@@ -39,9 +38,9 @@ class PeakMemory:
             self._status = None
 
 
-def _opened(pidfd: int) -> int | None:
+def _opened(pidfd: int, pid: int) -> int | None:
     try:
-        status = os.open(f"/proc/{process_id(pidfd)}/status", os.O_RDONLY | os.O_CLOEXEC)
+        status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

@@ -39,7 +39,7 @@ _READY_SECONDS = 30
 _RETRY_SECONDS = 1
 _IDLE_SECONDS = 10
 _FEWEST_SPARES = 2
-# Each holds about 4 MB, and under load most would be made in vain: one is forked as quickly.
+# Each holds about 3 MB, and under load most would be made in vain: one is forked as quickly.
 _MOST_SPARES = 8
 # Short executions are over by then, and making a spare does not take their processor from them.
 _REFILL_AFTER_SECONDS = 0.003

@@ -20,7 +20,8 @@ from caps.worker.host.memory_groups import Home, MemoryGroup
 
 logger = logging.getLogger(__name__)
 
-_AHEAD = 4
+# Several at a time: for each time a thread has to be woken, and the event loop waits for it.
+_AHEAD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,22 @@ class PreparedGroups:
     async def take(self, megabytes: int | None) -> PreparedGroup:
         """A group, limited to `megabytes` most likely, as the last one was. OSError."""
         self._megabytes = megabytes
-        self._taken.set()
-        if self._waiting:
-            return self._waiting.popleft()
+        group = self._waiting.popleft() if self._waiting else None
+        if len(self._waiting) <= _AHEAD // 2:
+            self._taken.set()
+        if group is not None:
+            return group
         return await anyio.to_thread.run_sync(self._make, limiter=self._turn)
 
     async def keep_some(self) -> None:
-        """Make more when some were taken, until cancelled; what cannot be made is made later."""
+        """Make more when few are left, until cancelled; what cannot be made is made later."""
         while True:
             await self._taken.wait()
             self._taken = anyio.Event()
-            if len(self._waiting) <= _AHEAD // 2:
-                try:
-                    await anyio.to_thread.run_sync(self._fill, limiter=self._turn)
-                except OSError as error:
-                    logger.debug("no memory group was made ahead: %s", error)
+            try:
+                await anyio.to_thread.run_sync(self._fill, limiter=self._turn)
+            except OSError as error:
+                logger.debug("no memory group was made ahead: %s", error)
 
     def close(self) -> None:
         """No worker enters any more; the groups themselves go with their home."""

@@ -15,7 +15,7 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 
 import anyio
@@ -245,7 +245,7 @@ class Execution:
         so_far, max_rss_kb = self.used_so_far(), self.worker.max_rss_kb()
         if so_far is None or max_rss_kb is None:
             return None
-        return replace(so_far, max_rss_kb=max_rss_kb)
+        return Used(cpu_us=so_far.cpu_us, max_rss_kb=max_rss_kb)
 
     async def _serve(self, calls: TaskGroup, messages: Sequence[FromWorker]) -> ResultMessage:
         try:

@@ -27,7 +27,7 @@ from caps.worker.host.process import OutOfMemory
 logger = logging.getLogger(__name__)
 
 # Groups of workers that ended are removed a moment later and together: no result waits for it.
-_TIDY_SECONDS = 0.05
+_TIDY_SECONDS = 0.2
 _LAST_TIDY_SECONDS = 1.0
 _TRY_AGAIN_SECONDS = 0.01
 
@@ -56,6 +56,7 @@ class WorkerMemory:
         self._zygote_taken = False
         self._failures = 0
         self._last_failure = ""
+        self._told: tuple[object, Layer] | None = None
         self._asked_last: int | None = None
         self._left: list[MemoryGroup] = []
         self._untidy = anyio.Event()
@@ -65,7 +66,16 @@ class WorkerMemory:
 
     @property
     def layer(self) -> Layer:
-        """Always in force: without a group, RLIMIT_AS holds the same number of bytes."""
+        """Always in force: without a group, RLIMIT_AS holds the same number of bytes.
+
+        The same object until there is something else to say: every execution asks.
+        """
+        state = (self._home, self._why_not, self._failures, self._last_failure)
+        if self._told is None or self._told[0] != state:
+            self._told = (state, self._described())
+        return self._told[1]
+
+    def _described(self) -> Layer:
         if self._home is None:
             detail, remedy = f"{_RLIMIT_ALONE} ({self._why_not})", _REMEDY
         else:

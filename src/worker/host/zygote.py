@@ -44,7 +44,9 @@ class ZygoteSource:
         self._launched = launched
         self._on_start = on_start
         self._zygote: ZygoteProcess | None = None
+        self._compared: ZygoteProcess | None = None  # it was ready, and its layers are as before
         self._layers: tuple[Layer, ...] = ()
+        self._reported: tuple[Layer, ...] = ()
         self._memory = WorkerMemory()
         self._starting = anyio.Lock()
         self._tasks: TaskGroup | None = None
@@ -55,7 +57,13 @@ class ZygoteSource:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        return (*self._layers, self._memory.layer) if self._layers else ()
+        """The same tuple until one of them changes."""
+        if not self._layers:
+            return ()
+        memory = self._memory.layer
+        if self._reported[:-1] != self._layers or self._reported[-1] is not memory:
+            self._reported = (*self._layers, memory)
+        return self._reported
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -108,6 +116,9 @@ class ZygoteSource:
         return worker
 
     async def _living(self) -> ZygoteProcess:
+        known = self._compared
+        if known is not None and known.is_alive and self._tasks is not None:
+            return known
         async with self._starting:
             if self._tasks is None:
                 raise no_worker("no workers are started any more")
@@ -125,6 +136,7 @@ class ZygoteSource:
                 zygote.end()
                 raise _not_started(zygote)
             self._compare(zygote)
+            self._compared = zygote
             return zygote
 
     def _started(self, tasks: TaskGroup) -> ZygoteProcess:

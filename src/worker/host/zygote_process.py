@@ -37,6 +37,7 @@ from caps.protocol.zygote import (
 from caps.worker.host.cpu_clock import CpuClock
 from caps.worker.host.launching import Launched
 from caps.worker.host.peak_memory import PeakMemory
+from caps.worker.host.pidfd import process_id
 from caps.worker.host.process import Ending
 from caps.worker.host.worker_memory import Membership
 
@@ -51,11 +52,12 @@ class ForkedWorker:
     """A worker that the zygote forked."""
 
     def __init__(self, transport: SocketTransport, pidfd: int) -> None:
-        """Raises OSError if the CPU time of the process cannot be watched."""
+        """Raises OSError if its number cannot be told, by which its CPU time is watched."""
         self.transport = transport
         self._pidfd = pidfd
-        self._clock = CpuClock.of(pidfd)
-        self._peak = PeakMemory(pidfd)
+        pid = process_id(pidfd)
+        self._clock = CpuClock.of(pidfd, pid)
+        self._peak = PeakMemory(pidfd, pid)
         self._ending: Ending | None = None
         self._over = anyio.Event()
         self._membership: Membership | None = None
@@ -92,8 +94,9 @@ class ForkedWorker:
             self._membership.limit(megabytes)
 
     def kill(self) -> None:
-        self._killed = True
-        self._signal(signal.SIGKILL)
+        if not self._killed:  # once is enough: nobody can hold it up
+            self._signal(signal.SIGKILL)
+            self._killed = True
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
 
 import msgspec
 
@@ -37,6 +38,26 @@ _NETWORK_RIGHTS = 0b11  # bind and connect, TCP
 _SCOPES = 0b11  # abstract unix sockets, signals
 
 
+_RLIMITS = Layer(
+    name="rlimits",
+    enforcement=Enforcement.FULLY,
+    detail="address space, cpu, descriptors, processes, file size, core",
+)
+# Of the zygote and so of all that it forks: what neither of them ever needs.
+_NEVER_NEEDED = (
+    # With 0 the kernel still runs a crash handler that `core_pattern` pipes to; with 1 not.
+    (resource.RLIMIT_CORE, 1),
+    (resource.RLIMIT_FSIZE, 0),
+    (resource.RLIMIT_MSGQUEUE, 0),
+    (resource.RLIMIT_MEMLOCK, 0),
+)
+# Of a worker: the zygote itself has a few descriptors, and forks.
+_NOT_FOR_WORKERS = (
+    (resource.RLIMIT_NPROC, 0),
+    (resource.RLIMIT_NOFILE, 1),
+)
+
+
 def confine_zygote(without: Mapping[str, Layer]) -> list[Layer]:
     """Give up identity, namespaces, the file system and privileges. Runs with the host's rights.
 
@@ -52,6 +73,14 @@ def confine_zygote(without: Mapping[str, Layer]) -> list[Layer]:
         without.get("privileges") or _privileges(),
         without.get("landlock") or _landlock(),
     ]
+
+
+def limit_zygote(without: Mapping[str, Layer]) -> Layer:
+    """The limits that workers inherit; what remains of them is set by each worker itself."""
+    if "rlimits" in without:
+        return without["rlimits"]
+    _limit(_NEVER_NEEDED)
+    return _RLIMITS
 
 
 def _applied(name: str, apply: Callable[[], str], remedy: str) -> Layer:
@@ -145,7 +174,11 @@ def _landlock() -> Layer:
             remedy="boot Linux 6.12 or newer with landlock among the LSMs",
         )
     try:
-        _enter_landlock_domain(version)
+        ruleset = _ruleset(version)
+        try:
+            kernel.enter_landlock_domain(ruleset)
+        finally:
+            os.close(ruleset)
     except OSError as error:
         return Layer(
             name="landlock", enforcement=Enforcement.NOT, detail=str(error.strerror), remedy=""
@@ -159,34 +192,51 @@ def _landlock() -> Layer:
     )
 
 
-def _enter_landlock_domain(version: int) -> None:
+def _ruleset(version: int) -> int:
     files = (1 << _FILE_RIGHTS_BY_ABI[min(version, 5)]) - 1
     network = _NETWORK_RIGHTS if version >= 4 else 0
     scopes = _SCOPES if version >= 6 else 0
     size = 24 if version >= 6 else 16 if version >= 4 else 8
-    kernel.landlock_nothing(files, network, scopes, size)
+    return kernel.landlock_nothing(files, network, scopes, size)
 
 
-def confine_worker(program: bytes, without: Container[str]) -> None:
-    """The last steps, in the child: a domain of its own, the limits, and the filter."""
+@dataclass(frozen=True, slots=True)
+class WorkerConfinement:
+    """What the zygote made ready for `confine_worker`; without any layer that is left out."""
+
+    ruleset: int | None  # the descriptor of Landlock's
+    limits: tuple[tuple[int, int], ...]
+    seccomp: kernel.SeccompFilter | None
+
+
+def prepare_confinement(
+    program: bytes, without: Container[str], descriptor: int
+) -> WorkerConfinement:
+    """Runs in the zygote, once it is confined itself; the ruleset gets this `descriptor`."""
     version = 0 if "landlock" in without else kernel.landlock_version()
     if version:
+        ruleset = _ruleset(version)
+        if ruleset != descriptor:
+            os.dup2(ruleset, descriptor)
+            os.close(ruleset)
+    return WorkerConfinement(
+        ruleset=descriptor if version else None,
+        limits=() if "rlimits" in without else _NOT_FOR_WORKERS,
+        seccomp=kernel.SeccompFilter(program) if program else None,
+    )
+
+
+def confine_worker(prepared: WorkerConfinement, channel: int) -> None:
+    """The last steps, in the child: a domain of its own, one descriptor, the limits, the filter."""
+    if prepared.ruleset is not None:
         # Inside the zygote's domain: whoever shares one may signal and trace each other.
-        _enter_landlock_domain(version)
-    if "rlimits" not in without:
-        _limit()
-    if program:
-        kernel.load_seccomp(program)
+        kernel.enter_landlock_domain(prepared.ruleset)
+    os.closerange(channel + 1, 1 << 20)
+    _limit(prepared.limits)
+    if prepared.seccomp is not None:
+        prepared.seccomp.load()
 
 
-def _limit() -> None:
-    for kind, most in (
-        # With 0 the kernel still runs a crash handler that `core_pattern` pipes to; with 1 not.
-        (resource.RLIMIT_CORE, 1),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_MSGQUEUE, 0),
-        (resource.RLIMIT_MEMLOCK, 0),
-        (resource.RLIMIT_NOFILE, 1),
-    ):
+def _limit(limits: Iterable[tuple[int, int]]) -> None:
+    for kind, most in limits:
         resource.setrlimit(kind, (most, most))

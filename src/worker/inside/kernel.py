@@ -123,25 +123,30 @@ def landlock_version() -> int:
     return max(0, int(version))
 
 
-def landlock_nothing(fs: int, net: int, scoped: int, size: int) -> None:
-    """Handle these rights and allow none of them, for this process and all that it forks."""
+def landlock_nothing(fs: int, net: int, scoped: int, size: int) -> int:
+    """The descriptor of a ruleset that handles these rights and allows none of them."""
     ruleset = _LandlockRuleset(fs, net, scoped)
     create = _libc.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
-    descriptor = _checked(create, "landlock_create_ruleset")
-    try:
-        _checked(_libc.syscall(_LANDLOCK_RESTRICT_SELF, descriptor, 0), "landlock_restrict_self")
-    finally:
-        os.close(descriptor)
+    return _checked(create, "landlock_create_ruleset")
+
+
+def enter_landlock_domain(ruleset: int) -> None:
+    """Put this process and all that it forks into a new domain under `ruleset`, for good."""
+    _checked(_libc.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
 
 
 class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def load_seccomp(program: bytes) -> None:
-    """Put this process under a prepared filter, for good."""
-    loaded = _FilterProgram(len(program) // 8, program)
-    _checked(
-        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded), 0, 0),
-        "seccomp",
-    )
+class SeccompFilter:
+    """A filter as `prctl` takes it. Made in the zygote; a worker only loads it."""
+
+    def __init__(self, program: bytes) -> None:
+        self._held = _FilterProgram(len(program) // 8, program)  # which keeps the bytes alive
+        self._address = ctypes.addressof(self._held)
+
+    def load(self) -> None:
+        """Put this process under it, for good."""
+        loaded = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._address, 0, 0)
+        _checked(loaded, "seccomp")

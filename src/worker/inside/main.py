@@ -82,6 +82,18 @@ class Birthright:
         self.channel = Channel(CHANNEL)
         self.space = UserSpace(self.channel, real, restricted=restricted)
 
+    def say_ready(self) -> None:
+        """What each worker says first, written once for all; its time is that of the writing.
+
+        It leaves when the worker has shut itself in. After everything is loaded.
+        """
+        self.channel.send(
+            ReadyMessage,
+            protocol=PROTOCOL_VERSION,
+            python=python_version(),
+            language=language_version(),
+        )
+
 
 def serve_execution(born_with: Birthright) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
@@ -100,13 +112,7 @@ def serve(born_with: Birthright) -> None:
     yet, it uses the time to get in practice.
     """
     channel, restricted = born_with.channel, born_with.restricted
-    channel.send(
-        ReadyMessage,
-        protocol=PROTOCOL_VERSION,
-        python=python_version(),
-        language=language_version(),
-    )
-    channel.flush()
+    channel.flush()  # that it is ready
     if not channel.has_input(_CALM_SECONDS):
         born_with.rehearsal.perform()
     born_with.space.enter()

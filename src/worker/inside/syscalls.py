@@ -11,6 +11,8 @@ import os
 import resource
 from typing import Any
 
+import msgspec
+
 from caps.protocol.enforcement import Enforcement, Layer
 
 ALLOWED = (
@@ -46,8 +48,20 @@ KILLED = (
 _PROT_EXEC = 4
 
 
-def prepare_filter() -> tuple[bytes, Layer]:
-    """The filter as the kernel takes it, built once in the zygote, and how much of it there is."""
+def prepared_filter() -> bytes:
+    """The filter and how much of it there is, for `understood_filter`.
+
+    Built once, in a child of the zygote: a worker is to hold neither libseccomp nor what it needs.
+    """
+    return msgspec.msgpack.encode(_made())
+
+
+def understood_filter(prepared: bytes) -> tuple[bytes, Layer]:
+    """The filter as the kernel takes it, and the layer that it is."""
+    return msgspec.msgpack.decode(prepared, type=tuple[bytes, Layer])
+
+
+def _made() -> tuple[bytes, Layer]:
     try:
         import pyseccomp
     except (ImportError, OSError, RuntimeError) as error:

@@ -25,7 +25,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from RestrictedPython.transformer import RestrictingNodeTransformer, copy_locations
+from RestrictedPython.transformer import copy_locations
 
 from caps.worker.inside.formats import reads_no_attribute
 from caps.worker.inside.library_names import is_nobodys
@@ -54,6 +54,7 @@ from caps.worker.inside.privacy import (
     own_value,
     settled_variable,
 )
+from caps.worker.inside.tree_walk import Walk
 
 CHANGE_GUARD = "<change>"
 HOOK_GUARD = "<hook>"
@@ -77,7 +78,7 @@ class Refusal:
     end_column: int | None
 
 
-class Transformer(RestrictingNodeTransformer):
+class Transformer(Walk):
     """Checks every identifier and emits the guards."""
 
     def __init__(self) -> None:
@@ -125,6 +126,9 @@ class Transformer(RestrictingNodeTransformer):
     visit_arguments = visit_comprehension = visit_match_case = _plain
     visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
     visit_MatchValue = _plain
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node  # there is nothing in it
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -355,9 +359,10 @@ class Transformer(RestrictingNodeTransformer):
         node = self._plain(node)
         if node.body and isinstance(node.body[-1], ast.Expr):
             last = node.body[-1]
-            keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=last.value)
-            copy_locations(keep, last)
-            node.body[-1] = keep
+            # Not `copy_locations`, which would go through all of the value, which has its own.
+            target = ast.copy_location(ast.Name(RESULT_NAME, ast.Store()), last)
+            keep = ast.Assign(targets=[target], value=last.value)
+            node.body[-1] = ast.copy_location(keep, last)
         return node
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from caps.protocol.enforcement import Layer
 from caps.protocol.zygote import GROUP_REFUSED
 from caps.worker.inside import kernel
-from caps.worker.inside.confinement import confine_worker
+from caps.worker.inside.confinement import WorkerConfinement, confine_worker
 from caps.worker.inside.main import CHANNEL, Birthright, serve_execution
 
 
@@ -19,8 +17,7 @@ from caps.worker.inside.main import CHANNEL, Birthright, serve_execution
 class Upbringing:
     """What the zygote prepared for all of its children."""
 
-    program: bytes  # of the kernel's filter
-    without: Mapping[str, Layer]
+    confinement: WorkerConfinement
     born_with: Birthright
 
 
@@ -31,9 +28,8 @@ def become_worker(upbringing: Upbringing, channel: int, group: int | None) -> No
         if group is not None:
             _join(group)
         os.dup2(channel, CHANNEL)
-        os.closerange(CHANNEL + 1, 1 << 20)
         os.set_blocking(CHANNEL, False)
-        confine_worker(upbringing.program, upbringing.without)
+        confine_worker(upbringing.confinement, CHANNEL)
         serve_execution(upbringing.born_with)
     finally:
         os._exit(1)

@@ -1,7 +1,8 @@
 """The zygote: started once in a clean environment, confined, and from then on it only forks.
 
 It imports what workers need, gives up its rights, and prepares the filter that its children load.
-It runs on one thread and never sees untrusted input: orders come from the host alone. When the
+It runs on one thread and never sees untrusted input: orders come from the host alone, and what it
+rehearses while there are none is written here. When the
 control socket closes or the host's process ends, the zygote leaves, and as it is the first process
 of its pid namespace the kernel ends every worker with it.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import _socket
 import array
 import errno
+import gc
 import importlib
 import os
 import select
@@ -35,18 +37,22 @@ from caps.protocol.zygote import (
 )
 from caps.worker.inside import kernel
 from caps.worker.inside.arguments import Argument, asked_modules, left_out, understand
-from caps.worker.inside.confinement import confine_zygote
+from caps.worker.inside.confinement import confine_zygote, limit_zygote, prepare_confinement
+from caps.worker.inside.errands import Errand
 from caps.worker.inside.facades import load_facades
-from caps.worker.inside.language import language_version, sources_digest
+from caps.worker.inside.language import sources_digest
 from caps.worker.inside.library_names import learn
 from caps.worker.inside.main import Birthright, shut_in
 from caps.worker.inside.real_modules import RealModuleError, load_real_modules
 from caps.worker.inside.rehearsal import Rehearsal, write_script
-from caps.worker.inside.syscalls import prepare_filter
+from caps.worker.inside.syscalls import prepared_filter, understood_filter
 from caps.worker.inside.upbringing import Upbringing, become_worker
 
 _CONTROL = 0
 _HOST = 1
+_RULESET = 2  # in place of the standard error, once nothing is said there any more
+_REHEARSALS = 10  # Python specialises a function when it runs the ninth time
+_CALM_MS = 20
 _MOST_DESCRIPTORS = 2  # of an order: a channel, and a group's
 
 # For attacks with the language layer off: the tools that they would bring along.
@@ -82,11 +88,6 @@ _PROCESS = Layer(
     enforcement=Enforcement.FULLY,
     detail="one fork per execution, no environment, one descriptor, no imports",
 )
-_RLIMITS = Layer(
-    name="rlimits",
-    enforcement=Enforcement.FULLY,
-    detail="address space, cpu, descriptors, processes, file size, core",
-)
 
 
 def main() -> NoReturn:
@@ -96,6 +97,7 @@ def main() -> NoReturn:
     control = _socket.socket(fileno=_CONTROL)
     # The control socket may outlive the host in a child that it forked; this descriptor does not.
     os.dup2(os.pidfd_open(os.getppid()), _HOST)
+    filter_made = Errand(prepared_filter)
     load_facades()
     script = write_script()
     sources_digest()
@@ -104,8 +106,8 @@ def main() -> NoReturn:
     if Argument.WITH_TOOLS in asked:
         for tool in _TOOLS:
             importlib.import_module(tool)
+    program, seccomp = understood_filter(filter_made.outcome())
     real = _real_modules(modules, control)
-    program, seccomp = prepare_filter()
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
@@ -113,18 +115,19 @@ def main() -> NoReturn:
         _PROCESS,
         *confine_zygote(without),
         seccomp,
-        without.get("rlimits") or _RLIMITS,
+        limit_zygote(without),
     ]
     if _in_a_pid_namespace(layers):
         _become_its_first_process()
     born_with = Birthright(script, real, restricted="language" not in without)
     if not modules and Argument.WITH_TOOLS not in asked:
         learn()  # all that ever will be loaded is
-    language_version()
+    born_with.say_ready()
     if Argument.WITH_TOOLS not in asked:
         _forget(_ZYGOTE_ONLY)
     shut_in(_HOST)
-    Zygote(control, Upbringing(program, without, born_with)).serve(layers)
+    confinement = prepare_confinement(program, without, _RULESET)
+    Zygote(control, Upbringing(confinement, born_with), script).serve(layers)
 
 
 def _forget(unwanted: tuple[str, ...]) -> None:
@@ -177,9 +180,14 @@ def _become_its_first_process() -> None:
 class Zygote:
     """Forks on order and reaps what it forked."""
 
-    def __init__(self, control: _socket.socket, upbringing: Upbringing) -> None:
+    def __init__(
+        self, control: _socket.socket, upbringing: Upbringing, script: list[bytes]
+    ) -> None:
+        """`script` is what is rehearsed while there is nothing to do."""
         self._control = control
         self._upbringing = upbringing
+        self._script = script
+        self._rehearsals_left = _REHEARSALS
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -190,13 +198,26 @@ class Zygote:
         """Say what holds, then wait for orders and for exits."""
         self._say(ZygoteReady(layers=layers))
         while True:
-            for descriptor, _ in self._poll.poll():
+            waiting = self._poll.poll(_CALM_MS if self._rehearsals_left else None)
+            if not waiting:
+                self._rehearse()
+            for descriptor, _ in waiting:
                 if descriptor == self._control.fileno():
                     self._take_order()
                 elif descriptor == _HOST:
                     os._exit(0)  # process 1 leaves and takes all workers along
                 else:
                     self._reap(descriptor)
+
+    def _rehearse(self) -> None:
+        """Use the calm, a few times in all, to run what workers run: harmless code of ours.
+
+        Python rewrites code in place when it has run often enough. Done here, a child need not do
+        it, nor copy the pages that it would change.
+        """
+        self._rehearsals_left -= 1
+        Rehearsal(self._script, {}, restricted=True).perform()
+        gc.freeze()
 
     def _take_order(self) -> None:
         size = _socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)

@@ -20,7 +20,8 @@ def end_all(loop: Loop, tasks: Iterable[Task], *, seconds: float | None) -> None
         if not closes(task):
             task.cancel()
     _run_all(loop, left, seconds)
-    _run_all(loop, [Task(closing(each)) for each in list(loop._generators)], seconds)
+    if len(loop._generators):  # to go through an empty set of weak references takes longer
+        _run_all(loop, [Task(closing(each)) for each in list(loop._generators)], seconds)
 
 
 def wind_up(loop: Loop, seconds: float) -> None:
@@ -46,6 +47,7 @@ def turn_once(loop: Loop) -> None:
 
 def tell_unretrieved(loop: Loop) -> None:
     """Tell of every error that nobody has asked for, oldest first."""
-    for each in sorted(loop._unretrieved, key=lambda one: one.number):
-        each.tell()
+    if len(loop._unretrieved):
+        for each in sorted(loop._unretrieved, key=lambda one: one.number):
+            each.tell()
     loop._tell_lost()
