@@ -226,6 +226,50 @@ def test_what_was_handed_in_is_written_though_the_loop_ends(tmp_path: Path, sync
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+def test_a_log_serves_the_next_loop_though_the_last_one_left_in_a_hurry(
+    tmp_path: Path, syncs: Syncs
+) -> None:
+    """What the first left behind is written, and nobody in the second waits for ever."""
+    log = AuditLog.open(tmp_path)
+    syncs.started.clear()
+    syncs.release.clear()
+    waiting: list[asyncio.Task[None]] = []
+
+    async def leave() -> None:
+        waiting.append(asyncio.create_task(log.append(decision("first"))))
+        await syncs.underway()
+
+    async def stay() -> None:
+        second = asyncio.create_task(log.append(decision("second")))
+        await asyncio.sleep(0)
+        syncs.release.set()
+        await second
+        await log.append(decision("third"))
+        await log.aclose()
+
+    asyncio.run(leave())
+    assert waiting[0].cancelled()
+    asyncio.run(stay())
+    assert request_ids(tmp_path) == ["first", "second", "third"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+async def test_what_was_handed_in_does_not_change_any_more(tmp_path: Path, syncs: Syncs) -> None:
+    """A list may be used for something else while its events wait to be written."""
+    async with AuditLog.open(tmp_path) as log:
+        syncs.started.clear()
+        syncs.release.clear()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(log.append, decision("first"))
+            await syncs.underway()
+            events = [decision("second")]
+            tasks.start_soon(log.append_all, events)
+            await anyio.wait_all_tasks_blocked()
+            events.append(decision("late"))
+            syncs.release.set()
+    assert request_ids(tmp_path) == ["first", "second"]
+
+
 async def test_closing_waits_for_what_was_handed_in(tmp_path: Path, syncs: Syncs) -> None:
     """`aclose` comes after the last append, whoever called it first."""
     log = AuditLog.open(tmp_path)

@@ -6,7 +6,7 @@ one by one between other tasks. An event that cannot be recorded fails for whoev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from caps.protocol.errors import AuditError
@@ -28,29 +28,38 @@ class Batch:
     """The events of each, and when they were handed in."""
     waiters: Waiters = field(default_factory=waiters_here)
     settled: bool = False
+    committed: int = 0
+    """How many of the appends were, but for those that were refused."""
     error: Exception | None = None
     """Why none of it was committed, if that is so."""
     refused: dict[int, AuditError] = field(default_factory=dict)
     """By the place of an append: why its events cannot be recorded."""
 
-    def entries(self) -> list[Entry]:
-        """All that can be recorded; of one append all or none."""
-        found: list[Entry] = []
-        for place, (events, ts) in enumerate(self.appends):
+    def commit(self, write: Callable[[list[Entry]], object]) -> None:
+        """Has `write` commit all that can be recorded; of one append all or none."""
+        entries: list[Entry] = []
+        appends = self.appends.copy()
+        for place, (events, ts) in enumerate(appends):
             try:
-                found += [(storable(event), ts) for event in events]
+                entries += [(storable(event), ts) for event in events]
             except AuditError as error:
                 self.refused[place] = error
-        return found
-
-    def settle(self, error: Exception | None) -> None:
+        try:
+            write(entries)
+            self.committed = len(appends)
+        except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
+            self.error = error
         self.settled = True
+
+    def fail(self, error: Exception) -> None:
+        """It is not committed, and will not be."""
         self.error = error
+        self.settled = True
 
     def outcome(self, place: int) -> None:
         """Returns if the append in this place was committed; raises `AuditError` if not."""
         error = self.refused.get(place, self.error)
-        if error is None and self.settled:
+        if error is None and place < self.committed:
             return
         # Each waiter raises its own: tracebacks grow on the exception that is raised.
         if isinstance(error, AuditError):

@@ -224,12 +224,12 @@ class AuditLog:
             if self._inline and self._flushing is None and self._commit_inline(events, now):
                 return
             batch = self._gathering = Batch()
-            if self._flushing is None:
+            if self._being_written is None:
                 # Who was woken together with this task has something to write in the same turn,
                 # and joins: without it every second batch would be of one event, and cost a sync.
                 batch.waiters.soon(self._flush)
         place = len(batch.appends)
-        batch.appends.append((events, now))
+        batch.appends.append((tuple(events), now))
         await batch.waiters.wait()
         batch.outcome(place)
 
@@ -239,7 +239,7 @@ class AuditLog:
             return
         self._closed = True
         with anyio.CancelScope(shield=True):
-            while (batch := self._gathering or self._flushing) is not None:
+            while (batch := self._gathering or self._being_written) is not None:
                 await batch.waiters.wait()
             await anyio.to_thread.run_sync(self.close, limiter=anyio.CapacityLimiter(1))
 
@@ -279,10 +279,16 @@ class AuditLog:
             return False
         return True
 
+    @property
+    def _being_written(self) -> Batch | None:
+        """What the thread is at; a batch that is settled has only to be told of."""
+        batch = self._flushing
+        return None if batch is None or batch.settled else batch
+
     def _flush(self) -> None:
         """Hands what has gathered to the thread, unless it is busy. Runs in the loop."""
         batch = self._gathering
-        if batch is None or self._flushing is not None:
+        if batch is None or self._being_written is not None:
             return
         self._flushing, self._gathering = batch, None
         try:
@@ -290,23 +296,18 @@ class AuditLog:
             self._segment.refuse_unusable()
             self._thread.submit(self._settle, batch)
         except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
-            batch.settle(error)
+            batch.fail(error)
             self._conclude(batch)
 
     def _settle(self, batch: Batch) -> None:
         """Commits the batch, and tells those who wait for it. Runs in the thread."""
         if batch.settled:
             return  # the thread could not be started at first, and they were told
-        try:
-            self._writer.confirm(self._writer.commit(batch.entries()))
-            batch.settle(None)
-        except Exception as error:  # noqa: BLE001 - as above
-            batch.settle(error)
+        batch.commit(lambda entries: self._writer.confirm(self._writer.commit(entries)))
         try:
             batch.waiters.from_thread(functools.partial(self._conclude, batch))
         except RuntimeError:
             # The loop is over, and nobody waits; what was handed in is written all the same.
-            self._flushing = None
             self._settle_rest()
 
     def _settle_rest(self) -> None:
@@ -317,7 +318,8 @@ class AuditLog:
 
     def _conclude(self, batch: Batch) -> None:
         """Wakes all who wait for the batch, and has the next one written. Runs in the loop."""
-        self._flushing = None
+        if self._flushing is batch:
+            self._flushing = None
         batch.waiters.wake()
         if self._gathering is not None:
             self._gathering.waiters.soon(self._flush)
