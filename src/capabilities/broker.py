@@ -20,9 +20,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
+from msgspec.structs import replace
 
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.at_once import CallsAtOnce

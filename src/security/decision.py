@@ -33,7 +33,6 @@ import enum
 import functools
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
@@ -186,8 +185,7 @@ class ApprovalUse(enum.Enum):
     TIMED_OUT = "timed_out"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """What the execution used before this request."""
 
     calls: int

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -245,7 +246,7 @@ def test_a_rule_in_dry_run_turns_nothing_and_is_named_where_it_would_have(world:
 @given(worlds)
 def test_an_approval_allows_only_what_waits_for_one(world: World) -> None:
     """Whatever else refuses a call, no person can overrule it."""
-    given_usage = replace(world.usage, approval=ApprovalUse.GIVEN)
+    given_usage = msgspec.structs.replace(world.usage, approval=ApprovalUse.GIVEN)
     given_one = replace(world, usage=given_usage).decision()
     if world.decision().reason not in APPROVAL_REASONS:
         assert given_one.reason == world.decision().reason

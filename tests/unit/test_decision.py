@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 
 from caps.protocol.errors import (
@@ -98,7 +98,7 @@ class TestRules:
     def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
         """It has no effect of its own; everything else still applies to it."""
         full = Usage(0, 0, 5, False)
-        repeat = dataclasses.replace(full, key=KeyUse.REPEAT)
+        repeat = msgspec.structs.replace(full, key=KeyUse.REPEAT)
         assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
         assert asked(grant_of(SCOPED), repeat).allowed
         outside = asked(grant_of(SCOPED), repeat, path="/etc/passwd")
@@ -106,7 +106,7 @@ class TestRules:
 
     def test_a_key_with_other_arguments_is_refused(self) -> None:
         """The caller learns that it is the key, and what it would have to be used with."""
-        decision = asked(grant_of(SCOPED), dataclasses.replace(UNUSED, key=KeyUse.CONFLICT))
+        decision = asked(grant_of(SCOPED), msgspec.structs.replace(UNUSED, key=KeyUse.CONFLICT))
         assert decision.reason is ReasonCode.PAYLOAD_INVALID
         assert [problem.path for problem in decision.problems] == ["idempotency_key"]
 
@@ -166,7 +166,7 @@ class TestRules:
         self, use: ApprovalUse, reason: ReasonCode, message: str
     ) -> None:
         """Not asked for, denied and too late are told apart; the rule is the one that asks."""
-        usage = dataclasses.replace(UNUSED, approval=use)
+        usage = msgspec.structs.replace(UNUSED, approval=use)
         decision = asked(grant_of(Terms(approve="files.read")), usage)
         assert (decision.allowed, decision.reason, decision.rule) == (False, reason, "files.read")
         by = "by rule `files.read` of policy `reader`"
@@ -175,7 +175,7 @@ class TestRules:
 
     def test_an_approval_is_asked_for_last_and_allows_nothing_else(self) -> None:
         """What another rule refuses is not a person's to approve."""
-        given = dataclasses.replace(UNUSED, approval=ApprovalUse.GIVEN)
+        given = msgspec.structs.replace(UNUSED, approval=ApprovalUse.GIVEN)
         grant = grant_of(Terms(approve="files.*", scope=Beneath()))
         assert asked(grant, UNUSED, path="/etc/a").reason is ReasonCode.SCOPE_VIOLATION
         assert asked(grant, given, path="/etc/a").reason is ReasonCode.SCOPE_VIOLATION
@@ -184,7 +184,7 @@ class TestRules:
 
     def test_a_repeat_under_its_key_needs_no_approval(self) -> None:
         """It has no effect of its own."""
-        repeat = dataclasses.replace(UNUSED, key=KeyUse.REPEAT)
+        repeat = msgspec.structs.replace(UNUSED, key=KeyUse.REPEAT)
         assert asked(grant_of(Terms(approve="files.*")), repeat).allowed
 
     def test_an_allow_says_which_rule_in_dry_run_would_have_refused_it(self) -> None:
@@ -238,7 +238,7 @@ class TestRules:
 
     def test_the_order_of_the_rules(self) -> None:
         """When everything is wrong at once, mending the first shows the next, down to an allow."""
-        terms = dataclasses.replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
+        terms = msgspec.structs.replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
         revoked = frozenset({"files.read"})
         steps = [
             asked(grant_of(revoked=revoked), Usage(10, 2, 5, True), path=5),

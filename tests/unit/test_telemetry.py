@@ -49,7 +49,7 @@ def test_the_metrics_have_the_names_that_the_specification_gives() -> None:
     """And no other labels than these."""
     samples = CollectorRegistry()
     metrics = Metrics(samples)
-    metrics.injected.labels("files.read").inc()
+    metrics.count_injected(["files.read"])
     metrics.denied.labels("files.read", "not_allowed").inc()
     injected = {"capability": "files.read"}
     denied = {"capability": "files.read", "reason": "not_allowed"}
