@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -238,7 +238,7 @@ class TestRules:
 
     def test_the_order_of_the_rules(self) -> None:
         """When everything is wrong at once, mending the first shows the next, down to an allow."""
-        terms = msgspec.structs.replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
+        terms = replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
         revoked = frozenset({"files.read"})
         steps = [
             asked(grant_of(revoked=revoked), Usage(10, 2, 5, True), path=5),
