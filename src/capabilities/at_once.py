@@ -126,9 +126,13 @@ class CallsAtOnce(TakenUp):
             self._broker.evidence.count_up()
 
     async def _until_durable(self) -> None:
+        # Once handed in it is recorded, whatever happens to this task, and so not a second time.
+        due, self._due = self._due, ()
         try:
-            if self._due:
-                await self._broker.evidence.record_all(self._due)
+            if due:
+                with anyio.CancelScope(shield=True):
+                    await self._broker.evidence.record_all(due)
+                await anyio.lowlevel.checkpoint_if_cancelled()
             else:
                 await anyio.lowlevel.checkpoint()
         except AuditError as error:
@@ -137,10 +141,12 @@ class CallsAtOnce(TakenUp):
             self._go_on()
 
     async def _wind_up(self, error: BaseException) -> None:
-        """Tell the steps of their early end, and record what they have to say to it."""
+        """Tell the steps of their early end; record what they have to say to it, and had to say."""
+        due = self._due
         with anyio.CancelScope(shield=True):
             try:
                 self._go_on(error)
+                self._due = [*due, *self._due]
                 while not self._finished:
                     await self._until_durable()
             except BaseException as last:
@@ -198,18 +204,18 @@ def _steps(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
 def _acts(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
     """Call the providers, and record what came of it; in turns, between which others may run.
 
-    Whatever ends this early, what was done is recorded, and that the rest was not begun.
+    Whatever ends this early, it is recorded that the rest was not begun.
     """
     waiting = deque(calls)
+    outcomes: list[OutcomeRecorded] = []
     while waiting:
-        outcomes: list[OutcomeRecorded] = []
         until = time.perf_counter() + _TURN_SECONDS
         try:
             while waiting and (not outcomes or time.perf_counter() < until):
                 outcomes.append(_act(broker, waiting[0]))
                 waiting.popleft()
-            yield outcomes
-            outcomes = []
+            done, outcomes = outcomes, []
+            yield done
             if waiting:
                 yield ()
         except AuditError:

@@ -507,3 +507,36 @@ async def test_an_interrupt_of_the_host_is_not_the_providers() -> None:
     taken_up = add_to(desk, "box.interrupt", interrupt).take_up([ask(None, "box.interrupt")])
     with pytest.raises(KeyboardInterrupt):
         taken_up.advance()
+
+
+async def test_what_was_handed_in_when_the_execution_ended_is_recorded_once() -> None:
+    """The log was being written, and nobody hands it in again."""
+    log = PromptLog(1)
+    desk = Desk(log)
+    begun, release = anyio.Event(), anyio.Event()
+
+    async def slowly(events: Sequence[AuditEvent]) -> None:
+        begun.set()
+        await release.wait()
+        await log.append_all(events)
+
+    desk.calls.evidence.record_all = slowly
+    taken_up = desk.calls.take_up([ask("a"), ask("b")])
+    assert not taken_up.advance()
+    async with anyio.create_task_group() as tasks:
+
+        async def finish() -> None:
+            with anyio.CancelScope() as scope:
+                tasks.start_soon(cancel, scope)
+                await taken_up.finish()
+            assert scope.cancelled_caught
+            taken_up.conclude()
+
+        async def cancel(scope: anyio.CancelScope) -> None:
+            await begun.wait()
+            scope.cancel()
+            await anyio.wait_all_tasks_blocked()
+            release.set()
+
+        tasks.start_soon(finish)
+    assert [one.status for one in desk.of(OutcomeRecorded)] == [CallStatus.OK] * 2
