@@ -47,6 +47,20 @@ class TestTheZygote:
                     assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
                 assert await host.works()
 
+    async def test_killed_unnoticed_is_replaced_for_whoever_orders_a_worker(self) -> None:
+        """The order finds it dead, and is given to a new one."""
+        source = ZygoteSource()
+        async with source.open():
+            for _ in range(3):
+                assert source._zygote is not None
+                with watched(*children(source._zygote.pid)) as (zygote,):
+                    kill(zygote)
+                    assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
+                worker = await source.start()
+                worker.kill()
+                await worker.ended()
+                worker.transport.close()
+
     async def test_killed_while_executions_run_fails_those_that_had_started(self) -> None:
         """Each says that its code ran and its result is lost; so does the log."""
         results: list[ExecutionResult] = []

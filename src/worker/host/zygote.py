@@ -95,6 +95,15 @@ class ZygoteSource:
 
     async def start(self) -> ForkedWorker:
         zygote = await self._living()
+        try:
+            return await self._start_from(zygote)
+        except WorkerLostError:
+            if zygote.is_alive:
+                raise
+        # It had died before, and nobody had told yet, or it has now: nothing is done twice.
+        return await self._start_from(await self._living())
+
+    async def _start_from(self, zygote: ZygoteProcess) -> ForkedWorker:
         if zygote.group_refused:
             self._memory.entrance_refused()
         prepared = await self._memory.prepare()

@@ -53,7 +53,8 @@ _HOST = 1
 _RULESET = 2  # in place of the standard error, once nothing is said there any more
 _REHEARSALS = 10  # Python specialises a function when it runs the ninth time
 _CALM_MS = 20
-_MOST_DESCRIPTORS = 2  # of an order: a channel, and a group's
+# Of an order there are two at most: a channel, and a group's.
+_ROOM_FOR_DESCRIPTORS = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
 # For attacks with the language layer off: the tools that they would bring along.
 _TOOLS = (
@@ -220,8 +221,7 @@ class Zygote:
         gc.freeze()
 
     def _take_order(self) -> None:
-        size = _socket.CMSG_SPACE(_MOST_DESCRIPTORS * array.array("i").itemsize)
-        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, size)
+        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _ROOM_FOR_DESCRIPTORS)
         if not data:
             os._exit(0)  # the host has closed us; the same
         order = self._orders.decode(data)
