@@ -73,7 +73,9 @@ class IsolationJudge:
 
     def judge(self, layers: tuple[Layer, ...], modules: tuple[str, ...]) -> Judged:
         last = self._last
-        if last.layers is not layers or last.modules != modules:
+        known = last.layers is layers and last.modules == modules
+        # An error is made anew for each who raises it: it keeps where it was raised.
+        if not known or isinstance(last.verdict, IsolationError):
             last = self._last = self._judged(layers, modules)
         return last
 

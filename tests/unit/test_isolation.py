@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from caps.capabilities.isolation import ISOLATION_VARIABLE, isolation_wanted, judge_isolation
+from caps.capabilities.isolation import (
+    ISOLATION_VARIABLE,
+    IsolationJudge,
+    isolation_wanted,
+    judge_isolation,
+)
 from caps.protocol.enforcement import LAYERS, Enforcement, Layer, gaps
 from caps.protocol.errors import ConfigurationError, IsolationError
 
@@ -114,3 +119,25 @@ def test_a_grant_excuses_no_other_gap(name: str) -> None:
         error = judge_isolation(layers(**{name: Enforcement.PARTIALLY}), "full", ("numpy",))
         assert isinstance(error, IsolationError)
     assert error.missing == [name]
+
+
+def test_a_runtime_judges_layers_again_when_they_are_others() -> None:
+    """A zygote that was started again, or other modules, is never taken for what was before."""
+    judge = IsolationJudge("best-effort")
+    full, weak = tuple(layers()), tuple(WEAK)
+    assert judge.judge(full, ()).verdict is None
+    assert judge.judge(weak, ()).verdict == "landlock partially, seccomp not"
+    assert judge.judge(weak, ()).enforced["seccomp"] == "not"
+    in_part = tuple(layers(language=Enforcement.PARTIALLY))
+    assert judge.judge(in_part, ("numpy",)).verdict is None
+    assert judge.judge(in_part, ()).verdict == "language partially"
+    assert judge.judge(full, ()).verdict is None
+
+
+def test_a_runtime_refuses_each_with_an_error_of_its_own() -> None:
+    """An error keeps where it was raised."""
+    judge, weak = IsolationJudge("full"), tuple(WEAK)
+    first, second = judge.judge(weak, ()).verdict, judge.judge(weak, ()).verdict
+    assert isinstance(first, IsolationError)
+    assert isinstance(second, IsolationError)
+    assert first is not second
