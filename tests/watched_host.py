@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -138,8 +138,11 @@ def _everyone() -> dict[int, tuple[str, int]]:
 
 @contextmanager
 def watched(*pids: int) -> Iterator[list[int]]:
-    """Descriptors that tell when these processes have ended."""
-    descriptors = [os.pidfd_open(pid) for pid in pids]
+    """Descriptors that tell when these processes have ended, but for those that have already."""
+    descriptors: list[int] = []
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            descriptors.append(os.pidfd_open(pid))
     try:
         yield descriptors
     finally:

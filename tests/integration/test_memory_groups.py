@@ -25,7 +25,7 @@ from caps.worker.host.memory_groups import Home, MemoryGroup, write
 from caps.worker.host.memory_places import Interface, Place, find_places
 from caps.worker.host.worker_memory import Membership, WorkerMemory
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
-from watched_host import descendants, has_ended, opened, pid_of, watched
+from watched_host import children, descendants, has_ended, opened, pid_of, watched
 
 pytestmark = pytest.mark.anyio
 
@@ -218,7 +218,10 @@ class TestNothingIsLeft:
         async with anyio.create_task_group() as tasks, opened() as host:
             tasks.start_soon(host.runtime.run, "await caps.host.meet()\nwhile True: pass")
             await host.until_met()
-            os.kill(host.zygote, signal.SIGKILL)
+            with watched(host.zygote, *children(host.zygote)) as family:
+                os.kill(host.zygote, signal.SIGKILL)
+                for process in family:  # a spare that dies later may be running code by then
+                    await anyio.wait_readable(process)
             assert await host.works()
             assert len(homes(place)) == 1
         assert homes(place) == []

@@ -11,6 +11,7 @@ import pytest
 from caps import MemoryAuditLog, Runtime
 from caps.worker.host.launching import launch, launched_ahead
 from caps.worker.host.zygote import ZygoteSource
+from watched_host import descendants, watched
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +74,10 @@ async def test_a_zygote_that_was_launched_ahead_is_the_one_that_forks() -> None:
             assert (await runtime.run("6 * 7")).value == 42
             assert source._zygote is not None
             assert source._zygote.pid == launched.process.pid
-            launched.process.kill()
+            with watched(*descendants(launched.process.pid)) as family:
+                launched.process.kill()
+                for process in family:  # a worker that dies later may be running code by then
+                    await anyio.wait_readable(process)
             assert (await runtime.run("6 * 7")).value == 42
         launched.dismiss()
 
