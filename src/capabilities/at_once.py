@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.lowlevel
+import msgspec
 
 from caps.capabilities.calling import Outcome, call_at_once, failure_answer
 from caps.capabilities.grant import Terms
@@ -47,24 +48,15 @@ Steps = Generator[Sequence[AuditEvent], None, None]
 """Each is what must be durable before the next; if that is nothing, others may run first."""
 
 
-class _Call:
+class _Call(msgspec.Struct):
     """One of them on its way."""
 
-    __slots__ = ("answer", "decision", "observed", "outcome", "request", "terms")
-
-    def __init__(
-        self,
-        request: CapabilityRequestMessage,
-        terms: Terms,
-        decision: Decision,
-        observed: ObservedCall,
-    ) -> None:
-        self.request = request
-        self.terms = terms
-        self.decision = decision
-        self.observed = observed
-        self.outcome: Outcome | None = None
-        self.answer: Answer | None = None
+    request: CapabilityRequestMessage
+    terms: Terms
+    decision: Decision
+    observed: ObservedCall
+    outcome: Outcome | None = None
+    answer: Answer | None = None
 
 
 class CallsAtOnce(TakenUp):
@@ -73,16 +65,17 @@ class CallsAtOnce(TakenUp):
     def __init__(
         self, broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
     ) -> None:
+        super().__init__(len(requests))
         self._broker = broker
         self._places = [_begin(broker, request) for request in requests]
         self._calls = [call for call in self._places if call is not None]
         self._steps = _steps(broker, self._calls)
-        self._due: Sequence[AuditEvent] = ()
+        # What the step before asks for; None before the first.
+        self._due: Sequence[AuditEvent] | None = None
         self._finished = not self._calls
-        self._go_on()
 
     @property
-    def answers(self) -> list[Answer | None]:  # type: ignore[override] # known at the end
+    def answers(self) -> list[Answer | None]:
         """None also in the place of what is none of these."""
         return [None if call is None else call.answer for call in self._places]
 
@@ -91,7 +84,7 @@ class CallsAtOnce(TakenUp):
         record = self._broker.evidence.record_now
         while not self._finished:
             try:
-                if not self._due or not record(self._due):
+                if self._due is not None and not (self._due and record(self._due)):
                     return False
             except AuditError as error:
                 self._go_on(error)
@@ -123,9 +116,9 @@ class CallsAtOnce(TakenUp):
             self._broker.meter.conclude(len(self._calls))
             for call in self._calls:
                 call.observed.finish(call.answer)
-            self._broker.evidence.count_up()
 
     async def _until_durable(self) -> None:
+        """Record what is due, then take the next step, unless everything is over by then."""
         # Once handed in it is recorded, whatever happens to this task, and so not a second time.
         due, self._due = self._due, ()
         try:
@@ -133,7 +126,7 @@ class CallsAtOnce(TakenUp):
                 with anyio.CancelScope(shield=True):
                     await self._broker.evidence.record_all(due)
                 await anyio.lowlevel.checkpoint_if_cancelled()
-            else:
+            elif due is not None:
                 await anyio.lowlevel.checkpoint()
         except AuditError as error:
             self._go_on(error)
@@ -141,12 +134,13 @@ class CallsAtOnce(TakenUp):
             self._go_on()
 
     async def _wind_up(self, error: BaseException) -> None:
-        """Tell the steps of their early end; record what they have to say to it, and had to say."""
-        due = self._due
+        """Record what is due; tell the steps of their early end, and record what they say to it."""
+        due, self._due = self._due, ()
         with anyio.CancelScope(shield=True):
             try:
+                if due:
+                    await self._broker.evidence.record_all(due)
                 self._go_on(error)
-                self._due = [*due, *self._due]
                 while not self._finished:
                     await self._until_durable()
             except BaseException as last:
@@ -187,10 +181,8 @@ def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call 
 
 
 def _steps(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
-    evidence = broker.evidence
     try:
-        yield [evidence.decided(call.request, call.decision, call.terms) for call in calls]
-        yield from _acts(broker, [call for call in calls if call.decision.allowed])
+        yield from _acts(broker, calls)
     except AuditError as error:
         unrecorded = broker.miss_evidence(error)
         for call in calls:
@@ -202,15 +194,17 @@ def _steps(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
 
 
 def _acts(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
-    """Call the providers, and record what came of it; in turns, between which others may run.
+    """Call the providers of what is allowed; in turns, between which others may run.
 
-    Whatever ends this early, it is recorded that the rest was not begun.
+    Whatever ends this early, what was done is recorded, and that the rest was not begun.
     """
-    waiting = deque(calls)
+    decided = broker.evidence.decided
+    waiting = deque(call for call in calls if call.decision.allowed)
     outcomes: list[OutcomeRecorded] = []
-    while waiting:
-        until = time.perf_counter() + _TURN_SECONDS
-        try:
+    try:
+        yield [decided(call.request, call.decision, call.terms) for call in calls]
+        while waiting:
+            until = time.perf_counter() + _TURN_SECONDS
             while waiting and (not outcomes or time.perf_counter() < until):
                 outcomes.append(_act(broker, waiting[0]))
                 waiting.popleft()
@@ -218,11 +212,11 @@ def _acts(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
             yield done
             if waiting:
                 yield ()
-        except AuditError:
-            raise  # there is no evidence to be had
-        except BaseException:  # the end of the execution, or of the host
-            yield outcomes + [_not_begun(broker, call) for call in waiting]
-            raise
+    except AuditError:
+        raise  # there is no evidence to be had
+    except BaseException:  # the end of the execution, or of the host
+        yield outcomes + [_not_begun(broker, call) for call in waiting]
+        raise
 
 
 def _not_begun(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
-from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink, all_at_once, in_this_step
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
@@ -67,7 +66,6 @@ class CallEvidence:
         """Returns when all are durable; nothing may come of any of them if this raises."""
         self.record_now = in_this_step(audit)
         """The same without waiting: False, and nothing is recorded, if that is not possible."""
-        self._observed_audit = audit if isinstance(audit, ObservedAudit) else None
         self._observed = observed
         self._who = who
         self._on_decision = on_decision
@@ -167,11 +165,6 @@ class CallEvidence:
     def count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
         metrics = self._observed.metrics
         metrics.child(metrics.denied, self._observed.of(request).label, reason).inc()
-
-    def count_up(self) -> None:
-        """Count what was recorded by `record_now`; nobody has to wait for that."""
-        if self._observed_audit is not None:
-            self._observed_audit.count_up()
 
     def _who_calls(self, call: ObservedCall) -> dict[str, Any]:
         """`who`, with the span of the call itself where there is one."""

@@ -7,6 +7,7 @@ of a socket pair is a plain blocking descriptor.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 import socket
 from collections.abc import Callable
@@ -52,8 +53,8 @@ class Transport(Protocol):
     async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
         """Hand everything that comes to `take`, until it returns something; that.
 
-        `take` gets what `receive` would return. It may be called in the middle of the event loop's
-        own step, in no task, so it must not wait; what it raises is raised here.
+        `take` gets what `receive` would return, in the caller's context. It may be called in the
+        event loop's own step, in no task, so it must not wait; what it raises is raised here.
         """
 
     def close(self) -> None:
@@ -162,7 +163,8 @@ class SocketTransport:
         try:
             await self._wait(anyio.wait_writable)
         except anyio.get_cancelled_exc_class():
-            self._unsent = bytes(rest)
+            # `send_now` may have left something meanwhile, which comes after it.
+            self._unsent = bytes(rest) + self._unsent
             raise
 
     def send_now(self, data: bytes) -> bool:
@@ -236,6 +238,7 @@ class _AsyncioReader:
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[Any] | None = None
         self._take: Callable[[bytes], Any] = _as_it_is
+        self._context = contextvars.copy_context()
         self._watched = False
         self._vigil = Vigil(_VIGIL_SECONDS)
         self._looks_out = False
@@ -257,6 +260,8 @@ class _AsyncioReader:
                 return taken
         waiter: asyncio.Future[T] = self._loop.create_future()
         self._waiter, self._take = waiter, take
+        # The event loop's own steps have the context of whoever read first.
+        self._context = contextvars.copy_context()
         if not self._watched:
             self._loop.add_reader(self._socket.fileno(), self._readable)
             self._watched = True
@@ -265,6 +270,7 @@ class _AsyncioReader:
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 taken = waiter.result()
+                # By then it is bytes, which mypy cannot know.
                 self._untaken = taken if take is _as_it_is else None  # type: ignore[assignment]
             raise
         finally:
@@ -277,10 +283,11 @@ class _AsyncioReader:
             return
         try:
             data = _received(self._socket)
-            taken = None if data is None else self._take(data)
+            taken = None if data is None else self._context.run(self._take, data)
         except Exception as error:  # noqa: BLE001 - it is raised where somebody waits
             self._unwatch()
-            waiter.set_exception(error)
+            if not waiter.done():  # what was called may have cancelled who waits
+                waiter.set_exception(error)
         else:
             if taken is None:
                 self._look_out()

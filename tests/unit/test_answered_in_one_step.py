@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,11 +48,16 @@ class Batch(TakenUp):
 
     def __init__(self, calls: Calls, requests: Sequence[CapabilityRequestMessage]) -> None:
         super().__init__(len(requests))
+        self.given: list[Answer | None] = [None] * len(requests)
         self.calls = calls
         self.requests = requests
         self.waits = calls.waits
         self.told: list[str] = []
         calls.batches.append(self)
+
+    @property
+    def answers(self) -> list[Answer | None]:
+        return self.given
 
     def advance(self) -> bool:
         self.told.append("advance")
@@ -77,7 +83,7 @@ class Batch(TakenUp):
     def _answer(self) -> None:
         for index, request in enumerate(self.requests):
             if request.capability != "box.slow":
-                self.answers[index] = Answer(result=request.payload)
+                self.given[index] = Answer(result=request.payload)
 
 
 class Calls:
@@ -172,7 +178,9 @@ class Peer:
 
 @asynccontextmanager
 async def running(
-    calls: Calls, ended: Callable[[ResultMessage], None] = lambda _: None
+    calls: Calls,
+    ended: Callable[[ResultMessage], None] = lambda _: None,
+    within: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]] = lambda run: run(),
 ) -> AsyncIterator[tuple[Peer, Execution]]:
     """An execution whose code runs, and the end that plays it; both end with the block."""
     ours, raw = SocketTransport.pair()
@@ -181,13 +189,16 @@ async def running(
     execution = Execution(JOB, held, connection, calls, lambda _text: None)
 
     async def run() -> None:
-        await until_ready(ours, connection)
         ended(await execution.run())
+
+    async def get_ready_and_run() -> None:
+        await until_ready(ours, connection)  # by the pool, before anybody has the worker
+        await within(run)
 
     try:
         with anyio.fail_after(10):
             async with anyio.create_task_group() as group:
-                group.start_soon(run)
+                group.start_soon(get_ready_and_run)
                 await peer.say(peer.bytes_of(ReadyMessage, protocol=1, python="3"))
                 await peer.hear(2)
                 await peer.say(peer.bytes_of(StartedMessage))
@@ -248,13 +259,37 @@ async def test_what_waits_beside_what_does_not_has_a_task_of_its_own() -> None:
 async def test_answers_that_find_no_room_are_sent_when_there_is_some() -> None:
     """The channel is full until the worker reads; nothing is torn, nothing lost."""
     calls = Calls()
-    async with running(calls) as (peer, _):
-        large = "x" * 100_000
-        async with anyio.create_task_group() as group:
-            asked = [peer.asking(text=large, n=n) for n in range(20)]
-            group.start_soon(peer.say, *asked)
-            answers = await peer.hear(20)
+    async with running(calls) as (peer, execution):
+        ours = execution.worker.transport
+        assert isinstance(ours, SocketTransport)
+        ours._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        for n in range(20):
+            await peer.say(peer.asking(text="x" * 1000, n=n))
+            await until(lambda n=n: len(calls.batches) == n + 2 or ours._unsent)
+        assert ours._unsent  # the host found no room, and reads no more until there is some
+        answers = await peer.hear(20)
         assert [answer.result["n"] for answer in answers] == list(range(20))
+
+
+async def test_what_is_called_as_bytes_arrive_has_the_context_of_its_execution() -> None:
+    """And not of whoever read from the channel before."""
+    tenant = contextvars.ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    class Noting(Calls):
+        def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+            seen.append(tenant.get())
+            return super().take_up(requests)
+
+    async def as_bob(run: Callable[[], Awaitable[None]]) -> None:
+        tenant.set("bob")
+        await run()
+
+    async with running(Noting(), within=as_bob) as (peer, _):
+        for _ in range(3):
+            await peer.say(peer.asking())
+            await peer.hear()
+    assert seen == ["bob"] * 4
 
 
 async def test_a_result_that_comes_with_a_call_ends_the_execution() -> None:

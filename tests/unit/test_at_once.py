@@ -459,7 +459,9 @@ async def test_without_evidence_there_is_no_answer_in_one_step_either(fails_at: 
     assert desk.calls.unrecorded is not None
 
 
-@pytest.mark.parametrize(("prompt", "statuses"), [(0, []), (1, [CallStatus.OK])])
+@pytest.mark.parametrize(
+    ("prompt", "statuses"), [(0, [CallStatus.CANCELLED]), (1, [CallStatus.OK])]
+)
 async def test_what_nobody_goes_on_with_is_recorded_as_far_as_it_came(
     prompt: int, statuses: list[CallStatus]
 ) -> None:
@@ -469,6 +471,8 @@ async def test_what_nobody_goes_on_with_is_recorded_as_far_as_it_came(
     assert not taken_up.advance()
     await taken_up.give_up()
     taken_up.conclude()
+    assert [one.decision for one in desk.of(DecisionMade)] == ["allow"]
+    assert len(desk.calls.decisions) == 1
     assert desk.called == ["a"] * prompt
     assert [one.status for one in desk.of(OutcomeRecorded)] == statuses
     assert taken_up.answers == [None]

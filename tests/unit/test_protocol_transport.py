@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -321,3 +324,66 @@ async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
     left.close()
     with pytest.raises(ChannelClosedError):
         left.send_now(b"x")
+
+
+async def test_a_cancelled_send_leaves_what_was_sent_at_once_behind_it() -> None:
+    """In the order in which it was sent, and nothing of it is lost."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    large = b"x" * (4 << 20)
+    async with anyio.create_task_group() as group:
+        group.start_soon(left.send, large)
+        await anyio.wait_all_tasks_blocked()
+        assert not left.send_now(b"second")
+        group.cancel_scope.cancel()
+    async with anyio.create_task_group() as group:
+        group.start_soon(left.send, b"third")
+        assert await received(right, len(large) + 11) == large + b"secondthird"
+    left.close()
+    right.close()
+
+
+async def test_who_was_cancelled_by_what_it_took_is_not_told_of_its_error(
+    anyio_backend_name: str,
+) -> None:
+    """There is nobody who waits for it any more, and the event loop is not bothered with it."""
+    left, raw = SocketTransport.pair()
+    bothered: list[dict[str, Any]] = []
+    if anyio_backend_name == "asyncio":
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, context: bothered.append(context))
+    with raw, anyio.CancelScope() as scope:
+
+        def take(_data: bytes) -> None:
+            scope.cancel()
+            raise ZeroDivisionError
+
+        raw.send(b"x")
+        with pytest.raises((ZeroDivisionError, anyio.get_cancelled_exc_class())):
+            await left.receive_until(take)
+    left.close()
+    assert bothered == []
+
+
+async def test_what_is_taken_is_taken_in_the_context_of_who_waits(ends: Ends) -> None:
+    """Also if somebody else has read from the transport before."""
+    left, right = ends
+    reader = contextvars.ContextVar("reader", default="nobody")
+    seen: list[str] = []
+
+    def take(data: bytes) -> bytes | None:
+        seen.append(reader.get())
+        return data if data.endswith(b"!") else None
+
+    async def read(name: str) -> None:
+        reader.set(name)
+        await left.receive_until(take)
+
+    for name in ("alice", "bob"):
+        async with anyio.create_task_group() as group:
+            group.start_soon(read, name)
+            await right.send(b"one")
+            await anyio.wait_all_tasks_blocked()
+            await right.send(b"two!")
+    assert set(seen) == {"alice", "bob"}
+    assert seen == sorted(seen)

@@ -6,7 +6,6 @@ It changes nothing about the sink: what that raises, and when it returns, is the
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
@@ -22,7 +21,6 @@ class ObservedAudit:
         self._sink = sink
         self._record_all = all_at_once(sink)
         self._record_now = in_this_step(sink)
-        self._uncounted: deque[tuple[Sequence[AuditEvent], float]] = deque()
         self._metrics = metrics
 
     @property
@@ -44,10 +42,7 @@ class ObservedAudit:
         self._count(events, time.perf_counter() - began)
 
     def append_now(self, events: Sequence[AuditEvent]) -> bool:
-        """The same in this very step; False, and nothing is done, if that has to wait.
-
-        It is counted by `count_up`, as nobody should wait for that.
-        """
+        """The same in this very step; False, and nothing is done, if that has to wait."""
         began = time.perf_counter()
         try:
             done = self._record_now(events)
@@ -55,13 +50,8 @@ class ObservedAudit:
             self._failed(events, began)
             raise
         if done:
-            self._uncounted.append((events, time.perf_counter() - began))
+            self._count(events, time.perf_counter() - began)
         return done
-
-    def count_up(self) -> None:
-        """Count what `append_now` recorded."""
-        while self._uncounted:
-            self._count(*self._uncounted.popleft())
 
     def _failed(self, events: Sequence[AuditEvent], began: float) -> None:
         self._metrics.audit_failures.inc(len(events))

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import anyio
 import anyio.to_thread
@@ -75,6 +75,24 @@ class AuditSink(Protocol):
         ...
 
 
+@runtime_checkable
+class BatchSink(Protocol):
+    """One that takes several events at once."""
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        """Returns when all are safe; raises `AuditError` if any is not."""
+        ...
+
+
+@runtime_checkable
+class PromptSink(Protocol):
+    """One that may take events without giving up the event loop."""
+
+    def append_now(self, events: Sequence[AuditEvent]) -> bool:
+        """True when all are safe; False, and nothing is done, if that has to wait."""
+        ...
+
+
 def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[None]]:
     """How `sink` takes several events: it returns when all are safe, and raises if any is not."""
 
@@ -82,9 +100,7 @@ def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[N
         for event in events:
             await sink.append(event)
 
-    together: Callable[[Sequence[AuditEvent]], Awaitable[None]]
-    together = getattr(sink, "append_all", one_by_one)
-    return together
+    return sink.append_all if isinstance(sink, BatchSink) else one_by_one
 
 
 def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
@@ -96,8 +112,7 @@ def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
     def waits(_events: Sequence[AuditEvent]) -> bool:
         return False
 
-    now: Callable[[Sequence[AuditEvent]], bool] = getattr(sink, "append_now", waits)
-    return now
+    return sink.append_now if isinstance(sink, PromptSink) else waits
 
 
 class AuditLog:

@@ -54,8 +54,12 @@ class TakenUp:
     """
 
     def __init__(self, requests: int) -> None:
-        self.answers: list[Answer | None] = [None] * requests
+        self._requests = requests
+
+    @property
+    def answers(self) -> list[Answer | None]:
         """None stands for what the handler is to `handle` by itself, in a task of its own."""
+        return [None] * self._requests
 
     def advance(self) -> bool:
         """Go on as far as nothing has to be waited for; whether that is the end of it."""

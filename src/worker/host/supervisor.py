@@ -4,9 +4,7 @@ In a session several executions follow each other on one channel; each has a sup
 
 It moves messages between the channel and a `CallHandler` (the broker), enforces wall time, CPU time
 and output, and ends the process when the execution ends, however that comes about. A worker that
-breaks the protocol, dies or falls silent ends its own execution and nothing else. One that asks for
-much and takes few answers is not read until it has taken them, so that what the host holds for it
-is bounded.
+breaks the protocol, dies or falls silent ends its own execution and nothing else.
 
 What may come of it, beside a `ResultMessage`: LimitExceededError (a bound was reached),
 ProtocolError (it lied), WorkerLostError (it died; `started` says whether the code had run).
@@ -15,11 +13,10 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeGuard
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import anyio
-from anyio.abc import TaskGroup
 
 from caps.protocol.connection import HostConnection, State
 from caps.protocol.errors import (
@@ -30,9 +27,7 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import (
     PROTOCOL_VERSION,
-    CallFailure,
     CapabilityRequestMessage,
-    CapabilityResponseMessage,
     FromWorker,
     ManifestMessage,
     OutputMessage,
@@ -42,18 +37,12 @@ from caps.protocol.messages import (
     StartMessage,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
+from caps.worker.host.answering import Answering
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
-from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler, TakenUp
+from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
 from caps.worker.host.process import Ending, Used, Worker
 
 __all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
-
-
-# What encoding raises for an answer that the channel has no room for.
-_UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
-_NO_FIT = CallFailure(
-    code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
-)
 
 
 async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
@@ -80,17 +69,9 @@ def _checked(ready: ReadyMessage) -> ReadyMessage:
     return ready
 
 
-class _Arrival(NamedTuple):
-    """Messages that came together, as far as the task of the execution has to do with them."""
-
-    requests: Sequence[CapabilityRequestMessage]
-    taken_up: TakenUp | None
-    result: ResultMessage | None
-
-
 @dataclass(slots=True)
 class Execution:
-    """One job on one channel. Mutable, private to its task."""
+    """One job on one channel. Mutable; its task's, and the event loop's where output arrives."""
 
     job: Job
     worker: Worker
@@ -103,14 +84,11 @@ class Execution:
     """What the code had used when it gave its result, if that can be seen while the worker lives;
     what was measured then is not waited for."""
     printed_bytes: int = 0
-    requests: int = 0
     started: bool = False
     _begun_us: int | None = None
     _hung_up: bool = False
     _stopped: bool = False
-    _untaken_bytes: int = 0
-    _taken: anyio.Event = field(default_factory=anyio.Event)
-    _taken_up: TakenUp | None = None
+    _cpu_used_up: bool = False
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
@@ -179,8 +157,12 @@ class Execution:
             ended = error
         finally:
             self._stop(ended)
-        if ended is None:  # nobody but the watch cancels the calls before that
+        if ended is None and self._cpu_used_up:
             raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
+        if ended is None:  # a task that is not the provider's own was cancelled by it
+            raise ProviderError(
+                "a provider cancelled the execution; see the calls in the audit log"
+            )
         if isinstance(ended, ProtocolError):
             self.started = True  # from a liar, "never ran" cannot be believed
         if isinstance(ended, Exception):
@@ -197,8 +179,9 @@ class Execution:
         with anyio.move_on_after(self.job.worker_limits.cpu_ms / 1000):
             while not any(isinstance(one, CapabilityRequestMessage) for one in messages):
                 for message in messages:
-                    if self._take(message):
-                        return message
+                    result = self._take(message)
+                    if result is not None:
+                        return result
                 messages = ()
                 messages = self.connection.receive(await self._receive())
         return await self._serve_with_calls(messages)
@@ -207,8 +190,16 @@ class Execution:
         ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_cpu, calls.cancel_scope)
+            answering = Answering(
+                self.worker.transport,
+                self.connection,
+                self.calls,
+                self.job.most_requests,
+                self._take,
+                self._lost,
+            )
             try:
-                ended = await self._serve(calls, messages)
+                ended = await answering.serve(messages, calls)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
             finally:
@@ -223,6 +214,7 @@ class Execution:
         if self._begun_us is not None:
             end_us = self._begun_us + self.job.worker_limits.cpu_ms * 1000
             if await is_used_up(self.worker.cpu_us, end_us):
+                self._cpu_used_up = True
                 execution.cancel()
 
     def _stop(self, ended: ResultMessage | Exception | None) -> None:
@@ -247,147 +239,16 @@ class Execution:
             return None
         return Used(cpu_us=so_far.cpu_us, max_rss_kb=max_rss_kb)
 
-    async def _serve(self, calls: TaskGroup, messages: Sequence[FromWorker]) -> ResultMessage:
-        try:
-            arrival = self._arrived(messages)
-            while True:
-                await self._answer(arrival, calls)
-                if arrival.result is not None:
-                    return arrival.result
-                if not self.connection.has_room(self._untaken_bytes):
-                    await self._until_room()
-                arrival = await self._next_arrival()
-        finally:
-            if self._taken_up is not None:  # nobody has gone on with it
-                with anyio.CancelScope(shield=True):
-                    await self._taken_up.give_up()
-                self._conclude(self._taken_up)
-
-    async def _next_arrival(self) -> _Arrival:
-        try:
-            return await self.worker.transport.receive_until(self._answer_now)
-        except ChannelClosedError:
-            self._unless_closed(b"")
-            raise
-
-    def _arrived(self, messages: Sequence[FromWorker]) -> _Arrival:
-        """Act on what asks for no answer, and take up what does."""
-        result: ResultMessage | None = None
-        requests: list[CapabilityRequestMessage] = []
-        for message in messages:
-            if type(message) is CapabilityRequestMessage:
-                self._count_request()
-                requests.append(message)
-            elif self._take(message):
-                result = message
-        self._taken_up = self.calls.take_up(requests) if requests else None
-        return _Arrival(requests, self._taken_up, result)
-
-    def _answer_now(self, data: bytes) -> _Arrival | None:
-        """What comes of `data` that needs the task; None if nothing does.
-
-        Most calls are answered here, as soon as their bytes are there, and no task is woken.
-        """
-        arrival = self._arrived(self.connection.receive(self._unless_closed(data)))
-        taken_up, result = arrival.taken_up, arrival.result
-        all_sent = True
-        if taken_up is not None:
-            answers = taken_up.answers if taken_up.advance() else None
-            if answers is None or None in answers:
-                return arrival
-            all_sent = self._send_now(self._encoded_all(arrival.requests, answers))
-            self._conclude(taken_up)
-        return None if all_sent and result is None else _Arrival((), None, result)
-
-    async def _answer(self, arrival: _Arrival, calls: TaskGroup) -> None:
-        """Answer what came together; what has to wait does so in a task of its own."""
-        requests, taken_up = arrival.requests, arrival.taken_up
-        if taken_up is None:
-            await self._send_answers(b"")  # what is left of those that were answered before
-            return
-        try:
-            if not taken_up.advance():
-                await taken_up.finish()
-            answers = taken_up.answers
-            for request, answer in zip(requests, answers, strict=True):
-                if answer is None:
-                    calls.start_soon(self._answer_alone, request)
-            data = self._encoded_all(requests, answers)
-        finally:
-            self._conclude(taken_up)
-        await self._send_answers(data)
-
-    def _conclude(self, taken_up: TakenUp) -> None:
-        self._taken_up = None
-        taken_up.conclude()
-
-    def _encoded_all(
-        self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[Answer | None]
-    ) -> bytes:
-        """The answers that there are."""
-        pairs = zip(requests, answers, strict=True)
-        return b"".join(
-            [
-                self._encoded_or_failure(request, answer)
-                for request, answer in pairs
-                if answer is not None
-            ]
-        )
-
-    def _take(self, message: FromWorker) -> TypeGuard[ResultMessage]:
-        """Act on what asks for no answer; whether it is the result."""
+    def _take(self, message: FromWorker) -> ResultMessage | None:
+        """Act on what asks for no answer; the result, if it is that."""
         match message:
             case OutputMessage():
                 self._take_output(message.text)
             case StartedMessage():
                 self.started = True
-        return isinstance(message, ResultMessage)
-
-    async def _until_room(self) -> None:
-        # The worker reads while it cannot write, so both sides never wait for each other.
-        while not self.connection.has_room(self._untaken_bytes):
-            self._taken = anyio.Event()
-            await self._taken.wait()
-
-    def _count_request(self) -> None:
-        # Refusals answer what is over the policy's limit; who goes on all the same is flooding.
-        self.requests += 1
-        if self.requests > self.job.most_requests:
-            raise ProtocolError(
-                f"more than {self.job.most_requests} requests, refused ones included",
-                violation="flood",
-            )
-
-    async def _answer_alone(self, request: CapabilityRequestMessage) -> None:
-        answer = await self.calls.handle(request)
-        if self.connection.state is State.FAILED:
-            return  # the execution ends now, with the violation as its reason
-        await self._send_answers(self._encoded_or_failure(request, answer))
-
-    async def _send_answers(self, data: bytes) -> None:
-        self._untaken_bytes += len(data)
-        try:
-            await self._send_bytes(data)
-        finally:
-            self._untaken_bytes -= len(data)
-            self._taken.set()
-
-    def _encoded_or_failure(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
-        try:
-            return self._encoded(request, answer)
-        except _UNSENDABLE:
-            # A provider's own error details may be anything; one call fails, not the execution.
-            return self._encoded(request, Answer(failure=_NO_FIT))
-
-    def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
-        return self.connection.send(
-            CapabilityResponseMessage(
-                request_id=request.request_id,
-                result=answer.result,
-                failure=answer.failure,
-                **self.connection.stamp(),
-            )
-        )
+            case ResultMessage():
+                return message
+        return None
 
     def _take_output(self, text: str) -> None:
         # An empty message counts too, or a worker could send them without end.
@@ -401,13 +262,6 @@ class Execution:
             )
         self.on_output(text)
 
-    def _send_now(self, data: bytes) -> bool:
-        """Whether all of it is sent; the rest goes before what is sent next."""
-        try:
-            return self.worker.transport.send_now(data)
-        except ChannelClosedError:
-            return True  # as for `_send_bytes`
-
     async def _send_bytes(self, data: bytes) -> None:
         try:
             await self.worker.transport.send(data)
@@ -417,14 +271,15 @@ class Execution:
 
     async def _receive(self) -> bytes:
         try:
-            return self._unless_closed(await self.worker.transport.receive())
+            data = await self.worker.transport.receive()
         except ChannelClosedError:
-            return self._unless_closed(b"")
-
-    def _unless_closed(self, data: bytes) -> bytes:
-        """`data`, unless it is nothing: the worker closed its channel."""
+            data = b""
         if not data:
-            self._hung_up = True
-            self.connection.at_end()
-            raise WorkerLostError("the worker closed its channel", started=self.started)
+            self._lost()
         return data
+
+    def _lost(self) -> NoReturn:
+        """The worker closed its channel."""
+        self._hung_up = True
+        self.connection.at_end()
+        raise WorkerLostError("the worker closed its channel", started=self.started)
