@@ -48,6 +48,10 @@ Steps = Generator[Sequence[AuditEvent], None, None]
 """Each is what must be durable before the next; if that is nothing, others may run first."""
 
 
+class _GivenUpError(BaseException):
+    """Tells the steps that nobody goes on with them; not every backend lets others cancel."""
+
+
 class _Call(msgspec.Struct):
     """One of them on its way."""
 
@@ -108,7 +112,7 @@ class CallsAtOnce(TakenUp):
     async def give_up(self) -> None:
         """As if it had been cancelled while it waited."""
         if not self._finished:
-            await self._wind_up(anyio.get_cancelled_exc_class()())
+            await self._wind_up(_GivenUpError())
 
     def conclude(self) -> None:
         """Count them: they are no longer under way."""

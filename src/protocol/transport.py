@@ -171,6 +171,8 @@ class SocketTransport:
         if not self._unsent and not self._sending.locked():
             data = data[self._send_some(data) :]
         self._unsent += data
+        if self._incoming is not None:
+            self._incoming.look_out()
         return not self._unsent
 
     async def receive(self) -> bytes:
@@ -241,7 +243,7 @@ class _AsyncioReader:
         self._context = contextvars.copy_context()
         self._watched = False
         self._vigil = Vigil(_VIGIL_SECONDS)
-        self._looks_out = False
+        self._look: asyncio.Handle | None = None
         # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
         # of its own made of it is that one's to keep.
         self._untaken: bytes | None = None
@@ -281,6 +283,10 @@ class _AsyncioReader:
         if waiter is None or waiter.done():
             self._unwatch()  # nobody is there to take it
             return
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+            self._vigil.pays()
         try:
             data = _received(self._socket)
             taken = None if data is None else self._context.run(self._take, data)
@@ -289,23 +295,17 @@ class _AsyncioReader:
             if not waiter.done():  # what was called may have cancelled who waits
                 waiter.set_exception(error)
         else:
-            if taken is None:
-                self._look_out()
-            elif not waiter.done():
+            if taken is not None and not waiter.done():
                 waiter.set_result(taken)
 
-    def _look_out(self) -> None:
-        """What came is dealt with, and more may follow at once: the loop does not sleep yet."""
-        if self._looks_out:
-            self._vigil.pays()
-        if self._vigil.begins() and not self._looks_out:
-            self._looks_out = True
-            self._loop.call_soon(self._go_on_looking)
+    def look_out(self) -> None:
+        """Something was answered, and more may follow at once: the loop does not sleep yet."""
+        if self._look is None and self._vigil.begins():
+            self._look = self._loop.call_soon(self._go_on_looking)
 
     def _go_on_looking(self) -> None:
-        self._looks_out = self._waiter is not None and self._vigil.goes_on()
-        if self._looks_out:
-            self._loop.call_soon(self._go_on_looking)
+        more = self._waiter is not None and self._vigil.goes_on()
+        self._look = self._loop.call_soon(self._go_on_looking) if more else None
 
     def _unwatch(self) -> None:
         if self._watched:

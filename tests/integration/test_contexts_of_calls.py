@@ -1,14 +1,18 @@
-"""A provider sees the context variables of whoever runs the code, on every path of a call."""
+"""Where a provider runs: in the context of whoever runs the code, and in no task of the host's."""
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from pathlib import Path
 
+import anyio
 import anyio.lowlevel
 import pytest
+from prometheus_client import CollectorRegistry
 
 from caps import AuditLog, CapabilityRegistry, Durability, Runtime
+from caps.security.audit import LimitReached, read_records
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +32,13 @@ def registry() -> CapabilityRegistry:
     async def slowly() -> str:
         await anyio.lowlevel.checkpoint()
         return tenant.get()
+
+    @found.capability("who.ends")
+    async def ends() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await anyio.sleep_forever()
 
     @found.capability("who.plainly")
     def plainly() -> str:
@@ -52,3 +63,31 @@ async def test_every_call_has_the_context_of_its_own_run(
                 tenant.set(other)
                 assert (await session.run(CELL.format(name=name))).value == [other] * 3
                 assert (await runtime.run(CELL.format(name=name))).value == [other] * 3
+
+
+async def test_a_provider_that_cancels_its_task_is_not_taken_for_a_limit(tmp_path: Path) -> None:
+    """The evidence says what happened, and the host goes on."""
+    async with (
+        AuditLog.open(tmp_path, durability=Durability.OS) as audit,
+        Runtime({"allow": ["who.*"]}, registry=registry(), audit=audit) as runtime,
+    ):
+        with anyio.fail_after(20):
+            result = await runtime.run("await caps.who.ends()")
+            assert (await runtime.run("1")).value == 1
+    assert result.error is not None
+    assert result.error.code == "provider_error"
+    assert not [one for one in read_records(tmp_path) if isinstance(one.event, LimitReached)]
+
+
+async def test_records_of_calls_that_are_answered_as_they_arrive_are_counted(
+    tmp_path: Path,
+) -> None:
+    """As all others are."""
+    samples = CollectorRegistry()
+    async with (
+        AuditLog.open(tmp_path, durability=Durability.OS) as audit,
+        Runtime({"allow": ["who.*"]}, registry=registry(), audit=audit, metrics=samples) as runtime,
+    ):
+        await runtime.run(CELL.format(name="promptly"))
+    for kind in ("decision_made", "outcome_recorded"):
+        assert samples.get_sample_value("caps_audit_records_total", {"kind": kind}) == 3

@@ -459,6 +459,7 @@ async def test_without_evidence_there_is_no_answer_in_one_step_either(fails_at: 
     assert desk.calls.unrecorded is not None
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 @pytest.mark.parametrize(
     ("prompt", "statuses"), [(0, [CallStatus.CANCELLED]), (1, [CallStatus.OK])]
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
+import anyio.lowlevel
 import pytest
 from msgspec.structs import replace
 
@@ -67,6 +70,21 @@ async def test_a_lease_without_a_worker_is_over() -> None:
             assert (await pool.run()).value == b"\x07"
     assert lease.ended is not None
     assert lease.ended.reason is SessionEnd.WORKER_LOST
+
+
+async def test_a_lease_that_is_overdue_when_it_is_first_looked_at_ends() -> None:
+    """The loop may have been busy for longer than it may be idle."""
+    pool = Pool(PlayedSource(), 1)
+    with anyio.fail_after(20):
+        async with pool.pool.open():
+            lease = Lease(pool.pool, idle_ms=1, wall_ms=60_000)
+            await lease.open()
+            overdue = time.monotonic() + 0.01
+            while time.monotonic() < overdue:
+                pass
+            while lease.ended is None:
+                await anyio.lowlevel.checkpoint()
+    assert lease.ended.reason is SessionEnd.IDLE
 
 
 async def test_a_lease_gives_its_worker_back_once() -> None:

@@ -85,9 +85,14 @@ class Answering:
                 arrival = await self._next_arrival()
         finally:
             if self._under_way is not None:  # nobody has gone on with it
-                with anyio.CancelScope(shield=True):
-                    await self._under_way.give_up()
-                self._conclude(self._under_way)
+                await self._give_up(self._under_way)
+
+    async def _give_up(self, taken_up: TakenUp) -> None:
+        try:
+            with anyio.CancelScope(shield=True):
+                await taken_up.give_up()
+        finally:
+            self._conclude(taken_up)
 
     async def _next_arrival(self) -> _Arrival:
         try:

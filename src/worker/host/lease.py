@@ -161,9 +161,11 @@ class Lease:
     def _seconds_to_next_look(self) -> float:
         """Until when nothing can be overdue, whatever runs meanwhile: no run has to tell."""
         left = self._seconds_left()
-        if left == math.inf:  # a run is under way: it may end at once, and then it is idle
-            left = min(self._idle_ms / 1000, self._over_at - time.monotonic())
-        # Too old with a run under way, whose own clock ends it; the end of that run tells.
+        if left != math.inf:
+            return max(0.0, left)
+        # A run is under way: it may end at once, and then it is idle.
+        left = min(self._idle_ms / 1000, self._over_at - time.monotonic())
+        # Too old, with a run whose own clock ends it: the end of that run tells.
         return left if left > 0 else math.inf
 
     def _seconds_left(self) -> float:
