@@ -83,7 +83,7 @@ class _Progress(msgspec.Struct):
     value: Any = None
 
 
-def new_execution_id() -> str:
+def new_id() -> str:
     """32 hexadecimal digits that nobody can guess."""
     return os.urandom(16).hex()
 

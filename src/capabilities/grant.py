@@ -119,8 +119,11 @@ class Grant:
     terms: Mapping[str, Terms] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("policy_id", "policy_sha256", "limits", "terms"):
-            object.__setattr__(self, name, getattr(self.bound, name))
+        bound = self.bound
+        object.__setattr__(self, "policy_id", bound.policy_id)
+        object.__setattr__(self, "policy_sha256", bound.policy_sha256)
+        object.__setattr__(self, "limits", bound.limits)
+        object.__setattr__(self, "terms", bound.terms)
 
     @property
     def manifest(self) -> tuple[ManifestEntry, ...]:

@@ -27,7 +27,7 @@ from prometheus_client import CollectorRegistry
 from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.blocking import SyncWays
 from caps.capabilities.broker import Broker
-from caps.capabilities.execution import ExecutionRequest, new_execution_id
+from caps.capabilities.execution import ExecutionRequest, new_id
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.guarded_places import guarded_by
 from caps.capabilities.guarding import kept_away
@@ -367,7 +367,7 @@ class Runtime(SyncWays):
             on_output=on_output,
         )
         opened = self._open()
-        grant = self._inject(new_execution_id(), opened.bound)
+        grant = self._inject(new_id(), opened.bound)
         return await opened.run(grant.for_learning(), request)
 
     def session(
@@ -398,9 +398,8 @@ class Runtime(SyncWays):
     async def _execute(
         self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
     ) -> ExecutionResult:
-        opened = self._open()
-        bound = opened.bound if policy is None else await self.bind(policy)
-        return await opened.run(self._inject(new_execution_id(), bound), request)
+        bound = await self._bound(policy)
+        return await self._open().run(self._inject(new_id(), bound), request)
 
     async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:
         return self._open().bound if policy is None else await self.bind(policy)

@@ -23,7 +23,7 @@ import msgspec
 
 from caps.capabilities.cell import Cell
 from caps.capabilities.evidence import DecisionSummary
-from caps.capabilities.execution import ExecutionRequest, new_execution_id
+from caps.capabilities.execution import ExecutionRequest, new_id
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
@@ -93,7 +93,7 @@ class Session:
         self._opened = opened
         self._bind = bind
         self._inject = inject
-        self._channel_id = new_execution_id()
+        self._channel_id = new_id()
         self._identity = msgspec.structs.replace(
             identity, session=identity.session or self._channel_id
         )
@@ -246,7 +246,7 @@ class Session:
 
     async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
         # The session's grant, under the name of one of its runs.
-        grant = replace(self.grant, execution_id=new_execution_id())
+        grant = replace(self.grant, execution_id=new_id())
         result = await self._opened.execute(self._lease, grant, request)
         if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
             # A result that is no value: found out after the worker had given it.

@@ -26,7 +26,7 @@ from caps.cli.tables import LINE_HEADER, print_records, record_line, visible
 from caps.security.audit import Record
 from caps.security.audit.chain import record_fields
 from caps.security.audit.stats import AuditStats
-from caps.security.patterns import counted, how_often
+from caps.security.wording import counted, how_often
 
 Printer = Callable[[Iterable[Record]], None]
 

@@ -140,7 +140,7 @@ def _listed(records: Sequence[int], of: int) -> str:
 
 def _print_evidence(proposal: Proposal) -> None:
     from caps.cli.tables import visible
-    from caps.security.patterns import how_often
+    from caps.security.wording import how_often
 
     def tell(text: str) -> None:
         click.echo(visible(text), err=True)

@@ -98,9 +98,9 @@ def _difference_line(difference: Difference) -> str:
 def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
     """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
     from caps.capabilities.guarded_places import guarded_by_default
-    from caps.security.patterns import counted
     from caps.security.review.lint import lint as inspect
     from caps.security.scope_answers import Severity
+    from caps.security.wording import counted
 
     with told_in_one_line():
         loaded = loaded_policy(file)

@@ -37,7 +37,7 @@ from caps.security.audit import (
     SinkFailed,
     SinkRecovered,
 )
-from caps.security.patterns import counted
+from caps.security.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table

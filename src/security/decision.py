@@ -227,7 +227,8 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
             return _refusal(grant, ReasonCode.REVOKED, message)
         refused = (
             _over_limit(grant, terms, usage)
-            or _misfit(grant, terms, request, usage)
+            or _conflict(grant, terms, usage)
+            or _misfit(grant, terms, request)
             or _unapproved(grant, terms, usage)
         )
         return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run)
@@ -296,17 +297,15 @@ def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
     return _refusal(grant, reason, message, rule=rule, bound=bound)
 
 
-def _conflict(grant: GrantTerms, terms: CapabilityTerms) -> Decision:
+def _conflict(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+    if usage.key is not KeyUse.CONFLICT:
+        return None
     message = f"the idempotency key of `{terms.name}` was used before with other arguments"
     problem = Problem("idempotency_key", "the arguments it was first used with", "others")
     return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 
-def _misfit(
-    grant: GrantTerms, terms: CapabilityTerms, request: Request, usage: Usage
-) -> Decision | None:
-    if usage.key is KeyUse.CONFLICT:
-        return _conflict(grant, terms)
+def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:
     problems = terms.problems_in(request.payload)
     # Compared to the empty tuple, not taken as a truth: what is no tuple at all must not pass.
     if problems != ():

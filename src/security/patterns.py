@@ -90,16 +90,6 @@ def _sorted(known: Iterable[str]) -> Collection[str]:
     return sorted(known)
 
 
-def how_often(count: int) -> str:
-    """`once`, or how many times."""
-    return "once" if count == 1 else f"{count} times"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 call`, `2 calls`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def one_line(text: str) -> str:
     """`text` with everything that is not printable escaped, cut to a bounded length."""
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: _SHOWN_LENGTH + 1])

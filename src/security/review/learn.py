@@ -15,7 +15,7 @@ from typing import Any, Final
 from caps.security.audit.records import Record
 from caps.security.decision import ReasonCode
 from caps.security.guarded import POLICY_FILE, Guarded
-from caps.security.patterns import counted, domain_of, how_often, matching_rule
+from caps.security.patterns import domain_of, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.policy_source import LoadedPolicy
 from caps.security.review.catalogue import (
@@ -31,6 +31,7 @@ from caps.security.review.lessons import MOST_RECORDS, Asked, Lessons, gather
 from caps.security.review.observed import Observed
 from caps.security.review.replay import Judge
 from caps.security.scope_answers import ScopeProposal, SeenCall
+from caps.security.wording import counted, how_often
 
 _MOST_EXAMPLES: Final = 3
 _MOST_TESTS_EACH: Final = 3

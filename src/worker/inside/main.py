@@ -73,7 +73,8 @@ def shut_in(keep: int) -> None:
 class Birthright:
     """What a worker is born with: a channel, a user space on it, and a rehearsal to perform.
 
-    Made in the zygote, which never uses it: its children have it without making it.
+    Made in the zygote, which only writes the first message into it: its children have it without
+    making it.
     """
 
     def __init__(self, script: list[bytes], real: RealModules, *, restricted: bool) -> None:

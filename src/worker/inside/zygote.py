@@ -1,10 +1,11 @@
-"""The zygote: started once in a clean environment, confined, and from then on it only forks.
+"""The zygote: started once in a clean environment, confined, and from then on it forks on order.
 
 It imports what workers need, gives up its rights, and prepares the filter that its children load.
 It runs on one thread and never sees untrusted input: orders come from the host alone, and what it
-rehearses while there are none is written here. When the
-control socket closes or the host's process ends, the zygote leaves, and as it is the first process
-of its pid namespace the kernel ends every worker with it.
+rehearses a few times, while there are none, is code of ours.
+
+When the control socket closes or the host's process ends, the zygote leaves, and as it is the first
+process of its pid namespace the kernel ends every worker with it.
 """
 
 from __future__ import annotations
