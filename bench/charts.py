@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from bench.figures import Unit, Verdict
+from bench.interleaving import cut_at_a_word
 from bench.results import DETAILS
 from bench.scenarios.growth import NEW
 from bench.tables import quantity
@@ -191,7 +192,7 @@ def _cold(rows: Rows) -> Figure | None:
         return None
     figure = Figure(figsize=(8, 0.4 * len(parts) + 1.2))
     axis = figure.subplots()
-    labels = [label[:_LONGEST_LABEL] for label in reversed(parts)]
+    labels = [cut_at_a_word(label, _LONGEST_LABEL) for label in reversed(parts)]
     axis.barh(labels, [taken / 1000 for taken in reversed(parts.values())], color=_OURS)
     axis.set(xlabel="ms, median")
     axis.set_title("`caps run`, cold")

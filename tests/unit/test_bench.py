@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 from rich.console import Console
 
-from bench import peers, tables
+from bench import peers, run, tables
 from bench.audit_rate import RECORD_BYTES, decision, plain_line
 from bench.catalogue import ROWS, chosen
 from bench.figures import (
@@ -289,10 +291,10 @@ class TestTables:
             Comparison(name="b", against="peer", goal=10.0),
         )
         one = outcome(comparisons, samples(caps=[1.0], peer=[1.0]), effort=Effort.QUICK)
-        run = run_of(one, effort=Effort.QUICK)
-        told = printed(lambda console: tables.summary(console, run))
+        quick = run_of(one, effort=Effort.QUICK)
+        told = printed(lambda console: tables.summary(console, quick))
         assert told.count("a quick run: too few samples for a verdict") == 2
-        told += printed(lambda console: tables.show(console, one)) + tables.count(run)
+        told += printed(lambda console: tables.show(console, one)) + tables.count(quick)
         assert "met" not in told.split()
         assert "missed" not in told
 
@@ -448,6 +450,87 @@ class TestTurns:
         side = broken("caps", RuntimeError("broken"))
         with pytest.raises(RuntimeError, match="broken"):
             await take_turns((side,), Rounds(1, 60), lambda *_: None)
+
+
+class TestInterrupts:
+    """The signal goes to this process; rows are made up, and what runs them is not."""
+
+    def ended(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        place: Path,
+        measure: Callable[..., Awaitable[Samples]],
+    ) -> int:
+        row = Row(name="row", title="a row", comparisons=(), measure=measure)
+        monkeypatch.setattr(run, "chosen", lambda _: (row,))
+        return run.main(["--results", str(place)])
+
+    def test_before_a_row_is_measured_nothing_is_written(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        """What an earlier run left there stays."""
+        (tmp_path / "latest.json").write_text("earlier")
+
+        async def measure(*_: object) -> Samples:
+            signal.raise_signal(signal.SIGINT)
+            await anyio.sleep_forever()
+            return samples()
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        assert [path.name for path in tmp_path.iterdir()] == ["latest.json"]
+        assert (tmp_path / "latest.json").read_text() == "earlier"
+        told = capfd.readouterr()
+        assert "interrupted before a row was measured: nothing is written" in told.out
+        assert told.err == ""
+
+    def test_a_row_that_fails_of_it_is_no_row_that_failed(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        """The interrupt ends processes, too, and what that raises may hide it."""
+
+        async def measure(*_: object) -> Samples:
+            signal.raise_signal(signal.SIGINT)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                raise RuntimeError("the process is gone")
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        told = capfd.readouterr()
+        assert "the process is gone" not in told.out + told.err
+
+    def test_a_peer_that_fails_of_it_ends_the_row(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """It is not skipped, and nobody has a further turn."""
+        played: list[str] = []
+
+        def side(name: str, peer: Peer | None) -> Contender:
+            @asynccontextmanager
+            async def opened() -> AsyncIterator[Turn]:
+                async def turn() -> float:
+                    played.append(name)
+                    if peer is not None:
+                        signal.raise_signal(signal.SIGINT)
+                        raise RuntimeError("the process is gone")
+                    return 1.0
+
+                yield turn
+
+            return Contender(name, opened, peer)
+
+        async def measure(*_: object) -> Samples:
+            sides = (side("caps", None), side("peer", Peer("here", "json", "bench-here")))
+            return await take_turns(sides, Rounds(3, 60, settle=False), lambda *_: None)
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        assert played == ["caps", "peer"]
 
 
 class TestRounds:
