@@ -1,9 +1,10 @@
 """Decisions per second: the audit log beside a plain file writer, interleaved in one run.
 
 The plain writer appends the same bytes to a file, one write each, and with `sync` one fdatasync
-each; it has no chain, no lock, no callers that wait together. What counts is the ratio.
+each; it has no chain, no lock, no callers that wait together. What counts is the ratio. The sample
+record is at home here; the rows of the suite append it, too.
 
-    python bench/audit_rate.py [--rounds 5] [--seconds 0.5] [--json]
+    .venv/bin/python bench/audit_rate.py [--rounds 5] [--seconds 0.5] [--directory DIR] [--json]
 """
 
 from __future__ import annotations
@@ -22,30 +23,41 @@ import anyio
 from caps.security.audit import AuditLog, DecisionMade, Durability
 
 CALLERS = (1, 64)
-DECISION = DecisionMade(
-    execution_id="0" * 32,
-    principal="user:bench",
-    request_id="r1",
-    capability="files.read",
-    decision="allow",
-    reason="allowed",
-    rule="files.read",
-    message="allowed",
-    policy_id="bench",
-    policy_sha256="ab" * 32,
-    args_hmac="hmac-sha256:" + "cd" * 32,
-    shown={"path": "sandbox/notes.txt"},
-    hidden={},
-)
+RECORD_BYTES = 662  # what `decision(1)` takes on disk, as the first of its log
+
+
+def decision(number: int) -> DecisionMade:
+    """What the broker records before a call, the execution's `number`th, has an effect."""
+    return DecisionMade(
+        execution_id="0" * 32,
+        principal="user:bench",
+        request_id=f"r{number}",
+        capability="files.read",
+        decision="allow",
+        reason="allowed",
+        rule="files.read",
+        message="allowed",
+        policy_id="bench",
+        policy_sha256="ab" * 32,
+        args_hmac="hmac-sha256:" + "cd" * 32,
+        shown={"path": "sandbox/notes.txt"},
+        hidden={},
+    )
+
+
+def plain_line() -> bytes:
+    """As many bytes, for those who only write."""
+    return b"x" * (RECORD_BYTES - 1) + b"\n"
 
 
 async def appended(directory: Path, durability: Durability, callers: int, seconds: float) -> float:
     """Appends a second, by so many tasks that each wait for their own."""
     counts = [0] * callers
+    made = decision(1)
 
     async def call(log: AuditLog, index: int, until: float) -> None:
         while time.perf_counter() < until:
-            await log.append(DECISION)
+            await log.append(made)
             counts[index] += 1
 
     async with AuditLog.open(directory, durability=durability) as log:
@@ -72,7 +84,7 @@ def plainly_written(path: Path, line: bytes, seconds: float, *, sync: bool) -> f
 
 def measure(place: Path, rounds: int, seconds: float) -> dict[str, float]:
     """The median rate of each, all of them in turn in every round."""
-    line = b"x" * 719 + b"\n"  # as long as a decision on disk
+    line = plain_line()
 
     def log(durability: Durability, callers: int) -> Callable[[Path], float]:
         return lambda path: anyio.run(appended, path, durability, callers, seconds)
@@ -106,10 +118,19 @@ def print_table(rates: dict[str, float]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5)
-    parser.add_argument("--directory", type=Path, help="where the disk is that is to be measured")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="turns that each has; the median counts (default 5)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="how long a turn takes (default 0.5)"
+    )
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        metavar="DIR",
+        help="a directory on the disk that is to be measured (default: that of temporary files)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the rates as JSON, no table")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.directory) as place:
         rates = measure(Path(place), asked.rounds, asked.seconds)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
-from bench.figures import Unit
+from bench.figures import Unit, Verdict
+from bench.interleaving import cut_at_a_word
 from bench.results import DETAILS
 from bench.scenarios.growth import NEW
 from bench.tables import quantity
@@ -21,6 +23,8 @@ _OURS, _OTHERS = "#2f6fb2", "#b8bdc4"
 _MET, _MISSED = "#3a8f5c", "#c0453b"
 _WORK_COLOURS = {"start": "#2f6fb2", "call": "#d08a1d", "audit": "#3a8f5c"}
 _LONGEST_LABEL = 44
+_LEAST_SHARE = 0.001  # a log scale has no place for nothing: it is drawn at the left edge
+_MOST_TICKS = 9
 
 
 def draw_all(directory: Path) -> list[str]:
@@ -65,27 +69,62 @@ def _growth(rows: Rows) -> Figure | None:
 
 
 def _goals(rows: Rows) -> Figure | None:
-    """How far each goal is met: 1 is the goal, less is better."""
-    bars = []
-    for row in rows.values():
-        for name, one in row["comparisons"].items():
-            if one["goal"] is None or one["ratio"] is None:
-                continue
-            used = one["ratio"] / one["goal"]
-            bars.append((name, 1 / used if one["form"] == "rate" and used else used))
-    bars = [(name, used) for name, used in bars if used > 0]
-    if not bars:
+    """How far each goal is met: 1 is the goal, less is better. Of alternatives the best counts."""
+    groups = [group for row in rows.values() for group in _alternatives(row["comparisons"])]
+    if not groups:
         return None
-    names, values = zip(*reversed(bars), strict=True)
-    figure = Figure(figsize=(8, 0.28 * len(bars) + 1.2))
+    names = [" or ".join(group) for group in reversed(groups)]
+    values = [min(map(_share, group.values())) for group in reversed(groups)]
+    colours = [_verdict_colour(group) for group in reversed(groups)]
+    figure = Figure(figsize=(8, 0.28 * len(groups) + 1.2))
     axis = figure.subplots()
-    axis.scatter(values, names, c=[_MET if value <= 1 else _MISSED for value in values])
+    axis.scatter(values, names, c=colours)
     axis.hlines(names, 1, values, color=_OTHERS, zorder=0)
     axis.margins(y=0.02)
     axis.axvline(1, color="black", linewidth=1)
-    axis.set(xscale="log", xlabel="share of the goal that is used; left of the line it is met")
+    judged = "left of the line it is met"
+    if all(colour == _OURS for colour in colours):
+        judged = "a quick run: too few samples for a verdict"
+    axis.set(xscale="log", xlabel=f"share of the goal that is used; {judged}")
+    ticks = plain_ticks(*axis.get_xlim())
+    axis.xaxis.set_major_locator(FixedLocator(ticks))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xticklabels([f"{tick:g}" for tick in ticks])
     axis.set_title("goals")
     return figure
+
+
+def _alternatives(comparisons: Rows) -> list[Rows]:
+    """The comparisons that have a goal and a ratio; those that are one goal together."""
+    groups: dict[str, Rows] = {}
+    for name, one in comparisons.items():
+        if one["goal"] is not None and one["ratio"] is not None:
+            groups.setdefault(one["alternative_to"] or name, {})[name] = one
+    return list(groups.values())
+
+
+def _share(one: dict[str, Any]) -> float:
+    """How much of what the goal allows is used."""
+    used = float(one["ratio"] / one["goal"])
+    return max(1 / used if one["form"] == "rate" and used else used, _LEAST_SHARE)
+
+
+def _verdict_colour(group: Rows) -> str:
+    verdicts = {one["verdict"] for one in group.values()}
+    if Verdict.MET.value in verdicts:
+        return _MET
+    return _MISSED if Verdict.MISSED.value in verdicts else _OURS
+
+
+def plain_ticks(low: float, high: float) -> list[float]:
+    """Round numbers from `low` to `high`, so few that they stand apart on a log scale."""
+    tens = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        numbers = [float(f"{step}e{ten}") for ten in tens for step in steps]
+        ticks = [number for number in numbers if low <= number <= high]
+        if len(ticks) <= _MOST_TICKS:
+            break
+    return ticks
 
 
 def _sides(rows: Rows) -> Figure | None:
@@ -153,7 +192,7 @@ def _cold(rows: Rows) -> Figure | None:
         return None
     figure = Figure(figsize=(8, 0.4 * len(parts) + 1.2))
     axis = figure.subplots()
-    labels = [label[:_LONGEST_LABEL] for label in reversed(parts)]
+    labels = [cut_at_a_word(label, _LONGEST_LABEL) for label in reversed(parts)]
     axis.barh(labels, [taken / 1000 for taken in reversed(parts.values())], color=_OURS)
     axis.set(xlabel="ms, median")
     axis.set_title("`caps run`, cold")

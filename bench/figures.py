@@ -11,7 +11,7 @@ import enum
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class Form(enum.Enum):
@@ -26,7 +26,8 @@ class Verdict(enum.Enum):
 
     MET = "met"
     MISSED = "missed"
-    SHOWN = "shown"  # nothing was promised
+    NOT_NEEDED = "not needed"  # missed, and an alternative to it met the goal
+    SHOWN = "shown"  # nothing was promised, or the samples are too few to say
     SKIPPED = "skipped"
 
 
@@ -42,7 +43,8 @@ class Comparison:
     """One line of the table: `ours` against a contender, or against a figure of the goals.
 
     `name` is the key in latest.json. Without `goal` the ratio is shown and not judged. `against`
-    is a contender, unless `figure` gives the value that stands for it.
+    is a contender, unless `figure` gives the value that stands for it. With `alternative_to`, the
+    name of another comparison of the row, the two are one goal, and meeting either is enough.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Comparison:
     form: Form = Form.TIME
     figure: float | None = None
     ours: str = "caps"
+    alternative_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,20 @@ class Finding:
     median: float | None
     ratio: float | None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What was promised: a finding, or several of which one is enough."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Met if one of them met it; skipped if there is nothing to judge it by."""
+        found = {finding.verdict for finding in self.findings}
+        ranking = (Verdict.MET, Verdict.MISSED, Verdict.SHOWN)
+        return next((each for each in ranking if each in found), Verdict.SKIPPED)
 
 
 def median(values: Sequence[float]) -> float:
@@ -111,6 +128,43 @@ def judge(comparison: Comparison, samples: Samples) -> Finding:
     return Finding(
         comparison=comparison, verdict=_verdict(comparison, ratio), median=mine, ratio=ratio
     )
+
+
+def judge_all(
+    comparisons: Sequence[Comparison], samples: Samples, *, verdicts: bool = True
+) -> tuple[Finding, ...]:
+    """All comparisons of a row, of which some may be alternatives.
+
+    Without `verdicts` the ratios are shown and not judged: there are too few samples for that.
+    """
+    findings = tuple(judge(each, samples) for each in comparisons)
+    if not verdicts:
+        return tuple(
+            finding
+            if finding.verdict is Verdict.SKIPPED
+            else replace(finding, verdict=Verdict.SHOWN)
+            for finding in findings
+        )
+    met = {_goal_name(each) for each in findings if each.verdict is Verdict.MET}
+    return tuple(
+        replace(finding, verdict=Verdict.NOT_NEEDED)
+        if finding.verdict is Verdict.MISSED and _goal_name(finding) in met
+        else finding
+        for finding in findings
+    )
+
+
+def goals(findings: Sequence[Finding]) -> tuple[Goal, ...]:
+    """What was promised, alternatives together, in the order of the findings."""
+    together: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.comparison.goal is not None:
+            together.setdefault(_goal_name(finding), []).append(finding)
+    return tuple(Goal(findings=tuple(each)) for each in together.values())
+
+
+def _goal_name(finding: Finding) -> str:
+    return finding.comparison.alternative_to or finding.comparison.name
 
 
 def _theirs(comparison: Comparison, samples: Samples) -> float | None:

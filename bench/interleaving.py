@@ -6,6 +6,7 @@ stock, a process that is being reaped): each starts on a machine that is as quie
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -26,6 +27,7 @@ Progress = Callable[[int, int], None]
 _LOOK_SECONDS = 0.001
 _QUIET_LOOKS = 2
 _LONGEST_QUIET_SECONDS = 0.2
+_LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +126,35 @@ class _Contest:
             self.values[contender.name].append(taken)
 
     def _drop(self, contender: Contender, error: Exception) -> None:
-        if contender.peer is None:
+        if contender.peer is None or is_interrupted():
             raise error
         self.turns.pop(contender, None)
         self.values.pop(contender.name, None)
         self.skipped[contender.name] = f"{contender.peer.name} cannot do it: {_first_line(error)}"
 
 
+def is_interrupted() -> bool:
+    """Whether this task was told to end.
+
+    To be asked when something failed: a terminal's interrupt also ends the peers' processes, and
+    what they raise then may take the place of the cancellation.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0][:200]
+    return cut_at_a_word(text.splitlines()[0], _LONGEST_REASON)
+
+
+def cut_at_a_word(text: str, longest: int) -> str:
+    """At most `longest` characters of `text`; where some are left out there is an ellipsis."""
+    if len(text) <= longest:
+        return text
+    # With the space after it, so that a word which just fits is kept.
+    words, _, _ = text[: longest - 1].rpartition(" ")
+    return f"{words} …" if words else f"{text[: longest - 1]}…"
 
 
 async def until_quiet() -> None:

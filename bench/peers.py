@@ -1,13 +1,15 @@
 """Who stands beside Caps, what they are installed with, and whether they are here.
 
-A peer that is missing, or that does not start, leaves its column empty and says how to get it; the
-benchmark goes on without it.
+A peer that is missing, or that does not start, leaves its column empty; the benchmark goes on
+without it. What installs those that are missing is said once, when a run begins.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,22 @@ class Peer:
         """Why it cannot be measured, and what to do; None if it is installed."""
         if importlib.util.find_spec(self.module) is not None:
             return None
-        return f"{self.name} is not installed; `pip install -e '.[{self.extra}]'` brings it"
+        return f"{self.name} is not installed; `{installing(self.extra)}` brings it"
+
+
+def installing(*extras: str) -> str:
+    """A command that can be run as it stands where the benchmark was started: in the checkout."""
+    # Not resolved: a virtual environment's interpreter is a link, and its place is what counts.
+    python = Path(sys.executable)
+    here = Path.cwd()
+    if python.is_relative_to(here):
+        python = python.relative_to(here)
+    return f"{python} -m pip install -c constraints.txt -e '.[{','.join(extras)}]'"
+
+
+def absent() -> tuple[Peer, ...]:
+    """Those that are not installed."""
+    return tuple(peer for peer in EVERYONE if peer.missing is not None)
 
 
 MONTY = Peer("monty", "pydantic_monty", "bench-monty")

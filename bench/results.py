@@ -2,23 +2,31 @@
 
 `latest.json` is one object for each comparison that could be made:
 `{"name": {"median_us": …, "ratio": …, "against": …}}`. `median_us` is null where what is measured
-is not a time. A comparison whose peer is missing is in the details only, with the reason.
+is not a time. A comparison whose peer is missing is in the details only, with the reason, and so
+is how busy the machine was: the load average when the run began and when it ended.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import platform
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figures import Finding, Samples, Unit, Verdict, judge, median, p95
+from bench.figures import Finding, Goal, Samples, Unit, goals, judge_all, median, p95
 from bench.peers import EVERYONE
 from bench.rows import Effort, Row
 
 LATEST = "latest.json"
 DETAILS = "details.json"
+
+# Over the last 1, 5 and 15 minutes, as `os.getloadavg` gives them.
+Load = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +37,38 @@ class Outcome:
     samples: Samples | None
     seconds: float
     failure: str = ""
+    effort: Effort = Effort.FULL
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Its comparisons, judged; none if the row failed."""
+        """Its comparisons, judged if there are enough samples for it; none if the row failed."""
         if self.samples is None:
             return ()
-        return tuple(judge(each, self.samples) for each in self.row.comparisons)
+        return judge_all(self.row.comparisons, self.samples, verdicts=self.effort.gives_verdicts)
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """What was promised of it."""
+        return goals(self.findings)
 
 
-def latest(outcomes: list[Outcome]) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of all rows, and of what kind the run was."""
+
+    outcomes: tuple[Outcome, ...]
+    effort: Effort
+    load_at_start: Load
+    load_at_end: Load
+    interrupted: bool = False
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """Those of all rows."""
+        return tuple(goal for outcome in self.outcomes for goal in outcome.goals)
+
+
+def latest(outcomes: Sequence[Outcome]) -> dict[str, dict[str, Any]]:
     """The short form."""
     return {
         finding.comparison.name: {
@@ -58,14 +88,16 @@ def _microseconds(row: Row, finding: Finding) -> float | None:
     return round(finding.median, 3)
 
 
-def details(outcomes: list[Outcome], effort: Effort) -> dict[str, Any]:
+def details(run: Run) -> dict[str, Any]:
     """The long form: every contender, every verdict, every reason."""
     return {
-        "effort": effort.value,
+        "effort": run.effort.value,
+        "interrupted": run.interrupted,
+        "load_average": {"start": list(run.load_at_start), "end": list(run.load_at_end)},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
         "peers": {peer.name: _version(peer.module) for peer in EVERYONE},
-        "rows": {outcome.row.name: _row_details(outcome) for outcome in outcomes},
+        "rows": {outcome.row.name: _row_details(outcome) for outcome in run.outcomes},
     }
 
 
@@ -97,6 +129,7 @@ def _judged(finding: Finding) -> dict[str, Any]:
         "against": comparison.against,
         "form": comparison.form.value,
         "goal": comparison.goal,
+        "alternative_to": comparison.alternative_to,
         "ratio": finding.ratio,
         "verdict": finding.verdict.value,
         "reason": finding.reason,
@@ -110,22 +143,23 @@ def _version(module: str) -> str | None:
     return version(owners[0]) if owners else None
 
 
-def write(directory: Path, outcomes: list[Outcome], effort: Effort) -> None:
-    """Put both files into `directory`, which is made if it is not there."""
+def prepare(directory: Path) -> None:
+    """Make `directory` if it is not there, and try to write to it; an OSError if that fails.
+
+    Before the first row is measured: a run of minutes is not to be lost to a misspelt path.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
     directory.mkdir(parents=True, exist_ok=True)
-    _write(directory / LATEST, latest(outcomes))
-    _write(directory / DETAILS, details(outcomes, effort))
+    with tempfile.TemporaryFile(dir=directory) as probe:
+        probe.write(b"probe")
+
+
+def write(directory: Path, run: Run) -> None:
+    """Put both files into `directory`."""
+    _write(directory / LATEST, latest(run.outcomes))
+    _write(directory / DETAILS, details(run))
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-
-
-def missed(outcomes: list[Outcome]) -> list[Finding]:
-    """The comparisons whose goal was not met."""
-    return [
-        finding
-        for outcome in outcomes
-        for finding in outcome.findings
-        if finding.verdict is Verdict.MISSED
-    ]

@@ -23,6 +23,11 @@ class Effort(enum.Enum):
         """The one that fits."""
         return full if self is Effort.FULL else quick
 
+    @property
+    def gives_verdicts(self) -> bool:
+        """Whether there are enough samples to say that a goal is met or missed."""
+        return self is Effort.FULL
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:

@@ -3,58 +3,95 @@
 python -m bench [--quick] [--only ROW]... [--list] [--json] [--results DIR]
 
 It ends with 0 whether goals are met or not, as times belong to the machine; with 1 if a row could
-not be measured on our side; with 2 if a row is asked for that does not exist.
+not be measured on our side; with 2 if a row is asked for that does not exist, or a directory that
+cannot be written to; with 130 if it is interrupted, and then shows and writes the rows it has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from bench import tables
-from bench.catalogue import ROWS, chosen
-from bench.results import LATEST, Outcome, latest, missed, write
+from bench.catalogue import chosen
+from bench.interleaving import is_interrupted
+from bench.peers import installing
+from bench.results import LATEST, Outcome, Run, latest, prepare, write
 from bench.rows import Effort, Row
 
 _WIDTH_OF_FILES = 120
+_INTERRUPTED = 130  # as shells say it: 128 and the number of the signal
 
 RESULTS = Path(__file__).parent / "results"
+# Elsewhere, so that few samples do not take the place of a full run's.
+QUICK_RESULTS = RESULTS / "quick"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what is asked for; the exit status."""
     asked = _parser().parse_args(arguments)
-    if asked.list:
-        for row in ROWS:
-            print(f"{row.name:24} {row.title}")
-        return 0
     try:
         rows = chosen(asked.only)
     except LookupError as error:
         print(f"bench: no row begins with `{error.args[0]}`; --list names them", file=sys.stderr)
         return 2
+    if asked.list:
+        for row in rows:
+            print(f"{row.name:24} {row.title}")
+        return 0
     effort = Effort.QUICK if asked.quick else Effort.FULL
+    results = asked.results or effort.of(RESULTS, QUICK_RESULTS)
+    try:
+        prepare(results)
+    except OSError as error:
+        told = f"cannot write to `{results}`: {_reason(error)}; name a directory with --results"
+        print(f"bench: {told}", file=sys.stderr)
+        return 2
+    try:
+        return _run(rows, effort, results, as_json=asked.json)
+    except KeyboardInterrupt:  # again, while it told what it has
+        return _INTERRUPTED
+
+
+def _run(rows: tuple[Row, ...], effort: Effort, results: Path, *, as_json: bool) -> int:
     # With --json the standard output is JSON and nothing else.
-    console = Console(stderr=asked.json, highlight=False)
+    console = Console(stderr=as_json, highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
-    outcomes = anyio.run(_measured, rows, effort, console)
-    write(asked.results, outcomes, effort)
-    _draw(asked.results, console)
-    if asked.json:
-        print(json.dumps(latest(outcomes), indent=2, ensure_ascii=False))
-    _conclude(asked.results, outcomes, console)
-    return 1 if any(outcome.samples is None for outcome in outcomes) else 0
+    tables.show_absent(console)
+    run = _measured(rows, effort, console)
+    if run.interrupted and not run.outcomes:
+        console.print("\ninterrupted before a row was measured: nothing is written")
+        return _INTERRUPTED
+    write(results, run)
+    try:
+        _draw(results, console)
+    except KeyboardInterrupt:  # the rows are worth showing all the same
+        console.print("\n[yellow]no charts:[/yellow] interrupted")
+        run = replace(run, interrupted=True)
+    if as_json:
+        print(json.dumps(latest(run.outcomes), indent=2, ensure_ascii=False))
+    _conclude(results, run, len(rows), console)
+    if run.interrupted:
+        return _INTERRUPTED
+    return 1 if any(outcome.samples is None for outcome in run.outcomes) else 0
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,24 +106,50 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ROW",
         help="only rows whose name begins so; may be repeated",
     )
-    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument(
+        "--list", action="store_true", help="name the rows, or those of --only, and stop"
+    )
     parser.add_argument("--json", action="store_true", help=f"print what goes into {LATEST}")
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, metavar="DIR", help="where files and charts go"
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="where files and charts go; otherwise bench/results, of a quick run its `quick`",
     )
     return parser
 
 
-async def _measured(rows: tuple[Row, ...], effort: Effort, console: Console) -> list[Outcome]:
-    outcomes = []
+def _measured(rows: tuple[Row, ...], effort: Effort, console: Console) -> Run:
+    """All rows, or those that were measured before it was interrupted."""
+    outcomes: list[Outcome] = []
+    load = os.getloadavg()
+    try:
+        whole = anyio.run(_measure, rows, effort, console, outcomes)
+    except KeyboardInterrupt:
+        whole = False
+    return Run(
+        outcomes=tuple(outcomes),
+        effort=effort,
+        load_at_start=load,
+        load_at_end=os.getloadavg(),
+        interrupted=not whole,
+    )
+
+
+async def _measure(
+    rows: tuple[Row, ...], effort: Effort, console: Console, outcomes: list[Outcome]
+) -> bool:
+    """One row after another into `outcomes`; False if it was interrupted meanwhile."""
     with _progress() as bar:
         everything = bar.add_task("all rows", total=len(rows))
         for row in rows:
             outcome = await _outcome(row, effort, bar)
+            if is_interrupted():
+                return False
             outcomes.append(outcome)
             bar.advance(everything)
             tables.show(console, outcome)
-    return outcomes
+    return True
 
 
 async def _outcome(row: Row, effort: Effort, bar: Progress) -> Outcome:
@@ -97,12 +160,13 @@ async def _outcome(row: Row, effort: Effort, bar: Progress) -> Outcome:
             effort, lambda done, total: bar.update(task, completed=done, total=total)
         )
     except Exception as error:  # noqa: BLE001 - the other rows are worth having; the exit tells
-        traceback.print_exc()
+        if not is_interrupted():
+            traceback.print_exc()
         failure = f"{type(error).__name__}: {error}"
-        return Outcome(row=row, samples=None, seconds=_since(began), failure=failure)
+        return Outcome(row=row, samples=None, seconds=_since(began), failure=failure, effort=effort)
     finally:
         bar.remove_task(task)
-    return Outcome(row=row, samples=samples, seconds=_since(began))
+    return Outcome(row=row, samples=samples, seconds=_since(began), effort=effort)
 
 
 def _since(began: float) -> float:
@@ -129,19 +193,20 @@ def _draw(directory: Path, console: Console) -> None:
     try:
         from bench.charts import draw_all
     except ModuleNotFoundError as error:
-        console.print(
-            f"\n[yellow]no charts:[/yellow] {str(error.name).partition('.')[0]} is not installed; "
-            "`pip install -e '.\\[bench]'` brings it"
-        )
+        missing = str(error.name).partition(".")[0]
+        console.print(f"\n[yellow]no charts:[/yellow] {missing} is not installed; this brings it:")
+        console.print(f"  {escape(installing('bench'))}", soft_wrap=True)
         return
     drawn = draw_all(directory)
     if drawn:
         console.print(f"\ncharts: {', '.join(drawn)} in {directory}")
 
 
-def _conclude(directory: Path, outcomes: list[Outcome], console: Console) -> None:
-    tables.summary(console, outcomes)
-    console.print(f"\n{len(missed(outcomes))} goals missed; figures in {directory / LATEST}")
+def _conclude(directory: Path, run: Run, rows: int, console: Console) -> None:
+    tables.summary(console, run)
+    if run.interrupted:
+        console.print(f"[yellow]interrupted:[/yellow] {len(run.outcomes)} of {rows} rows")
+    console.print(f"{tables.count(run)}; figures in {directory / LATEST}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The soak: thousands of executions, many at once, and nothing of them is left afterwards.
 
-    python bench/soak.py --executions 10000 --at-once 64
+    .venv/bin/python bench/soak.py --executions 10000 --at-once 64
 
 Executions of every kind take turns: values, prints, capability calls, errors, a limit reached, a
 caller that cancels. What the host and the zygote hold is read before, on the way and after. The
@@ -202,8 +202,12 @@ def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[
 def main() -> None:
     """Parse, run, report; 1 if anything leaked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--executions", type=int, default=10_000)
-    parser.add_argument("--at-once", type=int, default=64)
+    parser.add_argument(
+        "--executions", type=int, default=10_000, help="how many in all (default 10000)"
+    )
+    parser.add_argument(
+        "--at-once", type=int, default=64, help="how many at the same time (default 64)"
+    )
     chosen = parser.parse_args()
     soak = Soak(chosen.executions, chosen.at_once)
 

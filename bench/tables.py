@@ -1,21 +1,44 @@
-"""The tables that a person reads: one for each row, and the goals at the end."""
+"""The tables that a person reads: one for each row, and the goals at the end.
+
+A run with too few samples for a verdict says so above and below the goals, and no word or colour
+of it says that one is met or missed.
+"""
 
 from __future__ import annotations
+
+import os
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.figures import Finding, Form, Samples, Unit, Verdict, median, p95
-from bench.results import Outcome
+from bench.figures import Finding, Form, Goal, Samples, Unit, Verdict, median, p95
+from bench.peers import absent, installing
+from bench.results import Outcome, Run
 from bench.rows import Row
 
 _COLOURS = {
     Verdict.MET: "green",
     Verdict.MISSED: "red",
+    Verdict.NOT_NEEDED: "dim",
     Verdict.SHOWN: "dim",
     Verdict.SKIPPED: "yellow",
 }
+_NO_VERDICT = "a quick run: too few samples for a verdict"
+_BEYOND = (Verdict.MISSED, Verdict.NOT_NEEDED)  # what a ratio on the wrong side comes to
+_DIGITS, _ALL_DIGITS = 3, 17  # with 17 no two floats look the same
+
+
+def show_absent(console: Console) -> None:
+    """Who is not installed, once, before the first row: with what installs them, to be copied."""
+    peers = absent()
+    if not peers:
+        return
+    names = ", ".join(peer.name for peer in peers)
+    command = installing(*(peer.extra for peer in peers))
+    console.print(f"[yellow]skipped, as not installed:[/yellow] {names}; this brings them:")
+    # Not wrapped: a command that is broken in two cannot be copied.
+    console.print(f"  {escape(command)}", soft_wrap=True)
 
 
 def show(console: Console, outcome: Outcome) -> None:
@@ -32,8 +55,18 @@ def show(console: Console, outcome: Outcome) -> None:
         console.print(_parts(samples))
     for note in samples.notes:
         console.print(f"  {escape(note)}")
+    _show_skipped(console, samples)
+
+
+def _show_skipped(console: Console, samples: Samples) -> None:
+    """Those that are not installed by name only: why was said before the first row."""
+    said = {peer.missing: peer.name for peer in absent()}
+    missing = dict.fromkeys(said[why] for why in samples.skipped.values() if why in said)
+    if missing:
+        console.print(f"  [yellow]skipped:[/yellow] {escape(', '.join(missing))}")
     for name, reason in samples.skipped.items():
-        console.print(f"  [yellow]skipped[/yellow] {escape(name)}: {escape(reason)}")
+        if reason not in said:
+            console.print(f"  [yellow]skipped[/yellow] {escape(name)}: {escape(reason)}")
 
 
 def _contenders(row: Row, samples: Samples) -> Table:
@@ -61,23 +94,53 @@ def _line(finding: Finding) -> tuple[str, str, str, str]:
     comparison = finding.comparison
     what = "per second, of" if comparison.form is Form.RATE else "of"
     ours = f"{comparison.ours} {what} {comparison.against}"
-    return escape(ours), _ratio(finding), _goal(finding), _verdict(finding)
+    ratio, goal = _figures(finding)
+    return escape(ours), ratio, goal, _coloured(finding.verdict)
 
 
-def summary(console: Console, outcomes: list[Outcome]) -> None:
-    """Every goal, met or missed."""
+def summary(console: Console, run: Run) -> None:
+    """Every goal, met or missed, and how many; or that this run cannot say."""
+    console.print()
+    if not run.effort.gives_verdicts:
+        console.print(_NO_VERDICT)
     table = _table("goal", "ratio", "bound", "")
     table.title = "goals"
-    judged = [each for outcome in outcomes for each in outcome.findings]
-    for finding in judged:
-        if finding.comparison.goal is not None:
-            name = f"{finding.comparison.name} ({finding.comparison.against})"
-            table.add_row(escape(name), _ratio(finding), _goal(finding), _verdict(finding))
-    console.print()
+    for goal in run.goals:
+        table.add_row(*_goal_line(goal))
     console.print(table)
-    for outcome in outcomes:
+    if not run.effort.gives_verdicts:
+        console.print(_NO_VERDICT)
+    for outcome in run.outcomes:
         if outcome.samples is None:
             console.print(f"[red]{outcome.row.name} failed:[/red] {escape(outcome.failure)}")
+    console.print(
+        f"\nload average {run.load_at_start[0]:.2f} at the start, {run.load_at_end[0]:.2f} at the "
+        f"end, on {os.cpu_count()} cores"
+    )
+
+
+def _goal_line(goal: Goal) -> tuple[str, str, str, str]:
+    """Alternatives side by side; what they have in common once."""
+    names = " or ".join(each.comparison.name for each in goal.findings)
+    against = dict.fromkeys(each.comparison.against for each in goal.findings)
+    ratios, bounds = zip(*map(_figures, goal.findings), strict=True)
+    name = escape(f"{names} ({', '.join(against)})")
+    return name, " or ".join(ratios), " or ".join(dict.fromkeys(bounds)), _coloured(goal.verdict)
+
+
+def count(run: Run) -> str:
+    """The goals of the run in a few words, for its last line."""
+    verdicts = [goal.verdict for goal in run.goals]
+    skipped = verdicts.count(Verdict.SKIPPED)
+    if run.effort.gives_verdicts:
+        told = f"{_goals(verdicts.count(Verdict.MISSED))} missed"
+    else:
+        told = f"{_goals(len(verdicts) - skipped)} without a verdict"
+    return f"{told}, {skipped} skipped, of {len(verdicts)}"
+
+
+def _goals(number: int) -> str:
+    return f"{number} goal" if number == 1 else f"{number} goals"
 
 
 def _parts(samples: Samples) -> Table:
@@ -97,21 +160,21 @@ def _table(first: str, *others: str) -> Table:
     return table
 
 
-def _ratio(finding: Finding) -> str:
-    return "-" if finding.ratio is None else f"{finding.ratio:.3g}"
+def _figures(finding: Finding) -> tuple[str, str]:
+    """The ratio and its bound, with as many digits as show on which side of it the ratio is."""
+    ratio, goal = finding.ratio, finding.comparison.goal
+    sign = "<=" if finding.comparison.form is Form.TIME else ">="
+    digits = _DIGITS
+    if ratio is not None and goal is not None and finding.verdict in _BEYOND:
+        while f"{ratio:.{digits}g}" == f"{goal:.{digits}g}" and digits < _ALL_DIGITS:
+            digits += 1
+    told = "-" if ratio is None else f"{ratio:.{digits}g}"
+    return told, "" if goal is None else f"{sign} {goal:.{digits}g}"
 
 
-def _goal(finding: Finding) -> str:
-    comparison = finding.comparison
-    if comparison.goal is None:
-        return ""
-    sign = "<=" if comparison.form is Form.TIME else ">="
-    return f"{sign} {comparison.goal:.3g}"
-
-
-def _verdict(finding: Finding) -> str:
-    colour = _COLOURS[finding.verdict]
-    word = "" if finding.verdict is Verdict.SHOWN else finding.verdict.value
+def _coloured(verdict: Verdict) -> str:
+    colour = _COLOURS[verdict]
+    word = "" if verdict is Verdict.SHOWN else verdict.value
     return f"[{colour}]{word}[/{colour}]"
 
 

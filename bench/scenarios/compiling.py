@@ -93,7 +93,13 @@ ROWS = (
         title="compiling 50 lines, or not having to: either is enough",
         comparisons=(
             Comparison(name="compile_50", against=_STOCK, goal=0.5),
-            Comparison(name="compile_50_seen", ours=_SEEN, against=_STOCK, goal=0.5),
+            Comparison(
+                name="compile_50_seen",
+                ours=_SEEN,
+                against=_STOCK,
+                goal=0.5,
+                alternative_to="compile_50",
+            ),
             Comparison(name="compile_50_vs_plain", against=_PLAIN),
         ),
         measure=_compile,

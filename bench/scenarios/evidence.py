@@ -10,12 +10,12 @@ from pathlib import Path
 
 import anyio
 
+from bench.audit_rate import decision, plain_line
 from bench.figures import Comparison, Form, Samples
 from bench.interleaving import Contender, Progress, Rounds, Stopwatch, Turn, take_turns
 from bench.rows import Effort, Row
 from bench.sides.caps import open_runtime
 from caps import AuditLog, Durability
-from caps.security.audit import DecisionMade
 
 _PLAIN = "one fdatasync per record"
 _CALLS = "caps, 64 calls of one execution"
@@ -31,25 +31,6 @@ for _ in range({rounds}):
 """
 
 
-def event(number: int) -> DecisionMade:
-    """What the broker records before a call has an effect."""
-    return DecisionMade(
-        execution_id="bench",
-        principal="bench",
-        request_id=f"r{number}",
-        capability="math.add",
-        decision="allow",
-        reason="allowed",
-        rule="math.*",
-        message="allowed",
-        policy_id="bench",
-        policy_sha256="ab" * 32,
-        args_hmac="cd" * 16,
-        shown={},
-        hidden={"a": "ef" * 16, "b": "01" * 16},
-    )
-
-
 def _callers(each: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     """The time of one record when 64 tasks append `each`."""
 
@@ -60,7 +41,7 @@ def _callers(each: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
                 async def caller(number: int) -> None:
                     for _ in range(each):
-                        await log.append(event(number))
+                        await log.append(decision(number))
 
                 async def turn() -> float:
                     with Stopwatch() as watch:
@@ -96,7 +77,7 @@ def _plain(times: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
         with tempfile.TemporaryDirectory() as directory, Path(directory, "log").open("ab") as file:
-            line = b"x" * 799 + b"\n"
+            line = plain_line()
 
             async def turn() -> float:
                 with Stopwatch() as watch:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from bench.audit_rate import decision
 from bench.figures import Comparison, Samples, median
 from bench.interleaving import Progress, Rounds, Stopwatch, until_quiet
 from bench.rows import Effort, Row
-from bench.scenarios.evidence import event
 from bench.sides.granted import Granted, granting
 
 NEW = ", new runtime"
@@ -49,7 +49,7 @@ async def _call(side: Granted) -> float:
 async def _audit(side: Granted) -> float:
     with Stopwatch() as watch:
         for number in range(_CALLS):
-            await side.audit.append(event(number))
+            await side.audit.append(decision(number))
     return watch.microseconds / _CALLS
 
 

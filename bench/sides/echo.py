@@ -30,7 +30,11 @@ async def echoes() -> AsyncIterator[Turn]:
     """One round trip, as the mean of many in a row."""
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-I", "-S", "-c", _ECHO, str(theirs.fileno())]
-    with ours, subprocess.Popen(command, pass_fds=(theirs.fileno(),)) as process:
+    # In a group of its own: a terminal's interrupt is for us, and the echo ends with its channel.
+    with (
+        ours,
+        subprocess.Popen(command, pass_fds=(theirs.fileno(),), process_group=0) as process,
+    ):
         theirs.close()
         message = bytes(MESSAGE_BYTES)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,10 +39,12 @@ def done(results: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_row_runs_to_its_end(done: subprocess.CompletedProcess[str]) -> None:
-    """Goals missed are no failure."""
+    """The last line counts goals, and a quick run gives no verdict on them."""
     assert done.returncode == 0, done.stderr
     assert "decision alone" in done.stderr
-    assert "goals missed" in done.stderr
+    assert "a quick run: too few samples for a verdict" in done.stderr
+    assert " without a verdict, " in done.stderr.splitlines()[-1]
+    assert "missed" not in done.stderr
 
 
 def test_latest_json_has_the_promised_form(
@@ -67,11 +72,76 @@ def test_the_details_tell_of_everybody(
     assert side in row["contenders"] or "bench-monty" in row["skipped"][side]
 
 
+def test_the_details_tell_how_busy_the_machine_was(
+    done: subprocess.CompletedProcess[str], results: Path
+) -> None:
+    """And the last lines do."""
+    load = json.loads((results / "details.json").read_text())["load_average"]
+    assert {when: len(minutes) for when, minutes in load.items()} == {"start": 3, "end": 3}
+    told = f"load average {load['start'][0]:.2f} at the start, {load['end'][0]:.2f} at the end"
+    assert told in done.stderr
+
+
+def test_goals_that_are_missed_are_no_failure(tmp_path: Path) -> None:
+    """A full run judges them, and ends well either way."""
+    judged = bench("--only", "decision", "--results", str(tmp_path))
+    assert judged.returncode == 0, judged.stderr
+    assert re.search(r"\d goals? missed, \d skipped, of 2; figures in ", judged.stdout)
+    assert "verdict" not in judged.stdout
+
+
+def test_an_interrupted_run_keeps_the_rows_it_has(tmp_path: Path) -> None:
+    """It shows and writes them, says so, and prints no traceback."""
+    arguments = ("--only", "decision", "--only", "injection", "--results", str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-m", "bench", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        # The next row takes many seconds more, and nobody waits for them.
+        seen = next(line for line in process.stdout if "decision alone" in line)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
+        told = process.stdout.read()
+    assert process.returncode == 130, told
+    assert "(decision, " in seen
+    assert "interrupted: 1 of 2 rows" in told
+    assert "Traceback" not in told
+    assert "decision" in json.loads((tmp_path / "latest.json").read_text())
+    assert json.loads((tmp_path / "details.json").read_text())["interrupted"] is True
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_place_that_is_no_directory_is_refused_before_anything_is_measured(
+    tmp_path: Path, below: str
+) -> None:
+    """In one line, with what to do."""
+    file = tmp_path / "file"
+    file.write_text("mine")
+    refused = bench("--results", str(file / below))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"bench: cannot write to `{file / below}`: not a directory; "
+        "name a directory with --results\n"
+    )
+    assert file.read_text() == "mine"
+
+
 def test_the_list_names_the_rows() -> None:
     """Without measuring anything."""
     listed = bench("--list")
     assert listed.returncode == 0
     assert "start_seen" in listed.stdout
+
+
+def test_the_list_can_be_narrowed() -> None:
+    """By the same beginnings that choose what is run."""
+    listed = bench("--list", "--only", "sustained")
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert names == ["sustained_new", "sustained_seen"]
 
 
 def test_a_row_that_does_not_exist_is_refused() -> None:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import io
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import anyio
 import pytest
+from rich.console import Console
 
+from bench import peers, run, tables
+from bench.audit_rate import RECORD_BYTES, decision, plain_line
 from bench.catalogue import ROWS, chosen
-from bench.figures import Comparison, Form, Samples, Unit, Verdict, judge, median, p95
-from bench.interleaving import Contender, Rounds, Turn, take_turns
-from bench.peers import EVERYONE, Peer
-from bench.results import Outcome, details, latest, missed
+from bench.figures import (
+    Comparison,
+    Form,
+    Goal,
+    Samples,
+    Unit,
+    Verdict,
+    goals,
+    judge,
+    judge_all,
+    median,
+    p95,
+)
+from bench.interleaving import Contender, Rounds, Turn, cut_at_a_word, take_turns
+from bench.peers import EVERYONE, Peer, installing
+from bench.results import Outcome, Run, details, latest, prepare
 from bench.rows import Effort, Row
 from bench.scenarios.cold import imports_by_package
 from bench.scenarios.cpu import best_of
+from caps import AuditLog
 
 pytestmark = pytest.mark.anyio
 
@@ -25,12 +46,40 @@ def samples(**values: list[float]) -> Samples:
     return Samples(values=values)
 
 
-def outcome(comparison: Comparison, found: Samples, unit: Unit = Unit.MICROSECONDS) -> Outcome:
+def outcome(
+    comparisons: Comparison | tuple[Comparison, ...],
+    found: Samples,
+    unit: Unit = Unit.MICROSECONDS,
+    effort: Effort = Effort.FULL,
+) -> Outcome:
     async def measure(*_: object) -> Samples:
         return found
 
-    row = Row(name="row", title="a row", comparisons=(comparison,), measure=measure, unit=unit)
-    return Outcome(row=row, samples=found, seconds=1.0)
+    all_of_it = comparisons if isinstance(comparisons, tuple) else (comparisons,)
+    row = Row(name="row", title="a row", comparisons=all_of_it, measure=measure, unit=unit)
+    return Outcome(row=row, samples=found, seconds=1.0, effort=effort)
+
+
+def run_of(*outcomes: Outcome, effort: Effort = Effort.FULL) -> Run:
+    return Run(
+        outcomes=outcomes,
+        effort=effort,
+        load_at_start=(0.5, 0.4, 0.3),
+        load_at_end=(1.25, 0.9, 0.6),
+    )
+
+
+def printed(show: Callable[[Console], None]) -> str:
+    """What a person reads, markup gone."""
+    console = Console(width=120, record=True, file=io.StringIO(), highlight=False)
+    show(console)
+    return console.export_text()
+
+
+EITHER = (
+    Comparison(name="made", ours="made", against="peer", goal=0.5),
+    Comparison(name="kept", ours="kept", against="peer", goal=0.5, alternative_to="made"),
+)
 
 
 def broken(name: str, error: Exception, peer: Peer | None = None) -> Contender:
@@ -134,22 +183,193 @@ class TestResults:
         found = Samples(values={"caps": [5.0]}, skipped={"peer": "it is not installed"})
         one = outcome(Comparison(name="a", against="peer", goal=1.0), found)
         assert latest([one]) == {}
-        row = details([one], Effort.QUICK)["rows"]["row"]
+        row = details(run_of(one))["rows"]["row"]
         assert row["comparisons"]["a"]["verdict"] == "skipped"
         assert row["skipped"] == {"peer": "it is not installed"}
 
-    def test_missed_goals_are_found(self) -> None:
-        """They are what the last line counts."""
+    def test_a_run_says_how_busy_the_machine_was(self) -> None:
+        """At its start and at its end."""
+        told = details(run_of())["load_average"]
+        assert told == {"start": [0.5, 0.4, 0.3], "end": [1.25, 0.9, 0.6]}
+
+    def test_the_details_of_a_quick_run_hold_no_verdict(self) -> None:
+        """Whoever reads the file is not misled either."""
         comparison = Comparison(name="a", against="peer", goal=0.1)
-        found = missed([outcome(comparison, samples(caps=[1.0], peer=[1.0]))])
-        assert [each.comparison.name for each in found] == ["a"]
+        one = outcome(comparison, samples(caps=[1.0], peer=[1.0]), effort=Effort.QUICK)
+        found = details(run_of(one, effort=Effort.QUICK))["rows"]["row"]["comparisons"]["a"]
+        assert (found["ratio"], found["verdict"]) == (1.0, "shown")
+
+    def test_a_directory_is_made_and_nothing_is_left_of_the_trial(self, tmp_path: Path) -> None:
+        """With those above it; once more changes nothing."""
+        place = tmp_path / "a" / "b"
+        prepare(place)
+        prepare(place)
+        assert list(place.iterdir()) == []
 
     def test_a_row_that_failed_has_no_findings(self) -> None:
         """And its failure is kept."""
         one = outcome(Comparison(name="a", against="peer"), samples())
         failed = Outcome(row=one.row, samples=None, seconds=1.0, failure="it broke")
         assert (failed.findings, latest([failed])) == ((), {})
-        assert details([failed], Effort.FULL)["rows"]["row"]["failure"] == "it broke"
+        assert details(run_of(failed))["rows"]["row"]["failure"] == "it broke"
+
+
+class TestAlternatives:
+    @pytest.mark.parametrize(
+        ("made", "kept", "each", "whole"),
+        [
+            (9.0, 1.0, (Verdict.NOT_NEEDED, Verdict.MET), Verdict.MET),
+            (1.0, 9.0, (Verdict.MET, Verdict.NOT_NEEDED), Verdict.MET),
+            (1.0, 1.0, (Verdict.MET, Verdict.MET), Verdict.MET),
+            (9.0, 9.0, (Verdict.MISSED, Verdict.MISSED), Verdict.MISSED),
+        ],
+    )
+    def test_either_is_enough(
+        self, made: float, kept: float, each: tuple[Verdict, Verdict], whole: Verdict
+    ) -> None:
+        """Two comparisons are one goal, missed if both are."""
+        found = judge_all(EITHER, samples(made=[made], kept=[kept], peer=[10.0]))
+        assert tuple(finding.verdict for finding in found) == each
+        (goal,) = goals(found)
+        assert goal.verdict is whole
+
+    def test_what_could_not_be_measured_does_not_excuse_the_other(self) -> None:
+        """It is missed; if neither could be, it is skipped."""
+        assert Goal(findings=judge_all(EITHER, samples(made=[9.0], peer=[10.0]))).verdict is (
+            Verdict.MISSED
+        )
+        assert Goal(findings=judge_all(EITHER, samples())).verdict is Verdict.SKIPPED
+
+    def test_others_are_goals_of_their_own(self) -> None:
+        """And what has no goal is none."""
+        comparisons = (
+            *EITHER,
+            Comparison(name="more", ours="made", against="peer", goal=1.0),
+            Comparison(name="shown", ours="made", against="peer"),
+        )
+        found = goals(judge_all(comparisons, samples(made=[1.0], kept=[1.0], peer=[2.0])))
+        names = [[each.comparison.name for each in goal.findings] for goal in found]
+        assert names == [["made", "kept"], ["more"]]
+
+    def test_an_alternative_is_to_a_goal_of_the_same_row(self) -> None:
+        """A misspelt name would make it a goal of its own."""
+        for row in ROWS:
+            promised = {each.name for each in row.comparisons if each.goal is not None}
+            for each in row.comparisons:
+                if each.alternative_to is not None:
+                    assert {each.name, each.alternative_to} <= promised
+
+
+class TestTables:
+    def test_alternatives_are_one_line_of_the_goals(self) -> None:
+        """With both ratios, and one bound."""
+        one = outcome(EITHER, samples(made=[9.0], kept=[1.0], peer=[10.0]))
+        told = printed(lambda console: tables.summary(console, run_of(one)))
+        (line,) = [line for line in told.splitlines() if "made" in line]
+        assert line.split() == [
+            "made",
+            "or",
+            "kept",
+            "(peer)",
+            "0.9",
+            "or",
+            "0.1",
+            "<=",
+            "0.5",
+            "met",
+        ]
+
+    def test_the_load_is_told(self) -> None:
+        """A reader can tell whether the machine was busy."""
+        told = printed(lambda console: tables.summary(console, run_of()))
+        assert "load average 0.50 at the start, 1.25 at the end" in told
+
+    def test_a_quick_run_says_above_and_below_that_it_cannot_tell(self) -> None:
+        """And says of no goal that it is met or missed, in the row neither."""
+        comparisons = (
+            Comparison(name="a", against="peer", goal=0.1),
+            Comparison(name="b", against="peer", goal=10.0),
+        )
+        one = outcome(comparisons, samples(caps=[1.0], peer=[1.0]), effort=Effort.QUICK)
+        quick = run_of(one, effort=Effort.QUICK)
+        told = printed(lambda console: tables.summary(console, quick))
+        assert told.count("a quick run: too few samples for a verdict") == 2
+        told += printed(lambda console: tables.show(console, one)) + tables.count(quick)
+        assert "met" not in told.split()
+        assert "missed" not in told
+
+    @pytest.mark.parametrize(
+        ("ours", "goal", "form", "ratio", "bound"),
+        [
+            (1.1004, 1.1, Form.TIME, "1.1004", "<= 1.1"),
+            (0.02859, 1 / 35, Form.TIME, "0.02859", "<= 0.02857"),
+            (1 / 1.9996, 2.0, Form.RATE, "1.9996", ">= 2"),
+            (1.0996, 1.1, Form.TIME, "1.1", "<= 1.1"),
+            (1.2345, 1.1, Form.TIME, "1.23", "<= 1.1"),
+        ],
+    )
+    def test_a_ratio_shows_on_which_side_of_its_goal_it_is(
+        self, ours: float, goal: float, form: Form, ratio: str, bound: str
+    ) -> None:
+        """`1.1` is not missed where 1.1 is allowed; where three digits will do there are three."""
+        comparison = Comparison(name="a", against="peer", goal=goal, form=form)
+        one = outcome(comparison, samples(caps=[ours], peer=[1.0]))
+        told = printed(lambda console: tables.summary(console, run_of(one)))
+        (line,) = [line for line in told.splitlines() if "(peer)" in line]
+        assert line.split()[2:5] == [ratio, *bound.split()]
+
+    @pytest.mark.parametrize(
+        ("missed", "told"),
+        [
+            (0, "0 goals missed, 1 skipped, of 1"),
+            (1, "1 goal missed, 1 skipped, of 2"),
+            (2, "2 goals missed, 1 skipped, of 3"),
+        ],
+    )
+    def test_the_last_line_counts_missed_and_skipped_goals(self, missed: int, told: str) -> None:
+        """One is in the singular."""
+        comparisons = (
+            Comparison(name="gone", against="nobody", goal=1.0),
+            *(Comparison(name=f"n{n}", against="peer", goal=0.1) for n in range(missed)),
+        )
+        one = outcome(comparisons, samples(caps=[1.0], peer=[1.0]))
+        assert tables.count(run_of(one)) == told
+
+    def test_who_is_not_installed_is_told_once_with_a_command(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The rows only name them, whatever else they are called there."""
+        here = Peer("here", "json", "bench-here")
+        monkeypatch.setattr(peers, "EVERYONE", (NOBODY, here))
+        assert NOBODY.missing is not None
+        skipped = {"nobody, one way": NOBODY.missing, "nobody, another": NOBODY.missing}
+        one = outcome(
+            Comparison(name="a", against="nobody, one way", goal=1.0),
+            Samples(values={"caps": [1.0]}, skipped={**skipped, "slow": "it takes too long"}),
+        )
+        first = printed(tables.show_absent).splitlines()
+        assert first == [
+            "skipped, as not installed: nobody; this brings them:",
+            f"  {installing('bench-nobody')}",
+        ]
+        row = printed(lambda console: tables.show(console, one))
+        assert "  skipped: nobody\n  skipped slow: it takes too long\n" in row
+        assert "pip" not in row
+
+    def test_nothing_is_said_if_everybody_is_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """There is nothing to do."""
+        monkeypatch.setattr(peers, "EVERYONE", (Peer("here", "json", "bench-here"),))
+        assert printed(tables.show_absent) == ""
+
+    def test_the_command_uses_this_interpreter_and_the_pinned_versions(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """By the short path where it is in the checkout, else by the whole one."""
+        monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv" / "bin" / "python"))
+        rest = "-m pip install -c constraints.txt -e '.[bench-a,bench-b]'"
+        assert installing("bench-a", "bench-b") == f"{tmp_path}/.venv/bin/python {rest}"
+        monkeypatch.chdir(tmp_path)
+        assert installing("bench-a", "bench-b") == f".venv/bin/python {rest}"
 
 
 class TestTurns:
@@ -192,7 +412,7 @@ class TestTurns:
         side = broken("nobody", AssertionError("it was opened"), NOBODY)
         found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.values == {}
-        assert "pip install -e '.[bench-nobody]'" in found.skipped["nobody"]
+        assert installing("bench-nobody") in found.skipped["nobody"]
 
     async def test_a_peer_that_cannot_do_it_is_skipped_with_its_first_line(self) -> None:
         """It may lack what the program needs."""
@@ -230,6 +450,87 @@ class TestTurns:
         side = broken("caps", RuntimeError("broken"))
         with pytest.raises(RuntimeError, match="broken"):
             await take_turns((side,), Rounds(1, 60), lambda *_: None)
+
+
+class TestInterrupts:
+    """The signal goes to this process; rows are made up, and what runs them is not."""
+
+    def ended(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        place: Path,
+        measure: Callable[..., Awaitable[Samples]],
+    ) -> int:
+        row = Row(name="row", title="a row", comparisons=(), measure=measure)
+        monkeypatch.setattr(run, "chosen", lambda _: (row,))
+        return run.main(["--results", str(place)])
+
+    def test_before_a_row_is_measured_nothing_is_written(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        """What an earlier run left there stays."""
+        (tmp_path / "latest.json").write_text("earlier")
+
+        async def measure(*_: object) -> Samples:
+            signal.raise_signal(signal.SIGINT)
+            await anyio.sleep_forever()
+            return samples()
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        assert [path.name for path in tmp_path.iterdir()] == ["latest.json"]
+        assert (tmp_path / "latest.json").read_text() == "earlier"
+        told = capfd.readouterr()
+        assert "interrupted before a row was measured: nothing is written" in told.out
+        assert told.err == ""
+
+    def test_a_row_that_fails_of_it_is_no_row_that_failed(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        """The interrupt ends processes, too, and what that raises may hide it."""
+
+        async def measure(*_: object) -> Samples:
+            signal.raise_signal(signal.SIGINT)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                raise RuntimeError("the process is gone")
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        told = capfd.readouterr()
+        assert "the process is gone" not in told.out + told.err
+
+    def test_a_peer_that_fails_of_it_ends_the_row(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """It is not skipped, and nobody has a further turn."""
+        played: list[str] = []
+
+        def side(name: str, peer: Peer | None) -> Contender:
+            @asynccontextmanager
+            async def opened() -> AsyncIterator[Turn]:
+                async def turn() -> float:
+                    played.append(name)
+                    if peer is not None:
+                        signal.raise_signal(signal.SIGINT)
+                        raise RuntimeError("the process is gone")
+                    return 1.0
+
+                yield turn
+
+            return Contender(name, opened, peer)
+
+        async def measure(*_: object) -> Samples:
+            sides = (side("caps", None), side("peer", Peer("here", "json", "bench-here")))
+            return await take_turns(sides, Rounds(3, 60, settle=False), lambda *_: None)
+
+        assert self.ended(monkeypatch, tmp_path, measure) == 130
+        assert played == ["caps", "peer"]
 
 
 class TestRounds:
@@ -304,6 +605,30 @@ class TestCatalogue:
         """And what it is skipped with names that extra."""
         extras = [peer.extra for peer in EVERYONE]
         assert sorted(set(extras)) == sorted(extras)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ten of them", "ten of them"),
+        ("ten of those", "ten of …"),
+        ("nine nine nine", "nine nine …"),
+        ("uninterrupted", "uninterrup…"),
+    ],
+)
+def test_a_long_reason_is_cut_at_a_word(text: str, told: str) -> None:
+    """And says that there is more; at most eleven characters here."""
+    assert cut_at_a_word(text, 11) == told
+    assert len(told) <= 11
+
+
+async def test_the_plain_writer_writes_as_much_as_the_log(tmp_path: Path) -> None:
+    """Else the ratio would be of different work."""
+    async with AuditLog.open(tmp_path) as log:
+        await log.append(decision(1))
+    opened, record = (tmp_path / "audit-000001.jsonl").read_bytes().splitlines(keepends=True)[:2]
+    assert b"files.read" not in opened
+    assert (len(record), len(plain_line())) == (RECORD_BYTES, RECORD_BYTES)
 
 
 def test_import_times_are_summed_by_package() -> None:
