@@ -23,7 +23,10 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
+from caps.security.audit.batch import Batch
 from caps.security.audit.reader import Line
+from caps.security.audit.records import timestamp
+from caps.security.audit.segment import Entry
 from caps.security.audit.verify import verify_lines
 
 pytestmark = pytest.mark.anyio
@@ -268,6 +271,21 @@ async def test_what_was_handed_in_does_not_change_any_more(tmp_path: Path, syncs
             events.append(decision("late"))
             syncs.release.set()
     assert request_ids(tmp_path) == ["first", "second"]
+
+
+async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
+    """What was not among the records that were written is not taken for committed."""
+    batch = Batch()
+    batch.appends.append(((decision("in time"),), timestamp()))
+
+    def write(entries: list[Entry]) -> None:
+        assert len(entries) == 1
+        batch.appends.append(((decision("late"),), timestamp()))
+
+    batch.commit(write)
+    batch.outcome(0)
+    with pytest.raises(AuditError):
+        batch.outcome(1)
 
 
 async def test_closing_waits_for_what_was_handed_in(tmp_path: Path, syncs: Syncs) -> None:
