@@ -134,13 +134,13 @@ def test_every_record_can_be_read(event: AuditEvent) -> None:
 
 def of_every_kind(values: Callable[[Any], st.SearchStrategy[Any]]) -> st.SearchStrategy[AuditEvent]:
     """Events of all kinds, with what `values` gives for the type of each field."""
-    kinds: tuple[type[AuditEvent], ...] = get_args(AuditEvent)
-    return st.one_of(
+    strategies: list[st.SearchStrategy[AuditEvent]] = [
         st.builds(
             kind, **{field.name: values(field.type) for field in msgspec.structs.fields(kind)}
         )
-        for kind in kinds
-    )
+        for kind in get_args(AuditEvent)
+    ]
+    return st.one_of(strategies)
 
 
 @given(of_every_kind(st.from_type))

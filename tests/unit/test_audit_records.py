@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -193,7 +194,7 @@ def test_timestamps_are_rfc_3339_in_utc_with_microseconds() -> None:
         ({"hidden": None}, "hidden"),
     ],
 )
-def test_a_value_of_another_type_is_refused(changes: dict[str, object], named: str) -> None:
+def test_a_value_of_another_type_is_refused(changes: dict[str, Any], named: str) -> None:
     """Nobody could read the record, so there is none; the error says which field it is."""
     with pytest.raises(AuditError, match=f"`decision_made` .*{named}"):
         storable(decision(**changes))
@@ -202,8 +203,8 @@ def test_a_value_of_another_type_is_refused(changes: dict[str, object], named: s
 @pytest.mark.parametrize(
     "kind", [float, tuple[int, ...], bytes, set[str], list[float], int | float]
 )
-def test_a_kind_with_a_type_that_has_no_bounds_is_refused(kind: typing.Any) -> None:
+def test_a_kind_with_a_type_that_has_no_bounds_is_refused(kind: Any) -> None:
     """The types of a record are a closed set; a new one is given its bounds first."""
-    unbounded = msgspec.defstruct("Unbounded", [("value", kind)], tag="unbounded")
+    unbounded: Any = msgspec.defstruct("Unbounded", [("value", kind)], tag="unbounded")
     with pytest.raises(TypeError, match="no bounds are known"):
         storable(unbounded(1))
