@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -343,6 +344,18 @@ async def test_a_bad_event_fails_alone(tmp_path: Path) -> None:
         with pytest.raises(AuditError, match="cannot be recorded"):
             await log.append(decision("bad", shown={"x": object()}))
     assert request_ids(tmp_path) == ["good"]
+
+
+async def test_what_is_no_event_is_refused_and_the_log_goes_on(tmp_path: Path) -> None:
+    """Whoever handed it in is told; nobody waits for ever."""
+    foreign: Any = 3
+    with anyio.fail_after(20):
+        async with AuditLog.open(tmp_path) as log, anyio.create_task_group() as tasks:
+            tasks.start_soon(log.append, decision("beside"))
+            with pytest.raises(AuditError):
+                await log.append(foreign)
+            await log.append(decision("after"))
+    assert request_ids(tmp_path) == ["beside", "after"]
 
 
 async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
