@@ -8,9 +8,10 @@ import anyio
 import msgspec
 
 from caps.security.audit import AuditLog, DecisionMade, Redactor, read_records
-from caps.security.audit.chain import Head
+from caps.security.audit.chain import Head, seal_all
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint
 from caps.security.audit.reader import FIRST_SEGMENT, segment_name
+from caps.security.audit.spelling import Spelt
 
 REDACTOR = Redactor(b"k" * 32)
 
@@ -34,6 +35,12 @@ def decision(request_id: str = "r1", **changes: object) -> DecisionMade:
         "hidden": redacted.hidden,
     }
     return DecisionMade(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def seal(record: Spelt, ts: str, after: Head) -> tuple[bytes, Head]:
+    """The line of the record that follows `after`, and the head that it makes."""
+    lines, head = seal_all([(record, ts)], after)
+    return lines[0], head
 
 
 def request_ids(directory: Path) -> list[str]:

@@ -110,6 +110,9 @@ class SyncWays(AbstractAsyncContextManager["SyncWays"], ABC):
         reason: str | None = None,
     ) -> tuple[str, ...]: ...
 
+    @abstractmethod
+    def _is_open(self) -> bool: ...
+
     def __enter__(self) -> Self:
         """The sync way in: an event loop of our own in a thread."""
         with ExitStack() as stack:
@@ -131,19 +134,19 @@ class SyncWays(AbstractAsyncContextManager["SyncWays"], ABC):
     def run_sync(self, source: str, **terms: Unpack[RunTerms]) -> ExecutionResult:
         """`run` for programs without an event loop; an interrupt ends the execution, too."""
         run = functools.partial(self.run, source, **terms)
-        return wait_for(self._sync_portal("run_sync"), run)
+        return wait_for(self._sync_portal("run_sync", "await runtime.run"), run)
 
     def submit(self, source: str, **terms: Unpack[RunTerms]) -> Future[ExecutionResult]:
         """`run_sync` that does not wait; to cancel the future is to cancel the execution."""
         run = functools.partial(self.run, source, **terms)
-        return self._sync_portal("submit").start_task_soon(run)
+        return self._sync_portal("submit", "await runtime.run").start_task_soon(run)
 
     def submit_learning(
         self, source: str, **terms: Unpack[LearningTerms]
     ) -> Future[ExecutionResult]:
         """`learn` for programs without an event loop; it does not wait, as `submit`."""
         run = functools.partial(self.learn, source, **terms)
-        return self._sync_portal("submit_learning").start_task_soon(run)
+        return self._sync_portal("submit_learning", "await runtime.learn").start_task_soon(run)
 
     def revoke_sync(
         self,
@@ -155,17 +158,21 @@ class SyncWays(AbstractAsyncContextManager["SyncWays"], ABC):
     ) -> tuple[str, ...]:
         """`revoke` for programs without an event loop."""
         revoke = functools.partial(self.revoke, execution_id, capability, by=by, reason=reason)
-        return wait_for(self._sync_portal("revoke_sync"), revoke)
+        return wait_for(self._sync_portal("revoke_sync", "await runtime.revoke"), revoke)
 
     @contextmanager
     def session_sync(self, **terms: Unpack[SessionTerms]) -> Iterator[SyncSession]:
         """`session` for programs without an event loop."""
-        portal = self._sync_portal("session_sync")
+        portal = self._sync_portal("session_sync", "async with runtime.session")
         session = self.session(**terms)
         with portal.wrap_async_context_manager(session):
             yield SyncSession(session, portal)
 
-    def _sync_portal(self, asked_by: str) -> BlockingPortal:
+    def _sync_portal(self, asked_by: str, instead: str) -> BlockingPortal:
+        if self._portal is None and self._is_open():
+            raise ConfigurationError(
+                f"{asked_by}: the runtime was opened with `async with`; use `{instead}`"
+            )
         if self._portal is None:
             raise ConfigurationError(
                 f"{asked_by} needs `with Runtime(...)`; the runtime is not open"

@@ -70,6 +70,12 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     on_decision: Callable[[DecisionSummary], None] | None = None
     cell: Cell | None = None
 
+    def __post_init__(self) -> None:
+        """A TypeError for a source that is no text, before anything is recorded of it."""
+        for name, value in (("source", self.source), ("filename", self.filename)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is of type `{type(value).__name__}`; hand over a `str`")
+
 
 class _Progress(msgspec.Struct):
     """What is known of an execution while it runs."""

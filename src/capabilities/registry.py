@@ -107,6 +107,11 @@ class CapabilityRegistry:
         timeout_ms: int | None = None,
     ) -> Callable[[Function], Function]:
         """Register a typed function as the capability `name`; see `signature`."""
+        if not isinstance(name, str):
+            raise RegistrationError(
+                "a capability needs a name of its own: write "
+                '`@registry.capability("domain.function")` above the function'
+            )
 
         def register(function: Function) -> Function:
             derived = derive(function)

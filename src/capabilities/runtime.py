@@ -40,6 +40,7 @@ from caps.capabilities.opened import (
     bind_policy,
     open_audit,
     prove_workers,
+    refuse_foreign,
     take_workers,
 )
 from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch, watched_path
@@ -108,6 +109,7 @@ class Runtime(SyncWays):
         `capture_arguments`, which has them redacted as the audit has.
         """
         super().__init__()
+        refuse_foreign(registry, audit)
         if max_workers < 1:
             raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
         self.registry = CapabilityRegistry() if registry is None else registry
@@ -406,6 +408,9 @@ class Runtime(SyncWays):
 
     def _inject(self, execution_id: str, bound: BoundPolicy) -> Grant:
         return self.registry.inject(self._namespace, execution_id, bound)
+
+    def _is_open(self) -> bool:
+        return self._opened is not None
 
     def _open(self) -> Opened:
         if self._opened is None:

@@ -96,10 +96,25 @@ def _fields(
                 "annotate it `CallContext` alone"
             )
         default = ... if parameter.default is parameter.empty else parameter.default
+        if default is not ...:
+            _check_default(function, name, hints[name], default)
         # The model's own names are numbered: `json` or `_x` would clash with what a model has.
         field = pydantic.Field(default, alias=name, validation_alias=name)
         fields[f"parameter_{len(fields)}"] = (hints[name], field)
     return fields, context_name
+
+
+def _check_default(function: Callable[..., Any], name: str, hint: Any, default: Any) -> None:
+    """The function gets its default as it is, so it must be of the type already."""
+    try:
+        pydantic.TypeAdapter(hint).validate_python(default, strict=True)
+    except pydantic.ValidationError as error:
+        raise RegistrationError(
+            f"`{_name(function)}` has a default of `{name}` that does not fit its annotation: "
+            f"{error.errors()[0]['msg'].lower()}"
+        ) from None
+    except pydantic.PydanticUserError:
+        return  # no schema can be made of the annotation, which `derive` says
 
 
 def _mentions_context(hint: Any) -> bool:

@@ -57,7 +57,7 @@ def show(approval_id: str, directory: Path | None, as_json: bool) -> None:
     """Print all that is known of one; the start of its ID will do."""
     from caps.cli.tables import visible
 
-    with told_in_one_line(), _opened(_directory(directory)) as store:
+    with told_in_one_line(), _holding(approval_id, directory) as store:
         found = _as_object(store.find(approval_id))
     if as_json:
         click.echo(json.dumps(found))
@@ -130,11 +130,25 @@ def deny(approval_id: str, by: str | None, reason: str | None, directory: Path |
 def _answer(approval_id: str, answer: ApprovalAnswer, directory: Path | None) -> None:
     from caps.cli.tables import visible
 
-    with told_in_one_line(), _opened(_directory(directory)) as store:
+    with told_in_one_line(), _holding(approval_id, directory) as store:
         request = store.find(approval_id)
         store.answer(request.id, answer)
     verdict = "allowed" if answer.allowed else "denied"
     click.echo(f"{verdict}: {visible(request.capability)} of `{visible(request.principal)}`")
+
+
+def _holding(approval_id: str, directory: Path | None) -> ApprovalStore:
+    """Where the approval waits, if anything ever did."""
+    from caps.cli.tables import visible
+
+    where = _directory(directory)
+    if not where.exists():
+        fail(
+            f"no call waits for an approval `{visible(approval_id[:40])}`; "
+            f"none was ever asked for in `{where}`",
+            ExitCode.BAD_USAGE,
+        )
+    return _opened(where)
 
 
 def _opened(directory: Path) -> ApprovalStore:

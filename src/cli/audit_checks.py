@@ -73,8 +73,11 @@ def verify(
     """
     from caps.security.audit import verify_log
 
-    report = verify_log(asked_directory(directory), public_key=public_key, kept_checkpoints=kept)
-    _print_finding(report, as_json=as_json)
+    chosen = asked_directory(directory)
+    if public_key is not None:
+        _trusted_keys(public_key)
+    report = verify_log(chosen, public_key=public_key, kept_checkpoints=kept)
+    _print_finding(report, as_json=as_json, of=f"`{chosen}`: ")
     sys.exit(exit_code(report.status))
 
 
@@ -122,13 +125,10 @@ def verify_proof(file: Any, public_key: Path, as_json: bool) -> None:
     Exit code: 0 proven, 30 not a proof, 31 a record was edited, 32 the records do not lead to what
     was signed, 33 wrong signature, 34 unknown key, 35 no record is about the subject.
     """
-    from caps.security.audit.checkpoint import load_public_keys
     from caps.security.audit.proof import MAX_PROOF_BYTES
     from caps.security.audit.proof import verify_proof as checked
 
-    with told_in_one_line():
-        keys = load_public_keys(public_key)
-    report = checked(file.read(MAX_PROOF_BYTES + 1), keys)
+    report = checked(file.read(MAX_PROOF_BYTES + 1), _trusted_keys(public_key))
     _print_finding(report, as_json=as_json)
     sys.exit(PROOF_EXIT_CODES[report.status.value])
 
@@ -199,8 +199,22 @@ def _own_version() -> str:
         return "unknown"
 
 
-def _print_finding(report: Any, *, as_json: bool) -> None:
-    """A report of a log or of a proof; what is not sound goes to standard error."""
+def _trusted_keys(path: Path) -> dict[str, Any]:
+    """The keys in the file that was named; without any, nothing can be said about what is asked."""
+    from caps.protocol.errors import AuditError
+    from caps.security.audit.checkpoint import load_public_keys
+
+    try:
+        return dict(load_public_keys(path))
+    except AuditError as error:
+        fail(error.message, ExitCode.BAD_USAGE)
+
+
+def _print_finding(report: Any, *, as_json: bool, of: str = "") -> None:
+    """A report of a log or of a proof, `of` which; what is not sound goes to standard error.
+
+    What is not sound names its place itself.
+    """
     from caps.cli.tables import visible
 
     status: str = report.status.value
@@ -210,4 +224,4 @@ def _print_finding(report: Any, *, as_json: bool) -> None:
         return
     sound = status in ("ok", "proven")
     label = click.style(status.replace("_", " "), fg="green" if sound else "red")
-    click.echo(f"{label}: {visible(report.message)}", err=not sound)
+    click.echo(f"{label}: {visible((of if sound else '') + report.message)}", err=not sound)

@@ -9,6 +9,7 @@ import click
 
 from caps.cli.exits import ExitCode, fail
 from caps.cli.loading import loaded, loading
+from caps.cli.variables import tell_unread
 
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),
@@ -60,3 +61,4 @@ def main() -> None:
       143  terminated (SIGTERM); the code was killed
     `caps audit verify` has codes of its own, from 10 on, `verify-proof` from 30 on.
     """
+    tell_unread()

@@ -12,7 +12,6 @@ import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.loading import loading
-from caps.cli.variables import tell_unread
 from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -80,7 +79,6 @@ def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSetting
     with loading():
         from caps.security.audit import AuditSettings
 
-    tell_unread()
     with told_in_one_line():
         return AuditSettings.from_environment(directory).with_sinks(sinks)
 

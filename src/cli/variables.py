@@ -1,4 +1,4 @@
-"""The variables of the audit log: one that nothing reads is told, as it was most likely misspelt.
+"""The variables that caps reads: one that nothing reads is told, as it was most likely misspelt.
 
 Whoever wrote `CAPS_AUDIT_DURABLITY=os` would otherwise never learn that it does nothing.
 """
@@ -11,22 +11,25 @@ from typing import Final
 
 import click
 
-_PREFIX: Final = "CAPS_AUDIT_"
-AUDIT_VARIABLES: Final = frozenset(
+_PREFIX: Final = "CAPS_"
+VARIABLES: Final = frozenset(
     _PREFIX + name
     for name in (
-        "CHECKPOINTS_TO CHECKPOINT_EVERY CHECKPOINT_SECONDS COMPRESS DURABILITY PATH ROTATE_BYTES "
-        "ROTATE_SECONDS SINKS"
+        "APPROVALS_PATH AUDIT_CHECKPOINTS_TO AUDIT_CHECKPOINT_EVERY AUDIT_CHECKPOINT_SECONDS "
+        "AUDIT_COMPRESS AUDIT_DURABILITY AUDIT_PATH AUDIT_ROTATE_BYTES AUDIT_ROTATE_SECONDS "
+        "AUDIT_SINKS CAPABILITY_DEFAULT_TIMEOUT_MS CGROUP ISOLATION POLICY_PATH REGISTRY"
     ).split()
 )
+# It is for the tests of caps, which run commands where it is set.
+_OF_THE_TESTS: Final = "CAPS_FORBID_SKIPS"
 
 
 def tell_unread(environment: Mapping[str, str] | None = None) -> None:
-    """Warn of each variable that begins as those of the log and is none of them."""
+    """Warn of each variable that begins as ours do and is none of them."""
     for name in sorted(os.environ if environment is None else environment):
-        if name.startswith(_PREFIX) and name not in AUDIT_VARIABLES:
+        if name.startswith(_PREFIX) and name not in VARIABLES and name != _OF_THE_TESTS:
             from caps.security.patterns import nearest, one_line
 
-            meant = nearest(name, AUDIT_VARIABLES)
+            meant = nearest(name, VARIABLES)
             hint = f"; did you mean `{meant}`?" if meant else ""
             click.echo(f"caps: warning: nothing reads `{one_line(name)}`{hint}", err=True)

@@ -17,13 +17,8 @@ import anyio
 import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from caps.protocol.vigil import Vigil
-
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
 _RECEIVE_BYTES = 16 * 1024
-
-# Code that makes one call often makes the next one sooner than this.
-_VIGIL_SECONDS = 0.0002
 
 T = TypeVar("T")
 
@@ -171,8 +166,6 @@ class SocketTransport:
         if not self._unsent and not self._sending.locked():
             data = data[self._send_some(data) :]
         self._unsent += data
-        if self._incoming is not None:
-            self._incoming.look_out()
         return not self._unsent
 
     async def receive(self) -> bytes:
@@ -242,8 +235,6 @@ class _AsyncioReader:
         self._take: Callable[[bytes], Any] = _as_it_is
         self._context = contextvars.copy_context()
         self._watched = False
-        self._vigil = Vigil(_VIGIL_SECONDS)
-        self._look: asyncio.Handle | None = None
         # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
         # of its own made of it is that one's to keep.
         self._untaken: bytes | None = None
@@ -283,10 +274,6 @@ class _AsyncioReader:
         if waiter is None or waiter.done():
             self._unwatch()  # nobody is there to take it
             return
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
-            self._vigil.pays()
         try:
             data = _received(self._socket)
             taken = None if data is None else self._context.run(self._take, data)
@@ -297,15 +284,6 @@ class _AsyncioReader:
         else:
             if taken is not None and not waiter.done():
                 waiter.set_result(taken)
-
-    def look_out(self) -> None:
-        """Something was answered, and more may follow at once: the loop does not sleep yet."""
-        if self._look is None and self._vigil.begins():
-            self._look = self._loop.call_soon(self._go_on_looking)
-
-    def _go_on_looking(self) -> None:
-        more = self._waiter is not None and self._vigil.goes_on()
-        self._look = self._loop.call_soon(self._go_on_looking) if more else None
 
     def _unwatch(self) -> None:
         if self._watched:

@@ -627,8 +627,8 @@ class TestCommand:
             (("allow", "abc", "--for", "soon"), 2, "`soon` is no span of time"),
             (("allow", "abc", "--principal"), 2, "needs a span of time"),
             (("deny", "abc", "--by", "x" * 200), 2, "`by` should have"),
-            (("allow", "abc"), 2, "cannot be opened: no such file or directory"),
-            (("show", "abc"), 2, "cannot be opened: no such file or directory"),
+            (("allow", "abc"), 2, "no call waits for an approval `abc`; none was ever"),
+            (("show", "abc"), 2, "no call waits for an approval `abc`; none was ever"),
         ],
     )
     def test_bad_usage_is_one_line(

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from caps.cli.main import main
-from caps.cli.variables import AUDIT_VARIABLES
+from caps.cli.variables import VARIABLES as KNOWN_VARIABLES
 from caps.security.audit import ExecutionStarted, PolicyLoaded, read_records
 
 SCRIPT = Path(sys.executable).with_name("caps")
@@ -140,15 +140,35 @@ class TestRun:
             "did you mean `CAPS_AUDIT_DURABILITY`?\n"
         )
 
-    def test_the_variables_of_the_log_are_those_that_the_sources_name(self) -> None:
+    @pytest.mark.parametrize(
+        "command",
+        [("audit", "verify"), ("audit", "stats"), ("capabilities",), ("approvals", "list")],
+    )
+    def test_every_command_tells_of_a_misspelt_variable(
+        self, place: Place, command: tuple[str, ...]
+    ) -> None:
+        """Of all that begin as those of caps do."""
+        result = place.caps(*command, CAPS_POLICY_PAHT="p.json", CAPS_AUDIT_PAHT="log")
+        assert [line for line in result.stderr.splitlines() if "warning" in line] == [
+            "caps: warning: nothing reads `CAPS_AUDIT_PAHT`; did you mean `CAPS_AUDIT_PATH`?",
+            "caps: warning: nothing reads `CAPS_POLICY_PAHT`; did you mean `CAPS_POLICY_PATH`?",
+        ]
+
+    def test_a_variable_that_is_like_none_is_told_without_a_guess(self, place: Place) -> None:
+        """It is of no use to name one that is not meant."""
+        result = place.run("1", CAPS_ZZZ="1")
+        assert result.stderr == "caps: warning: nothing reads `CAPS_ZZZ`\n"
+
+    def test_the_variables_that_are_known_are_those_that_the_sources_name(self) -> None:
         """So that none of them is ever told to be misspelt."""
-        sources = Path(__file__).parents[2] / "src/security/audit"
+        sources = Path(__file__).parents[2] / "src"
         named = {
             name
             for source in sources.rglob("*.py")
-            for name in re.findall(r"CAPS_AUDIT_\w+", source.read_text())
+            if source.name != "variables.py"
+            for name in re.findall(r"\bCAPS_[A-Z]\w+", source.read_text())
         }
-        assert named == AUDIT_VARIABLES
+        assert named - {"CAPS_AUDIT"} == KNOWN_VARIABLES
 
     def test_options_beat_the_variables(self, place: Place) -> None:
         """What was said on the spot is what was meant."""

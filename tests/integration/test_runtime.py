@@ -7,6 +7,7 @@ import threading
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -227,3 +228,62 @@ async def test_a_print_that_asks_for_it_is_flushed_in_a_flood() -> None:
     async with Runtime({"limits": {"wall_ms": 1500}}, audit=MemoryAuditLog()) as runtime:
         result = await runtime.run(flood)
     assert result.stdout.endswith("499\nlast\n")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("source", [b"1", 3, None])
+async def test_a_source_that_is_no_text_is_refused_before_anything_is_recorded(source: Any) -> None:
+    """By every way in."""
+    audit = MemoryAuditLog()
+    async with Runtime({}, audit=audit) as runtime, runtime.session() as session:
+        before = len(audit.lines)
+        for run in (runtime.run, runtime.learn, session.run):
+            with pytest.raises(TypeError, match=r"^source is of type `\w+`; hand over a `str`$"):
+                await run(source)
+        for stream in (runtime.stream, session.stream):
+            with pytest.raises(TypeError, match="source is of type"):
+                [event async for event in stream(source)]
+        assert len(audit.lines) == before
+        assert (await session.run("1")).value == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["principal", "agent", "session"])
+async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: str) -> None:
+    """No reader could decode the records."""
+    audit, who = MemoryAuditLog(), {name: cast("Any", 42)}
+    async with Runtime({}, audit=audit) as runtime:
+        before = len(audit.lines)
+        with pytest.raises(ConfigurationError, match=f"{name} is `42`"):
+            await runtime.run("1", **who)
+        with pytest.raises(ConfigurationError, match=f"{name} is `42`"):
+            [event async for event in runtime.stream("1", **who)]
+        with pytest.raises(ConfigurationError, match=f"{name} is `42`"):
+            runtime.session(**who)
+        assert len(audit.lines) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"registry": {}}, "registry is of type `dict`; hand over a `CapabilityRegistry`"),
+        ({"audit": 3}, "audit is of type `int`; hand over a path"),
+    ],
+)
+def test_what_is_neither_registry_nor_log_is_one_plain_error(
+    given: dict[str, Any], said: str
+) -> None:
+    """Told where it is handed over, and not from within the opening."""
+    with pytest.raises(ConfigurationError, match=said):
+        Runtime({}, **given)
+
+
+@pytest.mark.anyio
+async def test_a_sync_way_in_says_what_to_use_in_an_event_loop() -> None:
+    """The runtime is open, but not for it."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        said = "opened with `async with`; use `await runtime.run`"
+        with pytest.raises(ConfigurationError, match=said):
+            runtime.run_sync("1")
+        with pytest.raises(ConfigurationError, match=r"use `async with runtime\.session`"):
+            runtime.session_sync().__enter__()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hmac
-from typing import Any
+from collections.abc import Callable
+from typing import Any, get_args
 
 import msgspec
 import rfc8785
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from audit_examples import REDACTOR, decision
+from audit_examples import REDACTOR, decision, seal
+from caps.protocol.errors import AuditError
 from caps.security.audit import (
     AuditEvent,
     CallStatus,
@@ -23,7 +25,7 @@ from caps.security.audit import (
     Withheld,
 )
 from caps.security.audit.bounds import mended_record, storable
-from caps.security.audit.chain import ORIGIN, Flaw, Head, Link, decode, inspect, seal
+from caps.security.audit.chain import ORIGIN, Flaw, Head, Link, decode, inspect
 from caps.security.audit.reader import Line
 from caps.security.audit.verify import VerifyStatus, verify_lines
 
@@ -128,6 +130,36 @@ def test_every_record_can_be_read(event: AuditEvent) -> None:
     line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
     record = decode(line[:-1])
     assert (type(record.event), record.hash) == (type(event), head.hash)
+
+
+def of_every_kind(values: Callable[[Any], st.SearchStrategy[Any]]) -> st.SearchStrategy[AuditEvent]:
+    """Events of all kinds, with what `values` gives for the type of each field."""
+    strategies: list[st.SearchStrategy[AuditEvent]] = [
+        st.builds(
+            kind, **{field.name: values(field.type) for field in msgspec.structs.fields(kind)}
+        )
+        for kind in get_args(AuditEvent)
+    ]
+    return st.one_of(strategies)
+
+
+@given(of_every_kind(st.from_type))
+def test_an_event_of_any_kind_becomes_a_record_of_that_kind(event: AuditEvent) -> None:
+    """Whatever of its class's own types it has."""
+    line, _ = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
+    assert type(decode(line[:-1]).event) is type(event)
+
+
+@given(of_every_kind(lambda fitting: st.from_type(fitting) | json_values | st.binary()))
+def test_what_no_reader_could_read_is_not_written(event: AuditEvent) -> None:
+    """Values of foreign types make an event impossible, never a record that does not decode."""
+    try:
+        record = storable(event)
+    except AuditError:
+        return
+    line, _ = seal(record, "2025-01-01T00:00:00.000000Z", ORIGIN)
+    assert isinstance(inspect(line[:-1]), Link)
+    assert type(decode(line[:-1]).event) is type(event)
 
 
 @given(json_values)

@@ -154,9 +154,24 @@ def test_a_log_that_cannot_be_parsed_is_one_line(log: Path) -> None:
 
 
 def test_verify_says_that_a_log_is_sound(log: Path) -> None:
-    """Exit code 0 and one line."""
+    """Exit code 0 and one line, which names the log."""
     result = run("verify", "--audit", log)
-    assert (result.exit_code, result.output) == (0, "ok: 9 records are sound; record 9 is signed\n")
+    expected = f"ok: `{log}`: 9 records are sound; record 9 is signed\n"
+    assert (result.exit_code, result.output) == (0, expected)
+
+
+@pytest.mark.parametrize("command", ["verify", "verify-proof"])
+def test_a_public_key_that_is_none_is_bad_usage(log: Path, tmp_path: Path, command: str) -> None:
+    """Nothing is found out about a log by a key that was not read."""
+    missing, empty = tmp_path / "nope.pub", tmp_path / "empty.pub"
+    empty.write_text("")
+    asked = ["verify", "--audit", log] if command == "verify" else ["verify-proof", empty]
+    for key, said in (
+        (missing, f"caps: the public key `{missing}` is missing\n"),
+        (empty, f"caps: `{empty}` holds no public key\n"),
+    ):
+        result = run(*asked, "--public-key", key)
+        assert (result.exit_code, result.output) == (2, said)
 
 
 def test_verify_json_is_one_object(log: Path) -> None:

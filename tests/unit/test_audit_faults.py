@@ -439,3 +439,27 @@ def test_a_log_that_is_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="cannot open audit log"):
         AuditLog.open(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_log_that_would_be_a_file_is_refused(tmp_path: Path) -> None:
+    """The message says that it is one."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AuditError, match=r"audit log `.*file`: it is not a directory"):
+        AuditLog.open(tmp_path / "file")
+
+
+def test_what_cannot_be_made_in_a_log_is_named(tmp_path: Path) -> None:
+    """The directory may be in order and one of its files not."""
+    (tmp_path / "redaction.key").mkdir()
+    with pytest.raises(AuditError, match=r"cannot open audit log .*\(`.*redaction\.key`\)"):
+        AuditLog.open(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_for_checkpoints_that_cannot_be_made_is_named(tmp_path: Path, place: str) -> None:
+    """It is not the log that is at fault."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AuditError) as caught:
+        AuditLog.open(tmp_path / "log", checkpoints_to=tmp_path / place)
+    assert caught.value.message.startswith(f"cannot send checkpoints to `{tmp_path / place}`: ")
+    assert "not a directory" in caught.value.message.lower()

@@ -14,11 +14,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from audit_examples import decision, segment_of
+from audit_examples import decision, seal, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, DecisionMade, Record
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, Head, seal
+from caps.security.audit.chain import ORIGIN, Head
 from caps.security.audit.follow import follow
 from caps.security.audit.reader import segment_name
 

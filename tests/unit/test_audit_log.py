@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -23,7 +24,10 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
+from caps.security.audit.batch import Batch
 from caps.security.audit.reader import Line
+from caps.security.audit.records import timestamp
+from caps.security.audit.segment import Entry
 from caps.security.audit.verify import verify_lines
 
 pytestmark = pytest.mark.anyio
@@ -270,6 +274,21 @@ async def test_what_was_handed_in_does_not_change_any_more(tmp_path: Path, syncs
     assert request_ids(tmp_path) == ["first", "second"]
 
 
+async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
+    """What was not among the records that were written is not taken for committed."""
+    batch = Batch()
+    batch.appends.append(((decision("in time"),), timestamp()))
+
+    def write(entries: list[Entry]) -> None:
+        assert len(entries) == 1
+        batch.appends.append(((decision("late"),), timestamp()))
+
+    batch.commit(write)
+    batch.outcome(0)
+    with pytest.raises(AuditError):
+        batch.outcome(1)
+
+
 async def test_closing_waits_for_what_was_handed_in(tmp_path: Path, syncs: Syncs) -> None:
     """`aclose` comes after the last append, whoever called it first."""
     log = AuditLog.open(tmp_path)
@@ -325,6 +344,18 @@ async def test_a_bad_event_fails_alone(tmp_path: Path) -> None:
         with pytest.raises(AuditError, match="cannot be recorded"):
             await log.append(decision("bad", shown={"x": object()}))
     assert request_ids(tmp_path) == ["good"]
+
+
+async def test_what_is_no_event_is_refused_and_the_log_goes_on(tmp_path: Path) -> None:
+    """Whoever handed it in is told; nobody waits for ever."""
+    foreign: Any = 3
+    with anyio.fail_after(20):
+        async with AuditLog.open(tmp_path) as log, anyio.create_task_group() as tasks:
+            tasks.start_soon(log.append, decision("beside"))
+            with pytest.raises(AuditError):
+                await log.append(foreign)
+            await log.append(decision("after"))
+    assert request_ids(tmp_path) == ["beside", "after"]
 
 
 async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(

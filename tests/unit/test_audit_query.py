@@ -13,7 +13,7 @@ import anyio
 import pytest
 from click.testing import CliRunner, Result
 
-from audit_examples import decision, segment_of
+from audit_examples import decision, seal, segment_of
 from caps.cli.audit import audit
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit import (
@@ -29,7 +29,7 @@ from caps.security.audit import (
     read_records,
 )
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, decode, seal
+from caps.security.audit.chain import ORIGIN, decode
 from caps.security.audit.filters import KINDS, RecordFilter, parse_moment
 from caps.security.audit.records import Record
 from caps.security.audit.stats import MAX_NAMES, OTHERS, AuditStats, Caller

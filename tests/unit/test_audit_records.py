@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import typing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
-from audit_examples import decision
+from audit_examples import decision, seal
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditEvent, CallStatus, ExecutionStarted, OutcomeRecorded, Withheld
 from caps.security.audit.bounds import MAX_DETAIL_CHARS, MAX_INTEGER, MAX_TEXT_CHARS, storable
-from caps.security.audit.chain import ORIGIN, Link, decode, inspect, record_fields, seal
+from caps.security.audit.chain import ORIGIN, Link, decode, inspect, record_fields
 from caps.security.audit.records import ENVELOPE_FIELDS, kind_of, timestamp
 
 
@@ -182,3 +183,28 @@ def test_timestamps_are_rfc_3339_in_utc_with_microseconds() -> None:
     assert len(now) == len("2025-01-01T00:00:00.000000Z")
     assert now.endswith("Z")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(now)) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"principal": 42}, "principal"),
+        ({"shown": {"path": ["a"]}}, "shown"),
+        ({"decision": "perhaps"}, "decision"),
+        ({"hidden": None}, "hidden"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(changes: dict[str, Any], named: str) -> None:
+    """Nobody could read the record, so there is none; the error says which field it is."""
+    with pytest.raises(AuditError, match=f"`decision_made` .*{named}"):
+        storable(decision(**changes))
+
+
+@pytest.mark.parametrize(
+    "kind", [float, tuple[int, ...], bytes, set[str], list[float], int | float]
+)
+def test_a_kind_with_a_type_that_has_no_bounds_is_refused(kind: Any) -> None:
+    """The types of a record are a closed set; a new one is given its bounds first."""
+    unbounded: Any = msgspec.defstruct("Unbounded", [("value", kind)], tag="unbounded")
+    with pytest.raises(TypeError, match="no bounds are known"):
+        storable(unbounded(1))

@@ -236,3 +236,27 @@ def test_the_variables_set_what_they_name(tmp_path: Path) -> None:
     assert settings.rotation == Rotation(bytes=1_000_000, seconds=86400)
     assert settings.compress
     assert [sink.terms.name for sink in settings.sinks] == ["stdout", "syslog+udp://127.0.0.1"]
+
+
+async def test_nothing_follows_the_end_of_a_file_whose_successor_cannot_be_made(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """The log takes nothing until there is a next file, however often it is asked."""
+    in_the_way = tmp_path / segment_name(2)
+    settings = {"durability": durability, "rotation": Rotation(bytes=4096)}
+    async with AuditLog.open(tmp_path, **settings) as log:  # type: ignore[arg-type]
+        while (tmp_path / segment_name(1)).stat().st_size < 4096:
+            await log.append(decision("before"))
+        in_the_way.mkdir()
+        for _ in range(3):
+            with pytest.raises(AuditError, match="cannot begin audit log"):
+                await log.append(decision("refused"))
+        lines = (tmp_path / segment_name(1)).read_bytes().splitlines()
+        assert [b'"segment_closed"' in line for line in lines] == [False] * (len(lines) - 1) + [
+            True
+        ]
+        in_the_way.rmdir()
+        await log.append(decision("after"))
+    assert kinds(tmp_path)[-3:] == ["SegmentClosed", "SegmentOpened", "DecisionMade"]
+    assert request_ids(tmp_path)[-2:] == ["before", "after"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK

@@ -16,11 +16,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from audit_examples import decision, segmented_log
+from audit_examples import decision, seal, segmented_log
 from caps.cli.audit import EXIT_CODES, audit
 from caps.security.audit import VerifyStatus, verify_log
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import Head, seal
+from caps.security.audit.chain import Head
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer
 from caps.security.audit.reader import segment_name
 

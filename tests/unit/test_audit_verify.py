@@ -10,11 +10,11 @@ import anyio
 import msgspec
 import pytest
 
-from audit_examples import decision, segment_of
+from audit_examples import decision, seal, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, VerifyReport, VerifyStatus, read_records, verify_log
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, Head, seal
+from caps.security.audit.chain import ORIGIN, Head
 from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint
 from caps.security.audit.records import MAX_LINE_BYTES
 from caps.security.audit.spelling import spelt

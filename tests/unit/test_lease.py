@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import anyio
 import anyio.lowlevel
@@ -10,6 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from caps.protocol.errors import WorkerLostError
+from caps.protocol.messages import ResultMessage, StartedMessage
+from caps.worker.host import lease as lease_module
 from caps.worker.host.lease import Lease, SessionEnd
 from caps.worker.host.process import Ending
 from unit.test_pool import JOB, Calls, PlayedSource, PlayedWorker, Pool, honest
@@ -102,3 +105,28 @@ async def test_a_lease_gives_its_worker_back_once() -> None:
                     group.start_soon(pool.run)
     assert lease.ended is not None
     assert (lease.ended.reason, lease.ended.message, pool.alive) == (SessionEnd.RUNS, "enough", 0)
+
+
+async def test_a_session_that_grew_too_old_while_its_clock_stood_still_ends_with_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run that waited for a person may end after its session should have; nothing follows it."""
+    now = [0.0]
+    monkeypatch.setattr(lease_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    async def outlives_its_session(worker: PlayedWorker) -> None:
+        await worker.take_code()
+        await worker.say(StartedMessage)
+        now[0] += 61
+        await worker.say(ResultMessage, value=b"\x07")
+
+    pool = Pool(PlayedSource(outlives_its_session), 1)
+    with anyio.fail_after(10):
+        async with pool.pool.open():
+            lease = lease_of(pool)
+            await lease.open()
+            await anyio.wait_all_tasks_blocked()  # the watch has looked, and knows of no end
+            assert (await lease.run(CELL, Calls(), print)).value == b"\x07"
+            while lease.ended is None:
+                await anyio.lowlevel.checkpoint()
+    assert lease.ended.reason is SessionEnd.WALL

@@ -166,3 +166,14 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
     assert grant.revoked == frozenset()
     assert less.revoked == frozenset({"box.put", "box.get"})
     assert less.bound is grant.bound
+
+
+def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:
+    """It would leave the function replaced and nothing registered."""
+    registry: Any = CapabilityRegistry()
+
+    def put(item: str) -> None: ...
+
+    with pytest.raises(RegistrationError, match=r'@registry\.capability\("domain\.function"\)'):
+        registry.capability(put)
+    assert len(registry) == 0

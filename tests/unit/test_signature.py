@@ -275,3 +275,29 @@ def test_a_function_that_says_too_little_is_refused(
         registered(function)
     assert caught.value.message.startswith(message)
     assert "\n" not in caught.value.message
+
+
+def test_a_default_that_does_not_fit_is_refused() -> None:
+    """The function would get it as it is, without any check."""
+    registry = CapabilityRegistry()
+
+    def nothing(limit: int = "ten") -> int: ...  # type: ignore[assignment,empty-body]
+
+    def spelt_out(when: datetime = "2025-01-01") -> int: ...  # type: ignore[assignment,empty-body]
+
+    def too_small(limit: Annotated[int, pydantic.Field(ge=1)] = 0) -> int: ...  # type: ignore[empty-body]
+
+    for function, name in ((nothing, "limit"), (spelt_out, "when"), (too_small, "limit")):
+        with pytest.raises(RegistrationError, match=f"a default of `{name}` that does not fit"):
+            registry.capability("box.put")(function)
+    assert len(registry) == 0
+
+
+def test_a_default_that_fits_is_what_the_function_gets() -> None:
+    """An integer fits where a float is wanted, as everywhere in Python."""
+    registry = CapabilityRegistry()
+
+    @registry.capability("box.put")
+    def put(weight: float = 1, note: str | None = None, item: Item = Item(name="pen")) -> int: ...  # type: ignore[empty-body]  # noqa: B008
+
+    assert "box.put" in registry

@@ -32,7 +32,7 @@ class Batch:
     """How many of the appends were, but for those that were refused."""
     error: Exception | None = None
     """Why none of it was committed, if that is so."""
-    refused: dict[int, AuditError] = field(default_factory=dict)
+    refused: dict[int, Exception] = field(default_factory=dict)
     """By the place of an append: why its events cannot be recorded."""
 
     def commit(self, write: Callable[[list[Entry]], object]) -> None:
@@ -42,7 +42,7 @@ class Batch:
         for place, (events, ts) in enumerate(appends):
             try:
                 entries += [(storable(event), ts) for event in events]
-            except AuditError as error:
+            except Exception as error:  # noqa: BLE001 - `outcome` raises it, for whoever waits
                 self.refused[place] = error
         try:
             write(entries)

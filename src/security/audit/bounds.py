@@ -2,16 +2,18 @@
 
 Long texts are cut with a visible marker, lone surrogates are escaped, names are made ASCII, floats
 and integers beyond 2**53 become texts (a top-level counter stays at the bound). A hostile argument
-can therefore make a record ugly, never impossible. What is still too large is an `AuditError` for
-that event alone, raised before it joins a batch.
+can therefore make a record ugly, never impossible. What is still too large, or of another type than
+its class says, so that no reader could make the event of it again, is an `AuditError` for that
+event alone: the others of its batch are written.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 import operator
-from types import UnionType
-from typing import Annotated, Any, Final, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -60,6 +62,12 @@ def mended_record(event: AuditEvent) -> Spelt:
         raise AuditError(
             f"an audit event of kind `{fields['kind']}` is over {MAX_LINE_BYTES} bytes"
         )
+    try:
+        msgspec.convert(mended, type(event))  # as a reader will
+    except msgspec.ValidationError as error:
+        raise AuditError(
+            f"an audit event of kind `{fields['kind']}` holds what it cannot: {error}"
+        ) from error
     return spelt(mended)
 
 
@@ -79,7 +87,7 @@ def _shape_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
         fields[found.name] = (found.name, _bounded(found.type, text), default)
     if kind.__struct_config__.tag is not None:  # an event
         for name in ENVELOPE_FIELDS:
-            fields[name] = (f"_{name}", Any, msgspec.field(name=name))
+            fields[name] = (f"_envelope_{name}", Any, msgspec.field(name=name))
     in_order = [fields[name] for name in sorted(fields)]
     shape = msgspec.defstruct(
         f"{kind.__name__}Shape", in_order, kw_only=True, omit_defaults=True, gc=False
@@ -93,17 +101,25 @@ def _text_of(limit: int) -> Any:
 
 
 def _bounded(kind: Any, text: Any) -> Any:
-    """The type `kind` with the bounds of this module; a text in it is of type `text`."""
+    """The type `kind` with the bounds of this module; a text in it is of type `text`.
+
+    Raises `TypeError` for a type that no record may have, or that nobody gave bounds yet.
+    """
     if kind is str:
         return text
     if kind is int:
         return Annotated[int, msgspec.Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return _shape_of(kind)
-    origin, inner = get_origin(kind), [_bounded(item, text) for item in get_args(kind)]
-    if origin is list or origin is dict:
-        return origin[*inner]
-    return functools.reduce(operator.or_, inner) if origin is UnionType else kind
+    if kind in (bool, NoneType) or (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+        return kind
+    origin = get_origin(kind)
+    if origin is Literal:
+        return kind
+    if origin not in (list, dict, Union, UnionType):
+        raise TypeError(f"no bounds are known for `{kind}` in an audit record")
+    inner = [_bounded(item, text) for item in get_args(kind)]
+    return origin[*inner] if origin in (list, dict) else functools.reduce(operator.or_, inner)
 
 
 def _mended(name: str, value: Any) -> Any:

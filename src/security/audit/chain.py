@@ -84,12 +84,6 @@ _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_event: Final = msgspec.json.Decoder(AuditEvent).decode
 
 
-def seal(record: Spelt, ts: str, after: Head) -> tuple[bytes, Head]:
-    """The line of the record that follows `after`, and the head that it makes."""
-    lines, head = seal_all([(record, ts)], after)
-    return lines[0], head
-
-
 def seal_all(entries: Iterable[tuple[Spelt, str]], after: Head) -> tuple[list[bytes], Head]:
     """The lines of the records that follow `after`, each with its time, and the last head.
 

@@ -159,8 +159,12 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
             if not isinstance(key, Ed25519PublicKey):
                 raise AuditError(f"`{path}` is not an Ed25519 public key")
             keys[key_id(key)] = key
-    except (OSError, ValueError) as error:
-        raise AuditError(f"cannot read the public key `{path}`") from error
+    except FileNotFoundError as error:
+        raise AuditError(f"the public key `{path}` is missing") from error
+    except OSError as error:
+        raise AuditError(f"cannot read the public key `{path}`: {error.strerror}") from error
+    except ValueError as error:
+        raise AuditError(f"`{path}` holds no public key") from error
     return keys
 
 

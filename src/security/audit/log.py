@@ -185,7 +185,8 @@ class AuditLog:
             if sinks:
                 _start_feeds(sinks, directory, writer, segment, observer)
         except OSError as error:
-            raise AuditError(f"cannot open audit log `{directory}`: {error.strerror}") from error
+            reason = _why_not_opened(error, directory)
+            raise AuditError(f"cannot open audit log `{directory}`: {reason}") from error
         upkeep = None
         if checkpoint_seconds is not None or compress:
             upkeep = Upkeep(
@@ -338,6 +339,15 @@ class AuditLog:
         batch.waiters.wake()
         if self._gathering is not None:
             self._gathering.waiters.soon(self._flush)
+
+
+def _why_not_opened(error: OSError, directory: Path) -> str:
+    """What the system says, and about which file if it is not the directory itself."""
+    if error.filename is None:
+        return error.strerror or "input/output error"
+    if Path(error.filename) != directory:
+        return f"{error.strerror} (`{error.filename}`)"
+    return "it is not a directory" if isinstance(error, FileExistsError) else str(error.strerror)
 
 
 def _start_feeds(

@@ -6,7 +6,7 @@ import secrets
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.bounds import storable
-from caps.security.audit.chain import ORIGIN, decode, seal
+from caps.security.audit.chain import ORIGIN, decode, seal_all
 from caps.security.audit.records import AuditEvent, Record, timestamp
 from caps.security.audit.redaction import Redactor
 
@@ -40,8 +40,8 @@ class MemoryAuditLog:
             raise AuditError("the audit log is closed")
         if self._capacity is not None and len(self.lines) >= self._capacity:
             raise AuditError(f"the audit log in memory is full at {self._capacity} records")
-        line, self._head = seal(storable(event), timestamp(), self._head)
-        self.lines.append(line)
+        lines, self._head = seal_all([(storable(event), timestamp())], self._head)
+        self.lines += lines
 
     async def aclose(self) -> None:
         """Refuses further events; the records stay readable."""

@@ -36,7 +36,8 @@ class Notary:
     def __init__(self, directory: Path, copies: Path | None = None) -> None:
         """`copies` is a directory that gets every checkpoint, too, and the public key.
 
-        Raises `OSError`; `AuditError` if a key is not a key, or `copies` is of another log.
+        Raises `OSError`; `AuditError` if a key is not a key, or `copies` cannot be written or is
+        of another log.
         """
         self.on_checkpoint: Callable[[int, bytes], None] | None = None
         finish_rotation(directory)
@@ -46,7 +47,12 @@ class Notary:
         self._signer = Signer.load(directory)
         self._key_file = _identity(directory / SIGNING_KEY)
         if copies is not None:
-            self._prepare(copies)
+            try:
+                self._prepare(copies)
+            except OSError as error:
+                there = isinstance(error, FileExistsError)
+                reason = "it is not a directory" if there else error.strerror
+                raise AuditError(f"cannot send checkpoints to `{copies}`: {reason}") from error
 
     def sign(self, head: Head, segment: int) -> None:
         """Makes a checkpoint durable, here and elsewhere. Raises `OSError` or `AuditError`."""

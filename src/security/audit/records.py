@@ -65,15 +65,16 @@ class ApprovalOutcome(enum.Enum):
 class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events; a field that is None is left out of the record."""
 
-    # The envelope. Not fields: `bounds.py` reads these together with the fields.
-    _v: ClassVar[int] = RECORD_VERSION
-    _seq: ClassVar[msgspec.Raw] = GAP
-    _ts: ClassVar[msgspec.Raw] = GAP
-    _prev: ClassVar[msgspec.Raw] = GAP
-    _hash: ClassVar[msgspec.Raw] = GAP
+    # What the encoder puts in for each of `ENVELOPE_FIELDS`. No fields of an event: the shapes of
+    # `bounds.py` take these by name from the event, in the same pass as its fields.
+    _envelope_v: ClassVar[int] = RECORD_VERSION
+    _envelope_seq: ClassVar[msgspec.Raw] = GAP
+    _envelope_ts: ClassVar[msgspec.Raw] = GAP
+    _envelope_prev: ClassVar[msgspec.Raw] = GAP
+    _envelope_hash: ClassVar[msgspec.Raw] = GAP
 
     @property
-    def _kind(self) -> str:
+    def _envelope_kind(self) -> str:
         return str(self.__struct_config__.tag)
 
 

@@ -31,14 +31,12 @@ from caps.protocol.messages import (
     OutputMessage,
     StartMessage,
 )
-from caps.protocol.vigil import Vigil
 from caps.worker.inside.loop import Future, Loop, Task
 
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
 _OUTPUT_BURST = 64  # prints that are sent at once, one by one
 _OUTPUT_SECONDS = 1 / 64  # and how long it takes until there is one more
-_VIGIL_SECONDS = 0.0005  # most calls are answered sooner
 NOTHING = memoryview(b"")
 _LONGEST_WAIT_SECONDS = 3600.0  # poll refuses what does not fit its integer; the loop waits again
 
@@ -65,7 +63,6 @@ class Channel:
         self._printed_characters = 0
         self._output_paid_until = 0.0
         self._busy = False
-        self._vigil = Vigil(_VIGIL_SECONDS)
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
@@ -202,22 +199,11 @@ class Channel:
         wait_ms = None
         if timeout is not None:
             wait_ms = int(min(timeout, _LONGEST_WAIT_SECONDS) * 1000 + 0.999)
-        if not self._unparsed and (self._comes_soon(timeout) or self._poll.poll(wait_ms)):
+        if not self._unparsed and self._poll.poll(wait_ms):
             self._read()
         if self._unparsed:
             for message in self._parse():
                 self._dispatch(message)
-
-    def _comes_soon(self, timeout: float | None) -> bool:
-        """Whether an answer is due and comes within moments."""
-        if timeout is not None or not self._answers or not self._vigil.begins():
-            return False
-        poll = self._poll.poll
-        while not poll(0):
-            if not self._vigil.goes_on():
-                return False
-        self._vigil.pays()
-        return True
 
     def _parse(self) -> list[FromHost]:
         data = b"".join(self._unparsed)
