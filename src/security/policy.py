@@ -183,7 +183,8 @@ Modules = Annotated[
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    # Built as a part of the policy, and not by itself before that.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Limits(_Part):

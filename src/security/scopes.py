@@ -45,7 +45,8 @@ class ScopeViolationError(PolicyFault):
 class Scope(BaseModel):
     """Base of all scope models."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    # Most domains are not used in a run: what is, is built then.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
         """What of `payload` lies outside this scope for `<domain>.<function>`; None if nothing."""

@@ -17,6 +17,7 @@ together. No IO here.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -81,7 +82,12 @@ class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 _decode_any: Final = msgspec.json.Decoder().decode
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
-_decode_event: Final = msgspec.json.Decoder(AuditEvent).decode
+
+
+@functools.cache
+def _events() -> msgspec.json.Decoder[AuditEvent]:
+    # Made when somebody reads: a union of so many kinds takes longer than to write a record.
+    return msgspec.json.Decoder(AuditEvent)
 
 
 def seal_all(entries: Iterable[tuple[Spelt, str]], after: Head) -> tuple[list[bytes], Head]:
@@ -155,7 +161,7 @@ def decode(line: bytes) -> Record:
     """
     try:
         envelope = _decode_envelope(line)
-        event: AuditEvent = _decode_event(line)
+        event = _events().decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise AuditError(f"not an audit record of version {RECORD_VERSION}: {error}") from error
     if not is_timestamp(envelope.ts):
