@@ -147,6 +147,8 @@ class CallsAtOnce(TakenUp):
                 self._go_on(error)
                 while not self._finished:
                     await self._until_durable()
+            except AuditError as missing:
+                self._go_on(missing)
             except BaseException as last:
                 if last is not error:
                     raise

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec.structs import replace
 
 from caps.protocol.connection import HostConnection, WorkerConnection
 from caps.protocol.errors import ProtocolError
@@ -23,19 +24,15 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import SocketTransport
-from caps.worker.host.job import Answer, Job, TakenUp
+from caps.worker.host.job import Answer, TakenUp
 from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Execution, until_ready
+from unit.test_pool import JOB as POOLED
 
 pytestmark = pytest.mark.anyio
 
-JOB = Job(
-    execution_id="e1",
-    namespace="caps",
-    policy_id="p",
-    manifest=(),
-    source="",
-    filename="code.py",
+JOB = replace(
+    POOLED,
     wall_ms=20_000,
     output_bytes=1000,
     most_requests=1000,

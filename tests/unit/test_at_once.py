@@ -545,3 +545,15 @@ async def test_what_was_handed_in_when_the_execution_ended_is_recorded_once() ->
 
         tasks.start_soon(finish)
     assert [one.status for one in desk.of(OutcomeRecorded)] == [CallStatus.OK] * 2
+
+
+@pytest.mark.parametrize("prompt", [0, 1])
+async def test_what_is_given_up_without_evidence_is_known_to_lack_it(prompt: int) -> None:
+    """The log fails at the last moment, too: the execution is told, and there is no answer."""
+    desk = Desk(PromptLog(prompt, fails_at=prompt))
+    taken_up = desk.calls.take_up([ask("a")])
+    assert not taken_up.advance()
+    await taken_up.give_up()
+    taken_up.conclude()
+    assert desk.calls.unrecorded is not None
+    assert [told(answer) for answer in taken_up.answers] == ["audit_error"]
