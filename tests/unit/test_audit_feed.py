@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from audit_examples import decision
+from audit_examples import decision, kinds
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, SinkFailed, SinkRecovered
+from caps.security.audit.lock import LogLock
 from caps.security.audit.sinks.feed import Feed
 from caps.security.audit.sinks.history import CursorFile, History
 from caps.security.audit.sinks.sink import Delivery, SinkError, SinkMode, SinkTerms
@@ -180,6 +181,49 @@ class TestAFeed:
             feed.wait_for(1, time.monotonic())
         assert counted.up[:1] == [False]
         feed.close()
+
+
+async def test_a_log_is_not_closed_under_a_feed_that_hung(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins to write that its sink is down at the moment when closing has given it up."""
+    log = AuditLog.open(tmp_path)
+    writer, sink = log._writer, _Controlled()
+    sink.open.clear()
+    sink.failing = True
+    feed = Feed(
+        sink,
+        SinkTerms(name="t", mode=SinkMode.BEST_EFFORT, deadline=0.05, queue=4, checkpoints=False),
+        History(tmp_path),
+        CursorFile(tmp_path, "t"),
+        report=writer.note,
+        flush=writer.flush,
+        observer=None,
+        newest=0,
+    )
+    locked, closed = threading.Event(), threading.Event()
+    take, close = LogLock.take, Feed.close
+
+    def take_and_wait(self: LogLock, fd: int, path: Path, *, wait: bool) -> None:
+        take(self, fd, path, wait=wait)
+        locked.set()
+        closed.wait(0.2)  # nothing may close the log meanwhile, so this is the whole wait
+
+    def close_too_early(self: Feed) -> None:
+        close(self)
+        monkeypatch.setattr(LogLock, "take", take_and_wait)
+        sink.open.set()
+        assert locked.wait(20)
+
+    monkeypatch.setattr(Feed, "close", close_too_early)
+    monkeypatch.setattr(sink, "connect", lambda: None)
+    writer.start([feed])
+    assert sink.delivering.wait(20)
+    log.close()
+    closed.set()
+    feed._thread.join(20)
+    assert not feed._thread.is_alive()
+    assert kinds(tmp_path)[-1] == "SinkFailed"
 
 
 async def _written(directory: Path, records: int, **settings: Any) -> None:

@@ -126,7 +126,9 @@ class Writer:
         finally:
             for feed in self._feeds:
                 feed.close()
-            self._segment.close()
+            # A feed that hung in its sink may be writing that the sink is down: its commit ends
+            # first, and it finds the log closed the next time.
+            self.exclusively(self._segment.close)
 
     def _offer(self, lines: Sequence[bytes], first: int) -> None:
         records = [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
