@@ -17,7 +17,8 @@ from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.compiler import Program, compile_source
 from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.evaluation import add_evaluation
-from caps.worker.inside.facades import Importer, make_facade
+from caps.worker.inside.facade import make_facade
+from caps.worker.inside.facades import Importer
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.loop import Loop
 from caps.worker.inside.output import Output

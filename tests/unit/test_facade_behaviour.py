@@ -12,6 +12,7 @@ from caps.worker.inside.channel import Channel
 from caps.worker.inside.facades import Importer
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import build_namespace
+from caps.worker.inside.report import message_of
 from caps.worker.inside.system_views import DEEPEST_RECURSION
 from caps.worker.inside.zones import load_zones
 from unit.language_programs import run
@@ -34,7 +35,7 @@ def test_what_is_missing_comes_with_a_hint(source: str, hint: str) -> None:
     """The nearest name, or the capability that does the same."""
     with pytest.raises((AttributeError, ImportError)) as caught:
         run(source)
-    assert hint in str(caught.value)
+    assert hint in message_of(caught.value)
 
 
 def test_a_refused_import_names_what_is_granted_already() -> None:
@@ -61,7 +62,7 @@ def test_an_absent_private_name_has_no_hint() -> None:
     """What libraries probe for is answered without a search."""
     with pytest.raises(AttributeError) as caught:
         Importer(OwnClasses(), {})("math").__wrapped__  # noqa: B018
-    assert str(caught.value) == "module 'math' has no attribute '__wrapped__' here"
+    assert message_of(caught.value) == "module 'math' has no attribute '__wrapped__' here"
 
 
 PRINTING = {

@@ -13,14 +13,16 @@ import pytest
 from caps.protocol.messages import ManifestEntry, ManifestMessage
 from caps.worker.inside.builtins_ import make_builtins
 from caps.worker.inside.channel import Channel
+from caps.worker.inside.facade import Facade
 from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD
-from caps.worker.inside.facades import Facade, Importer, load_facades
+from caps.worker.inside.facades import Importer, load_facades
 from caps.worker.inside.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.loop import Loop
 from caps.worker.inside.names import READABLE
 from caps.worker.inside.namespace import build_namespace
 from caps.worker.inside.opaque import type_of
 from caps.worker.inside.output import Output
+from caps.worker.inside.report import message_of
 from caps.worker.inside.stand_ins import STAND_INS
 from unit.language_programs import make_globals, power_of, run
 
@@ -198,9 +200,44 @@ def test_a_facade_cannot_be_changed(module: str) -> None:
 
 
 def test_a_missing_name_says_whose_it_is() -> None:
-    """The message names the module and the attribute."""
-    with pytest.raises(AttributeError, match="module 'math' has no attribute 'nothing' here"):
+    """The message that is shown names the module and the attribute."""
+    with pytest.raises(AttributeError) as caught:
         run("import math\nmath.nothing")
+    assert message_of(caught.value).startswith("module 'math' has no attribute 'nothing' here")
+
+
+@pytest.mark.parametrize("module", ["io", "os", "os.path", "pathlib", "urllib"])
+def test_what_would_be_a_capability_says_so_at_once(module: str) -> None:
+    """Code that asks for files or the network often prints the error that it catches."""
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing' here"):
+        run(f"import {module}\n{module}.nothing")
+
+
+def test_what_user_code_says_of_a_module_is_left_alone() -> None:
+    """Only the interpreter's own words are replaced, and nothing of the user's is asked for it."""
+
+    class Odd(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError("asked")
+
+        __hash__ = str.__hash__
+
+    math = load_facades()["math"]
+    usual = "'math' object has no attribute 'sqr'"
+    for error in (
+        AttributeError("mine", obj=math, name="sqr"),
+        AttributeError(usual, name="sqr"),
+        AttributeError(usual, obj=math),
+        AttributeError(usual, obj=math, name=Odd("sqr")),
+        AttributeError(Odd(usual), obj=math, name="sqr"),
+        AttributeError(usual, 2, obj=math, name="sqr"),
+        AttributeError(obj=math, name="sqr"),
+        KeyError(usual),
+    ):
+        assert message_of(error) == str(error)
+    assert "did you mean `sqrt`" in message_of(AttributeError(usual, obj=math, name="sqr"))
 
 
 def test_a_refused_import_names_what_there_is() -> None:

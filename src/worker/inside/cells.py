@@ -23,7 +23,8 @@ from caps.worker.inside.compiler import Program
 from caps.worker.inside.complaints import Complaints
 from caps.worker.inside.concurrency import Concurrency
 from caps.worker.inside.evaluation import add_evaluation
-from caps.worker.inside.facades import Importer, make_facade
+from caps.worker.inside.facade import make_facade
+from caps.worker.inside.facades import Importer
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.library_names import is_nobodys
 from caps.worker.inside.namespace import build_namespace

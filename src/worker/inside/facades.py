@@ -1,7 +1,6 @@
-"""(4) What `import` gives: facades that hold chosen names of a module, and cannot be changed.
+"""(4) What `import` gives: the facades of all modules that user space may have.
 
-They are made at start-up, before the import system is taken away. A facade's names are attributes
-of its class, so that `math.sqrt` costs what it costs in plain Python.
+They are made at start-up, before the import system is taken away.
 """
 
 from __future__ import annotations
@@ -14,76 +13,17 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from caps.worker.inside.compiler import Program
-from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD, NAMES_INSTEAD, ON_DEMAND
+from caps.worker.inside.facade import Facade, make_facade, missing_hint
+from caps.worker.inside.facade_table import ENCODINGS, FACADES, INSTEAD, ON_DEMAND
 from caps.worker.inside.guards import OwnClasses
 from caps.worker.inside.namespace import Namespace
-from caps.worker.inside.opaque import show_as_module
 from caps.worker.inside.output import Output
 from caps.worker.inside.stand_ins import STAND_INS
 from caps.worker.inside.surroundings import Surroundings
 from caps.worker.inside.zones import load_zones
-
-_FEW = 12
-
-
-class _FacadeType(type):
-    def __setattr__(cls, name: str, _value: Any) -> NoReturn:
-        raise AttributeError(f"`{name}` cannot be set on a module")
-
-    def __delattr__(cls, name: str) -> NoReturn:
-        raise AttributeError(f"`{name}` cannot be deleted from a module")
-
-
-class Facade(metaclass=_FacadeType):
-    """Base of all facades."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, _value: Any) -> NoReturn:
-        raise AttributeError(f"`{name}` cannot be set on a module")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"`{name}` cannot be deleted from a module")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        hint = missing_hint(self, name)
-        raise AttributeError(f"module '{type(self).__name__}' has no attribute '{name}' here{hint}")
-
-    def __dir__(self) -> list[str]:
-        return sorted(name for name in vars(type(self)) if not name.startswith("_"))
-
-    def __repr__(self) -> str:
-        return f"<module '{type(self).__name__}'>"
-
-
-def missing_hint(facade: Facade, name: str) -> str:
-    """What to tell somebody who looks for `name`: the capability that would do, or a near name."""
-    if name.startswith("_"):
-        return ""
-    module = type(facade).__name__
-    instead = NAMES_INSTEAD.get(f"{module}.{name}")
-    if instead is not None:
-        return f"; a policy may grant `caps.{instead}` instead"
-    held = dir(facade)
-    near = difflib.get_close_matches(name, held, n=1)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; it has {', '.join(held)}" if 0 < len(held) <= _FEW else ""
-
-
-def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
-    """A facade called `name` that holds `names` and nothing else."""
-    # What would bind to the facade is kept from it; the rest costs nothing to hold.
-    held = {
-        key: staticmethod(value) if hasattr(type(value), "__get__") else value
-        for key, value in names.items()
-    }
-    made: Facade = _FacadeType(name, (Facade,), {**held, "__slots__": ()})()
-    show_as_module(type(made))
-    return made
 
 
 @functools.cache

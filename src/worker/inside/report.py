@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
 from caps.protocol.messages import ErrorReport, Frame
 from caps.worker.inside.compiler import Program, SourceError, in_characters
+from caps.worker.inside.facade import told_of_missing
 from caps.worker.inside.hints import hint_for, hint_for_syntax
 from caps.worker.inside.loop import CancelledError
 
@@ -89,7 +90,8 @@ def message_of(error: BaseException) -> str:
     """The error's own text, bounded; a `__str__` that raises is no way out."""
     if isinstance(error, MemoryError) and not error.args:
         return "out of memory; raise `limits.memory_mb` if it may use more"
-    return _text_of(error, "its message")
+    missing = told_of_missing(error)
+    return _text_of(error, "its message") if missing is None else _bounded(missing)
 
 
 def _text_of(value: Any, what: str) -> str:
