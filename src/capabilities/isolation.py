@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from caps.protocol.enforcement import Layer, gaps
 from caps.protocol.errors import ConfigurationError, IsolationError
@@ -48,8 +49,7 @@ def judge_isolation(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """Layers, and what comes of them for an execution."""
 
     layers: tuple[Layer, ...]

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import enum
 import time
-from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import (

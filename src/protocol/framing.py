@@ -14,8 +14,9 @@ import enum
 import math
 import struct
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from caps.protocol.errors import ProtocolError
 
@@ -26,8 +27,7 @@ _TEXT = frozenset((str,))
 _HARMLESS_BYTES = 2048
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrameLimits:
+class FrameLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits that every frame obeys."""
 
     max_frame_bytes: int = 16 * 1024 * 1024

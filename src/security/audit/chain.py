@@ -64,8 +64,7 @@ class Link:
         return Head(self.seq, self.hash)
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(msgspec.Struct, frozen=True):
     """A line that is not what a writer wrote; `seq` is what it claims, if it claims one."""
 
     seq: int | None

@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -61,8 +60,7 @@ class Checkpoint(
         return _DOMAIN + _encode(msgspec.structs.replace(self, sig=None))
 
 
-@dataclass(frozen=True, slots=True)
-class BadCheckpoint:
+class BadCheckpoint(msgspec.Struct, frozen=True):
     """A line of the checkpoint file that proves nothing, and why."""
 
     line: int

@@ -13,9 +13,10 @@ import gzip
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO, Final
+
+import msgspec
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.chain import decode
@@ -30,8 +31,7 @@ _COMPRESSED: Final = ".jsonl.gz"
 SegmentFile = BinaryIO | gzip.GzipFile
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line without its newline; `torn` is the last one if it lacks the newline."""
 
     number: int

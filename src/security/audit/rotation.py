@@ -16,9 +16,10 @@ import logging
 import os
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
+
+import msgspec
 
 from caps.security.audit.keyfiles import sync_directory
 from caps.security.audit.reader import segment_paths
@@ -29,8 +30,7 @@ _CHUNK: Final = 1024 * 1024
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotation:
+class Rotation(msgspec.Struct, frozen=True, kw_only=True):
     """The bounds of one file; it may exceed them by the batch that reaches them."""
 
     bytes: int | None = None

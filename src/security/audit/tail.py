@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.chain import Flaw, Head, decode, inspect
@@ -31,8 +32,7 @@ _LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
 _CLOSING: Final = b'"kind":"segment_closed"'
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(msgspec.Struct, frozen=True):
     """Its last whole record (None: there is none), where that ends, and what is torn after it.
 
     `closed` says that the record is the last that this file will ever have.

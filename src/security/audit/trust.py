@@ -11,7 +11,6 @@ nothing: a checkpoint that it signs later is by an unknown key. No IO here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -57,8 +56,7 @@ def rotations(lines: Iterable[Line]) -> list[tuple[int, KeyRotated]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRing:
+class KeyRing(msgspec.Struct, frozen=True):
     """The keys that a verifier knows, those that they vouch for, and until when each counts."""
 
     keys: Mapping[str, Ed25519PublicKey]

@@ -27,9 +27,11 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+
+import msgspec
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.checkpoint import (
@@ -74,7 +76,7 @@ def verify_log(
         # Each by itself: what a crash left of a line in one must not run into another.
         counted = [name for name in files if _whole(files[name])] or [CHECKPOINTS]
         pins = [
-            replace(pin, file=name) if isinstance(pin, BadCheckpoint) else pin
+            msgspec.structs.replace(pin, file=name) if isinstance(pin, BadCheckpoint) else pin
             for name in counted
             for pin in checked_checkpoints(_whole(files[name]), directory, public_key, told=told)
         ]

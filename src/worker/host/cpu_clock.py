@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import signal
 import time
-from dataclasses import dataclass
+
+import msgspec
 
 _SCHEDULED_TIME_OF_A_PROCESS = 2  # CPUCLOCK_SCHED; the bit for a single thread is not set
 
 
-@dataclass(frozen=True, slots=True)
-class CpuClock:
+class CpuClock(msgspec.Struct, frozen=True):
     """The CPU clock of the process behind a descriptor, which the caller keeps open."""
 
     pidfd: int

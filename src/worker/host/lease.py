@@ -11,9 +11,9 @@ from __future__ import annotations
 import enum
 import math
 import time
-from dataclasses import dataclass
 
 import anyio
+import msgspec
 from msgspec.structs import replace
 
 from caps.protocol.enforcement import Layer
@@ -37,8 +37,7 @@ class SessionEnd(enum.Enum):
     HOST_FAILED = "host_failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The end of a session, and what to tell whoever asks it for more."""
 
     reason: SessionEnd

@@ -26,8 +26,9 @@ import re
 import resource
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from caps.worker.host.memory_places import Interface, Place
 from caps.worker.host.process import OutOfMemory
@@ -39,8 +40,7 @@ _MEGABYTE = 1024 * 1024
 _AT_ONCE = 8 * resource.getpagesize()
 
 
-@dataclass(slots=True)
-class MemoryGroup:
+class MemoryGroup(msgspec.Struct):
     """A group without children. Blocking; every method may raise OSError."""
 
     directory: Path

@@ -15,16 +15,16 @@ v1 and v2 differ in the names of files; an `Interface` holds them.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from caps.protocol.errors import ConfigurationError
 
 CGROUP_VARIABLE = "CAPS_CGROUP"
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(msgspec.Struct, frozen=True):
     """The files through which one version of cgroups bounds memory."""
 
     name: str
@@ -68,8 +68,7 @@ V1 = Interface(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A group whose children may be ours, and how it is spoken to."""
 
     directory: Path
@@ -79,8 +78,7 @@ class Place:
         return f"{self.interface.name} at {self.directory}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """A mounted hierarchy: which of its groups is seen at which directory."""
 
     root: str

@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from dataclasses import dataclass
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from caps.worker.host.memory_groups import Home, MemoryGroup
 
@@ -24,8 +24,7 @@ logger = logging.getLogger(__name__)
 _AHEAD = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedGroup:
+class PreparedGroup(msgspec.Struct, frozen=True):
     """An empty group, and the open descriptor through which one process may enter it."""
 
     group: MemoryGroup

@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 import signal
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from caps.protocol.enforcement import Layer
 from caps.protocol.transport import Transport
@@ -19,8 +20,7 @@ class OutOfMemory(enum.Enum):
     ELSEWHERE = "that of a group above it, or of the machine"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How a process ended: its exit status or signal, and what it used; zeros if unknown."""
 
     exit_code: int | None
@@ -40,8 +40,7 @@ class Ending:
             return f"killed by signal {self.signal}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class Used(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution used of its worker: CPU time since the code was handed over, and memory."""
 
     cpu_us: int

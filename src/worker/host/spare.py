@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from caps.protocol.connection import HostConnection
 from caps.protocol.messages import ReadyMessage
 from caps.worker.host.process import Worker
 
 
-@dataclass(frozen=True, slots=True)
-class Spare:
+class Spare(msgspec.Struct, frozen=True):
     """A worker, its channel, and what it said when it was ready."""
 
     worker: Worker

@@ -7,7 +7,6 @@ long is as good as dead, and is ended.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import itertools
 import logging
@@ -135,7 +134,7 @@ class ForkedWorker:
         """With the group's word on a SIGKILL that was not the host's."""
         if self._membership is None or self._killed or ending.signal != signal.SIGKILL:
             return ending
-        return dataclasses.replace(ending, out_of_memory=self._membership.out_of_memory())
+        return msgspec.structs.replace(ending, out_of_memory=self._membership.out_of_memory())
 
 
 class _Order:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from caps.protocol.errors import AuditError
 
@@ -25,8 +26,7 @@ class SinkError(AuditError):
     """A sink does not take records now; the message says why, and shows no password."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True):
     """One line without its newline: a record, or a checkpoint that pins record `seq`."""
 
     seq: int
@@ -34,8 +34,7 @@ class Delivery:
     checkpoint: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkTerms:
+class SinkTerms(msgspec.Struct, frozen=True, kw_only=True):
     """How one sink is treated."""
 
     name: str
