@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeGuard
 
 from caps.worker.inside.facade_table import NAMES_INSTEAD
 from caps.worker.inside.opaque import show_as_module
@@ -89,14 +89,19 @@ def told_of_missing(error: BaseException) -> str | None:
 
     Code can make such an error, too, with any values: what it says itself is left alone.
     """
-    if type(error) is not AttributeError or not issubclass(type(error.obj), Facade):
+    if type(error) is not AttributeError or len(error.args) != 1:
         return None
-    name, said = error.name, error.args[0] if len(error.args) == 1 else None
-    if type(name) is not str or type(said) is not str:
+    # Types are compared, not asked: what code put there may answer with methods of its own.
+    facade, name, said = error.obj, error.name, error.args[0]
+    if type(name) is not str or type(said) is not str or not _is_facade(facade):
         return None
-    if said != f"'{type(error.obj).__name__}' object has no attribute '{name}'":
+    if said != f"'{type(facade).__name__}' object has no attribute '{name}'":
         return None
-    return _missing_text(error.obj, name)
+    return _missing_text(facade, name)
+
+
+def _is_facade(value: object) -> TypeGuard[Facade]:
+    return issubclass(type(value), Facade)
 
 
 def _missing_text(facade: Facade, name: str) -> str:
