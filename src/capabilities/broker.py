@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.at_once import CallsAtOnce
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
-from caps.capabilities.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.evidence import CallEvidence, DecisionSummary, Recorder
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, KeyedAnswers
@@ -80,6 +80,11 @@ class Broker:
     approvals: ApprovalDesk
     rates: RateWindows = field(default_factory=RateWindows)
     live: LiveGrants = field(default_factory=LiveGrants)
+    recorder: Recorder = field(init=False)
+    """`audit`, as all of them write to it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recorder", Recorder.of(self.audit))
 
 
 class ExecutionBroker:
@@ -109,8 +114,10 @@ class ExecutionBroker:
         # Said in the context of every provider call, and with `degraded` in every record.
         self._who = identity.who(grant.execution_id)
         self.who = {**self._who, "degraded": degraded, **span.ids}
-        self.observed = ObservedCalls(broker.metrics, span, grant.terms, broker.audit.redactor)
-        self.evidence = CallEvidence(broker.audit, self.observed, self.who, on_decision)
+        recorder = broker.recorder
+        self._redactor = recorder.redactor
+        self.observed = ObservedCalls(broker.metrics, span, grant.terms, recorder.redactor)
+        self.evidence = CallEvidence(recorder, self.observed, self.who, on_decision)
         self._clock = WallClock() if clock is None else clock
         # The calls under way, each of which is stopped when its capability is revoked.
         self._stoppable: set[StoppableCall] = set()
@@ -121,7 +128,7 @@ class ExecutionBroker:
             broker.rates,
             self._by_key,
             self._clock,
-            broker.audit.redactor,
+            recorder.redactor,
         )
 
     def begin(self) -> None:
@@ -225,7 +232,7 @@ class ExecutionBroker:
         self, request: CapabilityRequestMessage, terms: Terms, usage: Usage
     ) -> tuple[Decision, str | None]:
         """Find or wait for an approval, then decide anew: much may have happened meanwhile."""
-        redacted = self._broker.audit.redactor.split(request.payload, terms.spec.shown)
+        redacted = self._redactor.split(request.payload, terms.spec.shown)
         call = AskedCall(
             who=self.who,
             channel_id=self.channel_id,
@@ -267,7 +274,7 @@ class ExecutionBroker:
         usage: Usage,
     ) -> Answer:
         # The key is taken before the first await, so that a repeat at the same time finds it.
-        args_hmac = self._broker.audit.redactor.digest(request.payload)
+        args_hmac = self._redactor.digest(request.payload)
         recorded = self._by_key[key] = KeyedAnswer(args_hmac)
         try:
             answer = await self._proceed(request, decision, terms, usage, recorded)

@@ -6,7 +6,7 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,13 @@ from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log import AuditSink, all_at_once, in_this_step
-from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.audit.records import (
+    AuditEvent,
+    CallStatus,
+    DecisionMade,
+    OutcomeRecorded,
+)
+from caps.security.audit.redaction import Redactor
 from caps.security.decision import Decision
 
 
@@ -47,12 +53,29 @@ def _summary(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """How one sink takes evidence: found out once, and not anew for every execution."""
+
+    redactor: Redactor
+    record: Callable[[AuditEvent], Awaitable[None]]
+    """Returns when the record is durable, and raises AuditError when it is not."""
+    record_all: Callable[[Sequence[AuditEvent]], Awaitable[None]]
+    """Returns when all are durable; nothing may come of any of them if this raises."""
+    record_now: Callable[[Sequence[AuditEvent]], bool]
+    """The same without waiting: False, and nothing is recorded, if that is not possible."""
+
+    @classmethod
+    def of(cls, sink: AuditSink) -> Recorder:
+        return cls(sink.redactor, sink.append, all_at_once(sink), in_this_step(sink))
+
+
 class CallEvidence:
     """Of one execution, whose calls are `observed` as well."""
 
     def __init__(
         self,
-        audit: AuditSink,
+        recorder: Recorder,
         observed: ObservedCalls,
         who: dict[str, Any],
         on_decision: Callable[[DecisionSummary], None] | None,
@@ -60,12 +83,10 @@ class CallEvidence:
         """`who` is said in every record; `on_decision` hears of each decision as it is made."""
         # Spelt out when somebody asks: most never do while the execution runs.
         self._told: list[tuple[str, str, Decision, str | None]] = []
-        self._audit = audit
-        self._redactor = audit.redactor
-        self.record_all = all_at_once(audit)
-        """Returns when all are durable; nothing may come of any of them if this raises."""
-        self.record_now = in_this_step(audit)
-        """The same without waiting: False, and nothing is recorded, if that is not possible."""
+        self._record = recorder.record
+        self._redactor = recorder.redactor
+        self.record_all = recorder.record_all
+        self.record_now = recorder.record_now
         self._observed = observed
         self._who = who
         self._on_decision = on_decision
@@ -77,7 +98,7 @@ class CallEvidence:
         terms: Terms | None,
         approval_id: str | None = None,
     ) -> Awaitable[None]:
-        return self._audit.append(self.decided(request, decision, terms, approval_id))
+        return self._record(self.decided(request, decision, terms, approval_id))
 
     def decided(
         self,
@@ -137,9 +158,7 @@ class CallEvidence:
         duration_us: int,
         bytes_out: int,
     ) -> Awaitable[None]:
-        return self._audit.append(
-            self.ended(request, status, reason, detail, duration_us, bytes_out)
-        )
+        return self._record(self.ended(request, status, reason, detail, duration_us, bytes_out))
 
     def ended(
         self,
@@ -163,8 +182,7 @@ class CallEvidence:
         )
 
     def count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
-        metrics = self._observed.metrics
-        metrics.child(metrics.denied, self._observed.of(request).label, reason).inc()
+        self._observed.metrics.denied.add((self._observed.of(request).label, reason))
 
     def _who_calls(self, call: ObservedCall) -> dict[str, Any]:
         """`who`, with the span of the call itself where there is one."""

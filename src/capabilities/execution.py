@@ -7,10 +7,9 @@ itself or of a single call, turns the result into a failure, also if the code ca
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import anyio
@@ -29,7 +28,7 @@ from caps.capabilities.result import (
     failure_of_host,
     status_of,
 )
-from caps.capabilities.telemetry.tracing import ExecutionSpan
+from caps.capabilities.source_text import SourceText
 from caps.protocol.errors import (
     AuditError,
     CapsError,
@@ -37,7 +36,7 @@ from caps.protocol.errors import (
     LimitExceededError,
     ProtocolError,
 )
-from caps.protocol.messages import MAX_SOURCE_BYTES, ResultMessage, WorkerLimits
+from caps.protocol.messages import ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
 from caps.security.audit.records import (
     ExecutionEnded,
@@ -54,7 +53,6 @@ _PATIENCE = 64
 
 # Even one that is chosen to take long takes a few milliseconds.
 _DECODED_AT_ONCE = 16 * 1024
-_MAX_FILENAME_CHARACTERS = 256
 
 
 class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +92,7 @@ def new_id() -> str:
     return os.urandom(16).hex()
 
 
-async def run_execution(
+def run_execution(
     broker: Broker,
     runner: Runner,
     grant: Grant,
@@ -102,17 +100,13 @@ async def run_execution(
     *,
     degraded: str | None,
     isolation: Mapping[str, str],
-) -> ExecutionResult:
+) -> Coroutine[Any, Any, ExecutionResult]:
     """Run one execution; its result, whatever the code did.
 
     `degraded` names the layers that are not fully in force; every record says so. `isolation` is
     how much of each is, which the first record says.
     """
-    with broker.tracing.execution(
-        grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
-    ) as span:
-        run = _Run(broker, runner, grant, request, span, degraded, isolation)
-        return await run.to_end()
+    return _Run(broker, runner, grant, request, degraded, isolation).to_end()
 
 
 class _Run:
@@ -124,7 +118,6 @@ class _Run:
         runner: Runner,
         grant: Grant,
         request: ExecutionRequest,
-        span: ExecutionSpan,
         degraded: str | None,
         isolation: Mapping[str, str],
     ) -> None:
@@ -132,17 +125,21 @@ class _Run:
         self._runner = runner
         self._grant = grant
         self._request = request
-        self._span = span
         self._isolation = isolation
+        self._source = SourceText.of(request.source, request.filename)
+        self._span = broker.tracing.execution(
+            grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
+        )
+        cell = request.cell
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
             grant,
             request.identity,
-            span,
+            self._span,
             degraded=degraded,
-            channel_id=request.cell.channel_id if request.cell else None,
-            keys=request.cell.keys if request.cell else None,
+            channel_id=cell.channel_id if cell else None,
+            keys=cell.keys if cell else None,
             clock=self._clock,
             on_decision=request.on_decision,
         )
@@ -151,27 +148,22 @@ class _Run:
         self._began = time.perf_counter()
 
     async def to_end(self) -> ExecutionResult:
-        status = ExecutionStatus.HOST_FAILED
-        self._broker.metrics.executions_in_flight.inc()
-        try:
-            await self._run_revocably()
-            status = self._status()
-        except anyio.get_cancelled_exc_class():
-            status = ExecutionStatus.CANCELLED
-            raise
-        finally:
-            if self._request.cell is None:
-                self._broker.approvals.forget(self._calls.channel_id)
-            with anyio.CancelScope(shield=True):
+        broker, status = self._broker, ExecutionStatus.HOST_FAILED
+        with self._span:
+            broker.metrics.execution_begun()
+            broker.live.add(self._calls)  # it can be revoked from now on
+            try:
+                await self._run()
+                status = self._status()
+            except anyio.get_cancelled_exc_class():
+                status = ExecutionStatus.CANCELLED
+                raise
+            finally:
+                broker.live.remove(self._calls)
+                if self._request.cell is None:
+                    broker.approvals.forget(self._calls.channel_id)
                 status = await self._record_end(status)
         return self._result(status)
-
-    async def _run_revocably(self) -> None:
-        self._broker.live.add(self._calls)
-        try:
-            await self._run()
-        finally:
-            self._broker.live.remove(self._calls)
 
     async def _run(self) -> None:
         progress = self._progress
@@ -179,7 +171,8 @@ class _Run:
             await self._record_start()
             if self._request.on_start is not None:
                 self._request.on_start(self._grant.execution_id)
-            _check_source(self._request.source)
+            if self._source.refusal is not None:
+                raise ExecutionError(self._source.refusal)
             message = await self._runner.run(self._job(), self._calls, self._take_output)
             await self._take_result(message)
         except ExecutionError as error:
@@ -199,8 +192,8 @@ class _Run:
             policy_id=grant.policy_id,
             manifest=grant.manifest,
             manifest_bytes=grant.manifest_bytes,
-            source=self._request.source,
-            filename=_shown_filename(self._request.filename),
+            source=self._source.text,
+            filename=self._source.filename,
             wall_ms=limits.wall_ms,
             session=cell is not None,
             output_bytes=limits.output_bytes,
@@ -226,39 +219,34 @@ class _Run:
         progress.from_code = True
         if message.error is not None:
             progress.failure = failure_of_code(message.error)
+        elif len(message.value) > _DECODED_AT_ONCE:
+            # What takes long is decoded beside the event loop, which others need.
+            progress.value = await anyio.to_thread.run_sync(decode_value, message.value)
         elif message.value:
-            progress.value = await self._decoded(message.value)
+            progress.value = decode_value(message.value)
         progress.message = message
-
-    async def _decoded(self, data: bytes) -> Any:
-        """The value. What takes long is decoded beside the event loop, which others need."""
-        if len(data) <= _DECODED_AT_ONCE:
-            return decode_value(data)
-        return await anyio.to_thread.run_sync(decode_value, data)
 
     def _status(self) -> ExecutionStatus:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
 
     async def _record_start(self) -> None:
         grant, bound = self._grant, self._grant.bound
-        metrics = self._broker.metrics
-        await self._broker.audit.append(
-            ExecutionStarted(
-                **self._who,
-                policy_id=grant.policy_id,
-                policy_sha256=grant.policy_sha256,
-                source_sha256=hashlib.sha256(
-                    self._request.source.encode("utf-8", "surrogatepass")
-                ).hexdigest(),
-                granted=list(bound.granted),
-                withheld=list(bound.withheld_records),
-                isolation=dict(self._isolation),
-                modules=list(grant.modules),
-                mode="learn" if grant.learning else None,
-                terms_sha256=grant.terms_sha256,
-            )
+        started = ExecutionStarted(
+            **self._who,
+            policy_id=grant.policy_id,
+            policy_sha256=grant.policy_sha256,
+            source_sha256=self._source.sha256,
+            granted=list(bound.granted),
+            withheld=list(bound.withheld_records),
+            isolation=dict(self._isolation),
+            modules=list(bound.policy.modules),
+            mode="learn" if grant.learning else None,
+            terms_sha256=bound.terms_sha256,
         )
-        metrics.count_injected(bound.granted)
+        recorder = self._broker.recorder
+        if not recorder.record_now((started,)):
+            await recorder.record(started)
+        self._broker.metrics.count_injected(bound.granted)
 
     async def _record_trouble(self, error: CapsError) -> None:
         """What ended the execution from outside is a record of its own."""
@@ -280,13 +268,14 @@ class _Run:
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
         progress, used = self._progress, self._calls.used
+        failure = progress.failure
         duration = time.perf_counter() - self._began
         failed = await self._append_or_fail(
             ExecutionEnded(
                 **self._who,
                 status=status,
-                error_code=progress.failure.code if progress.failure else None,
-                error_message=progress.failure.message if progress.failure else None,
+                error_code=failure.code if failure else None,
+                error_message=failure.message if failure else None,
                 duration_us=int(duration * 1_000_000),
                 calls=self._calls.calls,
                 output_bytes=progress.output_bytes,
@@ -299,20 +288,23 @@ class _Run:
         return status
 
     def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
-        metrics, progress, used = self._broker.metrics, self._progress, self._calls.used
-        metrics.executions_in_flight.dec()
-        metrics.child(metrics.executions, status.value).inc()
-        metrics.execution_seconds.observe(duration)
-        if progress.output_bytes:
-            metrics.output_bytes.inc(progress.output_bytes)
-        if used is not None:
-            metrics.execution_cpu_seconds.inc(used.cpu_us / 1_000_000)
-        self._span.settle(status.value, progress.failure.code if progress.failure else None)
+        progress, used = self._progress, self._calls.used
+        self._broker.metrics.execution_ended(
+            status, duration, progress.output_bytes, used.cpu_us if used else None
+        )
+        if self._span.traced:
+            self._span.settle(status.value, progress.failure.code if progress.failure else None)
 
     async def _append_or_fail(self, event: Any) -> bool:
-        """Write a record; if it cannot be written the execution has failed. True if so."""
+        """Write a record; if it cannot be written the execution has failed. True if so.
+
+        If that has to wait, nobody's giving up cuts it short.
+        """
+        recorder = self._broker.recorder
         try:
-            await self._broker.audit.append(event)
+            if not recorder.record_now((event,)):
+                with anyio.CancelScope(shield=True):
+                    await recorder.record(event)
         except AuditError as error:
             self._miss_evidence(error)
             return True
@@ -344,20 +336,3 @@ class _Run:
             ),
             decisions=tuple(self._calls.decisions),
         )
-
-
-def _check_source(source: str) -> None:
-    """An ExecutionError if no worker could be handed `source`: it is the code that is wrong."""
-    try:
-        size = len(source.encode())
-    except UnicodeEncodeError as error:
-        raise ExecutionError(
-            f"the source is no text: half of a surrogate pair at character {error.start}"
-        ) from None
-    if size > MAX_SOURCE_BYTES:
-        raise ExecutionError(f"the source takes {size} bytes, over the limit of {MAX_SOURCE_BYTES}")
-
-
-def _shown_filename(name: str) -> str:
-    """What tracebacks call the source. The name of a real file need not be text."""
-    return name.encode("utf-8", "replace").decode()[:_MAX_FILENAME_CHARACTERS] or "<agent>"

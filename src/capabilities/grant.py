@@ -145,6 +145,16 @@ class Grant:
     def modules(self) -> tuple[str, ...]:
         return self.bound.policy.modules
 
+    def named(self, execution_id: str) -> Grant:
+        """The same grant for another execution: the next run of a session."""
+        return Grant(
+            execution_id=execution_id,
+            namespace=self.namespace,
+            bound=self.bound,
+            revoked=self.revoked,
+            learning=self.learning,
+        )
+
     def revoking(self, *capabilities: str) -> Grant:
         """The same grant without `capabilities`."""
         return replace(self, revoked=self.revoked.union(capabilities))

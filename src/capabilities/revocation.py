@@ -39,15 +39,16 @@ class LiveGrants:
     """The grants in use in one runtime."""
 
     def __init__(self) -> None:
-        self._holders: list[GrantHolder] = []
+        # By identity, in the order in which they came.
+        self._holders: dict[int, GrantHolder] = {}
 
     def add(self, holder: GrantHolder) -> None:
         """From now on the holder's grant can be revoked; `remove` it in the end."""
-        self._holders.append(holder)
+        self._holders[id(holder)] = holder
 
     def remove(self, holder: GrantHolder) -> None:
         """May be repeated."""
-        self._holders = [each for each in self._holders if each is not holder]
+        self._holders.pop(id(holder), None)
 
     async def revoke(
         self,
@@ -86,10 +87,10 @@ class LiveGrants:
     def _of(self, given_id: str) -> list[GrantHolder]:
         named = {
             holder.channel_id
-            for holder in self._holders
+            for holder in self._holders.values()
             if given_id in (holder.who["execution_id"], holder.who["session"])
         }
-        found = [holder for holder in self._holders if holder.channel_id in named]
+        found = [holder for holder in self._holders.values() if holder.channel_id in named]
         if not found:
             raise ExecutionUnknownError(
                 f"no execution or session {quoted(given_id)} is under way in this runtime; "

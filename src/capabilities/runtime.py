@@ -158,7 +158,7 @@ class Runtime(SyncWays):
         pools = WorkerPools(
             self._workers,
             self._max_workers,
-            self._metrics.workers_alive.inc,
+            self._metrics.workers_alive.add,
             ObservedWorkers(self._metrics),
         )
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
@@ -212,17 +211,20 @@ class Session:
         self._busy = True
         self._runs += 1
         try:
-            return await self._execute(
-                ExecutionRequest(
-                    source=source,
-                    filename=f"<cell {self._runs}>",
-                    identity=self._identity,
-                    on_output=on_output,
-                    on_start=on_start,
-                    on_decision=on_decision,
-                    cell=self._cell,
-                )
+            request = ExecutionRequest(
+                source=source,
+                filename=f"<cell {self._runs}>",
+                identity=self._identity,
+                on_output=on_output,
+                on_start=on_start,
+                on_decision=on_decision,
+                cell=self._cell,
             )
+            # The session's grant, under the name of one of its runs.
+            result = await self._opened.execute(self._lease, self.grant.named(new_id()), request)
+            if result.status is ExecutionStatus.PROTOCOL_VIOLATION:
+                await self._end_a_liar(result)
+            return result
         finally:
             self._busy = False
             over, self._run_over = self._run_over, None
@@ -244,12 +246,8 @@ class Session:
                 reason=ended.reason.value,
             )
 
-    async def _execute(self, request: ExecutionRequest) -> ExecutionResult:
-        # The session's grant, under the name of one of its runs.
-        grant = replace(self.grant, execution_id=new_id())
-        result = await self._opened.execute(self._lease, grant, request)
-        if result.status is ExecutionStatus.PROTOCOL_VIOLATION and self._lease.ended is None:
-            # A result that is no value: found out after the worker had given it.
+    async def _end_a_liar(self, result: ExecutionResult) -> None:
+        """A result that is no value was found out after the worker had given it."""
+        if self._lease.ended is None:
             reason = result.error.message if result.error else "it broke the protocol"
             await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)
-        return result

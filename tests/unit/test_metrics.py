@@ -13,7 +13,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from caps.capabilities.telemetry import OTHER, Metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
-from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
+from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import AuditError
 from caps.security.audit import MemoryAuditLog
@@ -36,7 +36,7 @@ def documented() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 def label_names(metric: object) -> tuple[str, ...]:
     """The labels of a metric of the library's, or of one of our tallies."""
-    if isinstance(metric, CounterTally | HistogramTally):
+    if isinstance(metric, CounterTally | GaugeTally | HistogramTally):
         return metric.labels
     assert isinstance(metric, MetricWrapperBase)
     return tuple(metric._labelnames)

@@ -6,10 +6,10 @@ import threading
 
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
+from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
 
@@ -52,15 +52,44 @@ def test_a_histogram_without_labels_is_there_before_anything_happens() -> None:
     assert told(ours) == told(theirs)
 
 
+def test_a_counter_is_there_once_it_is_begun_and_without_labels_from_the_start() -> None:
+    """An alert on its first increase sees it rise from zero, as with the library's."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    CounterTally("x", "Things.", [], ours)
+    ended = CounterTally("y", "Ends.", ["status"], ours)
+    ended.add(("bad",))
+    for status in ("ok", "bad"):
+        ended.begin((status,))
+    Counter("x", "Things.", registry=theirs)
+    counter = Counter("y", "Ends.", ["status"], registry=theirs)
+    counter.labels("bad").inc()
+    counter.labels("ok")
+    assert told(ours) == told(theirs)
+
+
+@given(st.lists(st.integers(-1000, 1000)))
+def test_a_gauge_tells_what_the_librarys_would(changes: list[int]) -> None:
+    """It is there before anything happens, and goes down as well as up."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = GaugeTally("x", "Things.", ours)
+    gauge = Gauge("x", "Things.", registry=theirs)
+    for change in changes:
+        tally.add(change)
+        gauge.inc(change)
+    assert told(ours) == told(theirs)
+
+
 def test_nothing_is_lost_between_threads() -> None:
     """Runtimes on several event loops count together."""
     registry = CollectorRegistry()
     tally = CounterTally("x", "Things.", [], registry)
     seconds = HistogramTally("x_seconds", "Time.", [], _BOUNDS, registry)
+    gauge = GaugeTally("x_now", "Things.", registry)
 
     def count() -> None:
         for _ in range(5000):
             tally.add(())
+            gauge.add(1)
             seconds.observe((), 0.5)
 
     threads = [threading.Thread(target=count) for _ in range(4)]
@@ -69,4 +98,5 @@ def test_nothing_is_lost_between_threads() -> None:
     for thread in threads:
         thread.join()
     assert registry.get_sample_value("x_total") == 20_000
+    assert registry.get_sample_value("x_now") == 20_000
     assert registry.get_sample_value("x_seconds_count") == 20_000

@@ -50,7 +50,7 @@ def test_the_metrics_have_the_names_that_the_specification_gives() -> None:
     samples = CollectorRegistry()
     metrics = Metrics(samples)
     metrics.count_injected(["files.read"])
-    metrics.denied.labels("files.read", "not_allowed").inc()
+    metrics.denied.add(("files.read", "not_allowed"))
     injected = {"capability": "files.read"}
     denied = {"capability": "files.read", "reason": "not_allowed"}
     assert samples.get_sample_value("capability_injected_total", injected) == 1

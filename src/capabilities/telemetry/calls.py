@@ -80,10 +80,10 @@ class ObservedCalls:
 
     def waits(self, requests: int) -> None:
         """So many of them wait for their answer; `waited` is due whatever happens to them."""
-        self.metrics.requests_in_flight.inc(requests)
+        self.metrics.requests_in_flight.add(requests)
 
     def waited(self, requests: int) -> None:
-        self.metrics.requests_in_flight.dec(requests)
+        self.metrics.requests_in_flight.add(-requests)
 
     def forget(self, request: CapabilityRequestMessage) -> None:
         del self._under_way[id(request)]

@@ -15,11 +15,11 @@ import weakref
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final, TypeVar
+from typing import Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge
 
-from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
+from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
 from caps.protocol.enforcement import Layer
 from caps.security.audit.records import ExecutionStatus
 
@@ -49,15 +49,12 @@ _APPEND_SECONDS: Final = (
     *(0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
 )
 
-_Child = TypeVar("_Child", Counter, Gauge, Histogram)
-
 
 class Metrics:
     """The metrics of one registry. `Metrics.of(registry)` finds them if they are there."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._tallies: Tally[tuple[Gauge, tuple[str, ...]]] = Tally()
-        self._children: dict[tuple[object, ...], Counter | Gauge | Histogram] = {}
         self._add_executions(registry)
         self._add_calls(registry)
         self._add_workers(registry)
@@ -77,25 +74,27 @@ class Metrics:
         return cls(registry) if found is None else found
 
     def _add_executions(self, registry: CollectorRegistry) -> None:
-        self.executions = Counter(
+        self.executions = CounterTally(
             "caps_executions", "Executions by how they ended.", ["status"], registry=registry
         )
-        self.execution_seconds = Histogram(
+        self.execution_seconds = HistogramTally(
             "caps_execution_duration_seconds",
             "From start to result of an execution.",
+            [],
             buckets=_EXECUTION_SECONDS,
             registry=registry,
         )
-        self.executions_in_flight = Gauge(
+        self.executions_in_flight = GaugeTally(
             "caps_executions_in_flight", "Executions that are under way.", registry=registry
         )
-        self.execution_cpu_seconds = Counter(
+        self.execution_cpu_seconds = CounterTally(
             "caps_execution_cpu_seconds",
             "CPU time that the code of executions used.",
+            [],
             registry=registry,
         )
-        self.output_bytes = Counter(
-            "caps_execution_output_bytes", "Bytes that executions printed.", registry=registry
+        self.output_bytes = CounterTally(
+            "caps_execution_output_bytes", "Bytes that executions printed.", [], registry=registry
         )
         self.limits = Counter(
             "caps_limits_reached",
@@ -117,7 +116,7 @@ class Metrics:
             ["capability"],
             registry=registry,
         )
-        self.denied = Counter(
+        self.denied = CounterTally(
             "policy_denied",
             "Requests that the policy refused.",
             ["capability", "reason"],
@@ -136,7 +135,7 @@ class Metrics:
             buckets=_CALL_SECONDS,
             registry=registry,
         )
-        self.requests_in_flight = Gauge(
+        self.requests_in_flight = GaugeTally(
             "caps_capability_requests_in_flight",
             "Capability requests that wait for their answer.",
             registry=registry,
@@ -149,11 +148,11 @@ class Metrics:
         )
 
     def _add_workers(self, registry: CollectorRegistry) -> None:
-        self.workers_alive = Gauge("caps_workers_alive", "Live workers.", registry=registry)
-        self.spares_ready = Gauge(
+        self.workers_alive = GaugeTally("caps_workers_alive", "Live workers.", registry=registry)
+        self.spares_ready = GaugeTally(
             "caps_spare_workers_ready", "Workers that wait for code.", registry=registry
         )
-        self.spares_wanted = Gauge(
+        self.spares_wanted = GaugeTally(
             "caps_spare_workers_wanted", "Workers that should wait for code.", registry=registry
         )
         self.spares_exhausted = Counter(
@@ -161,9 +160,10 @@ class Metrics:
             "Starts that found no spare worker and waited for a new one.",
             registry=registry,
         )
-        self.worker_start_seconds = Histogram(
+        self.worker_start_seconds = HistogramTally(
             "caps_worker_start_duration_seconds",
             "From the order of a worker until it waits for code.",
+            [],
             buckets=_START_SECONDS,
             registry=registry,
         )
@@ -251,8 +251,9 @@ class Metrics:
 
     def _begin_at_zero(self) -> None:
         """What alerts look at is there before it happens: a first increase is seen from zero."""
+        for status in ExecutionStatus:
+            self.executions.begin((status.value,))
         for metric, values in (
-            (self.executions, [status.value for status in ExecutionStatus]),
             (self.limits, sorted(_LIMITS)),
             (self.violations, sorted(_VIOLATIONS)),
             (self.policy_loads, ["accepted", "refused"]),
@@ -261,17 +262,25 @@ class Metrics:
             for value in values:
                 metric.labels(value)
 
-    def child(self, metric: _Child, *labels: str) -> _Child:
-        """`metric.labels(...)`, remembered: the library takes a lock and copies every time."""
-        key = (metric, *labels)
-        found = self._children.get(key)
-        if found is None:
-            found = self._children[key] = metric.labels(*labels)
-        return found  # type: ignore[return-value]
-
     def count_injected(self, granted: Sequence[str]) -> None:
         """One more execution is granted these."""
         self.injected.add_each([(name,) for name in granted])
+
+    def execution_begun(self) -> None:
+        """One more execution is under way; `execution_ended` is due."""
+        self.executions_in_flight.add(1)
+
+    def execution_ended(
+        self, status: ExecutionStatus, seconds: float, output_bytes: int, cpu_us: int | None
+    ) -> None:
+        """One is over; `cpu_us` is what its code used, if anybody could measure it."""
+        self.executions_in_flight.add(-1)
+        self.executions.add((status._value_,))
+        self.execution_seconds.observe((), seconds)
+        if output_bytes:
+            self.output_bytes.add((), output_bytes)
+        if cpu_us:
+            self.execution_cpu_seconds.add((), cpu_us / 1_000_000)
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """One open runtime more or less has these layers."""

@@ -13,12 +13,12 @@ class ObservedWorkers:
 
     def stock_changed(self, ready: int, wanted: int) -> None:
         if ready:
-            self._metrics.spares_ready.inc(ready)
+            self._metrics.spares_ready.add(ready)
         if wanted:
-            self._metrics.spares_wanted.inc(wanted)
+            self._metrics.spares_wanted.add(wanted)
 
     def stock_exhausted(self) -> None:
         self._metrics.spares_exhausted.inc()
 
     def worker_started(self, seconds: float) -> None:
-        self._metrics.worker_start_seconds.observe(seconds)
+        self._metrics.worker_start_seconds.observe((), seconds)

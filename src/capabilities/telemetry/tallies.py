@@ -1,4 +1,4 @@
-"""(8) Counters and histograms for what happens at every call: a dictionary and a lock.
+"""(8) Metrics of what happens at every call and every execution: plain numbers and a lock.
 
 The library's own take a dozen function calls to add one to a number, which is a tenth of a whole
 capability call. These keep plain numbers, and become the library's samples when somebody collects.
@@ -11,7 +11,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
 from prometheus_client.utils import floatToGoString
 
 Labels = tuple[str, ...]
@@ -28,7 +32,14 @@ class CounterTally:
         self._documentation = documentation
         self._lock = threading.Lock()
         self._values: dict[Labels, float] = {}
+        if not labels:
+            self.begin(())  # as the library does: there before anything happens
         registry.register(self)
+
+    def begin(self, labels: Labels) -> None:
+        """Have a sample of zero for these, before anything is counted."""
+        with self._lock:
+            self._values.setdefault(labels, 0)
 
     def add(self, labels: Labels, amount: float = 1) -> None:
         with self._lock:
@@ -52,6 +63,30 @@ class CounterTally:
         for labels, value in values:
             family.add_metric(labels, value)
         yield family
+
+
+class GaugeTally:
+    """A number without labels that goes up and down."""
+
+    labels: Labels = ()
+
+    def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
+        self.name = name
+        self._documentation = documentation
+        self._lock = threading.Lock()
+        self._value: float = 0
+        registry.register(self)
+
+    def add(self, change: float) -> None:
+        with self._lock:
+            self._value += change
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """What the registry asks for the names of."""
+        yield GaugeMetricFamily(self.name, self._documentation)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        yield GaugeMetricFamily(self.name, self._documentation, value=self._value)
 
 
 class HistogramTally:

@@ -284,9 +284,12 @@ class WorkerPool:
                 continue
             self._was_full = True
             self._wanted = anyio.Event()
+            if self._target <= _FEWEST_SPARES:
+                await self._wanted.wait()
+                continue
             with anyio.move_on_after(_IDLE_SECONDS) as idle:
                 await self._wanted.wait()
-            if idle.cancelled_caught and self._target > _FEWEST_SPARES and self._stock:
+            if idle.cancelled_caught and self._stock:
                 self._target -= 1
                 await self._dispose(self._stock.pop().worker)
 

@@ -86,73 +86,21 @@ class Execution:
     printed_bytes: int = 0
     started: bool = False
     _begun_us: int | None = None
+    _ended: ResultMessage | Exception | None = None
+    _unserved: Sequence[FromWorker] = ()
     _hung_up: bool = False
     _stopped: bool = False
     _cpu_used_up: bool = False
 
     async def run(self) -> ResultMessage:
         """Hand over manifest and code, then serve requests until the result or the wall limit."""
-        with self.job.clock.start(self.job.wall_ms):
-            self.calls.begin()
-            # What it used before, to get ready, is not the code's.
-            self._begun_us = self.worker.cpu_us()
-            await self._hand_over()
-            return await self._serve_to_end()
-        raise LimitExceededError(
-            f"the code ran longer than {self.job.wall_ms} ms; raise `limits.wall_ms` if it may",
-            limit="wall_ms",
-            allowed=self.job.wall_ms,
-        )
-
-    def used(self, ending: Ending) -> Used | None:
-        """What the code used, once its worker has ended; None if nobody could measure it."""
-        if self._begun_us is None or not ending.max_rss_kb:
-            return None
-        cpu_us = max(0, ending.cpu_us - self._begun_us)
-        return Used(cpu_us=cpu_us, max_rss_kb=ending.max_rss_kb)
-
-    def used_so_far(self) -> Used | None:
-        """What a cell used, while its worker lives on; None if nobody could measure it."""
-        now_us = None if self._begun_us is None else self.worker.cpu_us()
-        if self._begun_us is None or now_us is None:
-            return None
-        return Used(cpu_us=max(0, now_us - self._begun_us), max_rss_kb=None)
-
-    async def _hand_over(self) -> None:
-        job, connection = self.job, self.connection
-        # A later cell of a session finds the manifest of the first in force.
-        manifest = self._manifest() if connection.state is State.READY else b""
-        start = connection.send(
-            StartMessage(
-                source=job.source,
-                filename=job.filename,
-                limits=job.worker_limits,
-                check=job.check,
-                program=self.program,
-                **connection.stamp(),
-            )
-        )
-        await self._send_bytes(manifest + start)
-
-    def _manifest(self) -> bytes:
-        job = self.job
-        # To the encoder, what is encoded is as good as what is not.
-        capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
-        return self.connection.send(
-            ManifestMessage(
-                execution_id=job.execution_id,
-                namespace=job.namespace,
-                policy_id=job.policy_id,
-                capabilities=capabilities,
-                session=job.session,
-                **self.connection.stamp(),
-            )
-        )
-
-    async def _serve_to_end(self) -> ResultMessage:
+        self.calls.begin()
+        # What it used before, to get ready, is not the code's.
+        self._begun_us = self.worker.cpu_us()
+        sent = self._hand_over()
         ended: ResultMessage | Exception | None = None
         try:
-            ended = await self._serve_the_most()
+            ended = await self._serve(sent)
         except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
             ended = error
         finally:
@@ -169,24 +117,107 @@ class Execution:
             raise ended
         return ended
 
-    async def _serve_the_most(self) -> ResultMessage | None:
-        """Its result; None if it used up its CPU time.
+    def used(self, ending: Ending) -> Used | None:
+        """What the code used, once its worker has ended; None if nobody could measure it."""
+        if self._begun_us is None or not ending.max_rss_kb:
+            return None
+        cpu_us = max(0, ending.cpu_us - self._begun_us)
+        return Used(cpu_us=cpu_us, max_rss_kb=ending.max_rss_kb)
 
-        Most code makes no call and ends before its CPU time could be used up, and needs no task
-        beside this one.
+    def used_so_far(self) -> Used | None:
+        """What a cell used, while its worker lives on; None if nobody could measure it."""
+        now_us = None if self._begun_us is None else self.worker.cpu_us()
+        if self._begun_us is None or now_us is None:
+            return None
+        return Used(cpu_us=max(0, now_us - self._begun_us), max_rss_kb=None)
+
+    def _hand_over(self) -> bool:
+        """Send what the worker needs; False if some of it is left, to go before what follows."""
+        job, connection = self.job, self.connection
+        # A later cell of a session finds the manifest of the first in force.
+        manifest = self._manifest() if connection.state is State.READY else b""
+        start = connection.send(
+            StartMessage(
+                source=job.source,
+                filename=job.filename,
+                limits=job.worker_limits,
+                check=job.check,
+                program=self.program,
+                **connection.stamp(),
+            )
+        )
+        try:
+            return self.worker.transport.send_now(manifest + start)
+        except ChannelClosedError:
+            return True  # the reading side learns how the worker ended, and says it better
+
+    def _manifest(self) -> bytes:
+        job = self.job
+        # To the encoder, what is encoded is as good as what is not.
+        capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
+        return self.connection.send(
+            ManifestMessage(
+                execution_id=job.execution_id,
+                namespace=job.namespace,
+                policy_id=job.policy_id,
+                capabilities=capabilities,
+                session=job.session,
+                **self.connection.stamp(),
+            )
+        )
+
+    async def _serve(self, sent: bool) -> ResultMessage | None:
+        """Its result; None if it used up its CPU time. `sent`: nothing of the code is left here.
+
+        Most code makes no call and ends before its time, or its CPU time, could be used up. For
+        this one scope is enough, and no task beside this one.
         """
-        messages: Sequence[FromWorker] = ()
-        with anyio.move_on_after(self.job.worker_limits.cpu_ms / 1000):
-            while not any(isinstance(one, CapabilityRequestMessage) for one in messages):
-                for message in messages:
-                    result = self._take(message)
-                    if result is not None:
-                        return result
-                messages = ()
-                messages = self.connection.receive(await self._receive())
-        return await self._serve_with_calls(messages)
+        wall_s = self.job.wall_ms / 1000
+        alone_s = min(wall_s, self.job.worker_limits.cpu_ms / 1000)
+        with anyio.move_on_after(alone_s) as alone:
+            over_at = alone.deadline - alone_s + wall_s
+            if sent:
+                await self._until_asked()
+        if isinstance(self._ended, Exception):
+            raise self._ended
+        if self._ended is not None:
+            return self._ended
+        with self.job.clock.start_until(over_at):
+            if not sent:
+                await self._send_rest()
+            return await self._serve_with_calls()
+        raise LimitExceededError(
+            f"the code ran longer than {self.job.wall_ms} ms; raise `limits.wall_ms` if it may",
+            limit="wall_ms",
+            allowed=self.job.wall_ms,
+        )
 
-    async def _serve_with_calls(self, messages: Sequence[FromWorker]) -> ResultMessage | None:
+    async def _until_asked(self) -> None:
+        """Wait for the end, or for the first call; who is cancelled meanwhile misses neither."""
+        try:
+            await self.worker.transport.receive_until(self._arrived)
+        except ChannelClosedError:
+            self._lost()
+
+    def _arrived(self, data: bytes) -> bool | None:
+        """True once there is more to do than to take note. Runs in no task."""
+        try:
+            if not data:
+                self._lost()
+            messages = self.connection.receive(data)
+            for place, message in enumerate(messages):
+                if type(message) is CapabilityRequestMessage:
+                    self._unserved = messages[place:]
+                    return True
+                self._ended = self._take(message)
+                if self._ended is not None:
+                    return True
+        except Exception as error:  # noqa: BLE001 - raised where the task goes on
+            self._ended = error
+            return True
+        return None
+
+    async def _serve_with_calls(self) -> ResultMessage | None:
         ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_cpu, calls.cancel_scope)
@@ -199,7 +230,7 @@ class Execution:
                 self._lost,
             )
             try:
-                ended = await answering.serve(messages, calls)
+                ended = await answering.serve(self._unserved, calls)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
             finally:
@@ -262,21 +293,11 @@ class Execution:
             )
         self.on_output(text)
 
-    async def _send_bytes(self, data: bytes) -> None:
+    async def _send_rest(self) -> None:
         try:
-            await self.worker.transport.send(data)
+            await self.worker.transport.send(b"")
         except ChannelClosedError:
-            # The reading side learns how the worker ended, and says it better.
-            return
-
-    async def _receive(self) -> bytes:
-        try:
-            data = await self.worker.transport.receive()
-        except ChannelClosedError:
-            data = b""
-        if not data:
-            self._lost()
-        return data
+            return  # as above
 
     def _lost(self) -> NoReturn:
         """The worker closed its channel."""

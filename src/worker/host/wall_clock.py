@@ -26,7 +26,11 @@ class WallClock:
 
     def start(self, wall_ms: int) -> anyio.CancelScope:
         """The scope that is cancelled when the time is up; to be entered now."""
-        self._scope = anyio.move_on_after(wall_ms / 1000)
+        return self.start_until(anyio.current_time() + wall_ms / 1000)
+
+    def start_until(self, deadline: float) -> anyio.CancelScope:
+        """The same for a time by the event loop's clock."""
+        self._scope = anyio.CancelScope(deadline=deadline)
         return self._scope
 
     @property
