@@ -156,7 +156,7 @@ class ApprovalDesk:
             parked.answer = _TOO_LONG
             return await self._settle(parked, event.approval)
         self._parked.append(parked)
-        self._metrics.approvals_waiting.inc()
+        self._metrics.approvals_waiting.add(1)
         try:
             with anyio.move_on_after(timeout_ms / 1000):
                 await self._until_settled(self._approver, parked, request)
@@ -166,7 +166,7 @@ class ApprovalDesk:
             raise
         finally:
             self._parked.remove(parked)
-            self._metrics.approvals_waiting.dec()
+            self._metrics.approvals_waiting.add(-1)
         return await self._settle(parked, request.id)
 
     async def _until_settled(
@@ -219,7 +219,7 @@ class ApprovalDesk:
     async def _record(
         self, call: AskedCall, approval_id: str, outcome: ApprovalOutcome, **said: Any
     ) -> None:
-        self._metrics.approvals.labels(call.terms.name, outcome.value).inc()
+        self._metrics.approvals.add((call.terms.name, outcome.value))
         await self._audit.append(
             ApprovalSettled(
                 **call.who,

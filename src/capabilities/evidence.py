@@ -140,7 +140,7 @@ class CallEvidence:
         self._told.append((request.request_id, request.capability, decision, approval_id))
         if decision.dry_run_rule is not None:
             metrics = self._observed.metrics
-            metrics.dry_run_denied.labels(self._observed.of(request).label).inc()
+            metrics.dry_run_denied.add((self._observed.of(request).label,))
         if self._on_decision is not None:
             self._on_decision(_summary(*self._told[-1]))
 

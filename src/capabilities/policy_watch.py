@@ -149,7 +149,7 @@ class PolicyWatch:
             try:
                 await self.look()
             except Exception:
-                self.metrics.policy_reloads.labels("failed").inc()
+                self.metrics.policy_reloads.add(("failed",))
                 logger.exception("policy `%s` could not be looked at; it is tried again", self.path)
 
     async def look(self) -> None:
@@ -196,7 +196,7 @@ class PolicyWatch:
         if bound.policy.sha256 != self.in_force.bound.policy.sha256:
             await self._record(accepted_record(bound))
             self.in_force.swap(bound)
-            self.metrics.policy_reloads.labels("accepted").inc()
+            self.metrics.policy_reloads.add(("accepted",))
             logger.info("policy `%s` is in force as %s", self.path, bound.policy.sha256)
         self._settled, self._suspected, self._bad_looks = content, None, 0
 
@@ -210,7 +210,7 @@ class PolicyWatch:
             self._suspected = content  # it may be half of a write: look again
             return
         await self._record(refused_record(self.path, policy, error))
-        self.metrics.policy_reloads.labels("refused").inc()
+        self.metrics.policy_reloads.add(("refused",))
         logger.error("%s; the last good one stays in force", error.message)
         self._settled, self._bad_looks = content, 0
 

@@ -73,7 +73,7 @@ class LiveGrants:
             for holder in of_channel:
                 holder.revoke(names)
             for name in names:
-                metrics.revoked.labels(name).inc()
+                metrics.revoked.add((name,))
             if names:
                 who = of_channel[-1].who  # a run of a session comes after the session
                 taken = sorted(names)

@@ -20,9 +20,6 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 import anyio.from_thread
-from opentelemetry.metrics import MeterProvider
-from opentelemetry.trace import TracerProvider
-from prometheus_client import CollectorRegistry
 
 from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.blocking import SyncWays
@@ -69,6 +66,10 @@ from caps.worker.host.process import WorkerSource
 from caps.worker.host.zygote import ZygoteSource
 
 if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+    from prometheus_client import CollectorRegistry
+
     from caps.capabilities.stream import Feed, StreamEvent
 
 _DEFAULT_WORKERS = 256
@@ -121,9 +122,9 @@ class Runtime(SyncWays):
         self._isolation = isolation_wanted(isolation)
         self._max_workers = max_workers
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
-        if isinstance(metrics, CollectorRegistry):
-            metrics = Metrics.of(metrics)
-        self._metrics = default_metrics() if metrics is None else metrics
+        if metrics is None:
+            metrics = default_metrics()
+        self._metrics = metrics if isinstance(metrics, Metrics) else Metrics.of(metrics)
         self._tracing = Tracing(tracer_provider, meter_provider, capture=capture_arguments)
         self._workers = (
             ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers

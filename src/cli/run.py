@@ -93,19 +93,19 @@ def run(
         with StopSignals() as stop:
             with loading():
                 from caps.capabilities.runtime import Runtime
-                from caps.capabilities.telemetry import default_metrics
                 from caps.cli.telemetry import telemetry
                 from caps.worker.host.zygote import ZygoteSource
 
                 registry = load_registry(registry_name)
-            workers = ZygoteSource(launched=launched, on_start=default_metrics().zygote_started)
             with (
                 telemetry(metrics_port, metrics_address) as watching,
                 Runtime(
                     policy_path,
                     registry=registry,
                     audit=settings,
-                    workers=workers,
+                    workers=ZygoteSource(
+                        launched=launched, on_start=watching["metrics"].zygote_started
+                    ),
                     approver=announcing_approver(directory),
                     watch=False,  # its one execution keeps the revision that it begins with
                     **watching,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider
 
+    from caps.capabilities.telemetry import Metrics
+
 _REASON_CHARACTERS = 200
 
 
 class Watching(TypedDict):
     """What a runtime is opened with, so that it is watched."""
 
+    metrics: Metrics
     tracer_provider: TracerProvider | None
     meter_provider: MeterProvider | None
 
@@ -39,7 +43,18 @@ def telemetry(port: int | None, address: str) -> Iterator[Watching]:
             click.echo(f"caps: metrics at {url}", err=True)
         stack.enter_context(_one_line_about_exports())
         providers = stack.enter_context(exporting())
-        yield {"tracer_provider": providers.tracer, "meter_provider": providers.meter}
+        yield {
+            "metrics": _metrics(),
+            "tracer_provider": providers.tracer,
+            "meter_provider": providers.meter,
+        }
+
+
+def _metrics() -> Metrics:
+    """The process's own, if anything in it could show them: a port, or code of the operator's."""
+    from caps.capabilities.telemetry import Metrics, default_metrics
+
+    return default_metrics() if "prometheus_client" in sys.modules else Metrics(None)
 
 
 @contextmanager

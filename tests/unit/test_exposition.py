@@ -18,7 +18,7 @@ from caps.protocol.errors import ConfigurationError
 @pytest.fixture
 def registry() -> CollectorRegistry:
     registry = CollectorRegistry()
-    Metrics(registry).audit_failures.inc()
+    Metrics(registry).audit_failures.add(())
     return registry
 
 

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
-from prometheus_client.metrics import MetricWrapperBase
 
 from caps.capabilities.telemetry import OTHER, Metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
-from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import AuditError
 from caps.security.audit import MemoryAuditLog
@@ -34,23 +32,15 @@ def documented() -> dict[str, tuple[str, tuple[str, ...]]]:
     return found
 
 
-def label_names(metric: object) -> tuple[str, ...]:
-    """The labels of a metric of the library's, or of one of our tallies."""
-    if isinstance(metric, CounterTally | GaugeTally | HistogramTally):
-        return metric.labels
-    assert isinstance(metric, MetricWrapperBase)
-    return tuple(metric._labelnames)
-
-
 def existing() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Type and labels of each metric that a registry really gets."""
     registry = CollectorRegistry()
     Metrics(registry)
     found = {}
-    for metric in registry._collector_to_names:
-        (family,) = metric.describe()  # type: ignore[attr-defined]
-        suffix = "_total" if family.type == "counter" else ""
-        found[family.name + suffix] = (family.type, label_names(metric))
+    for collector in registry._collector_to_names:
+        for family in collector.describe():  # type: ignore[attr-defined]
+            suffix = "_total" if family.type == "counter" else ""
+            found[family.name + suffix] = (family.type, tuple(family._labelnames))
     return found
 
 
@@ -116,6 +106,13 @@ class TestBounds:
 
 
 class TestSharing:
+    def test_without_a_registry_they_are_counted_and_nobody_sees_them(self) -> None:
+        """Not even by name: a registry that is made later has room for its own."""
+        unseen = Metrics(None)
+        unseen.zygote_started(again=True)
+        assert unseen.zygote_restarts.samples() == [((), 1)]
+        assert Metrics.of(CollectorRegistry()) is not unseen
+
     def test_a_registry_has_one_set_of_metrics(self) -> None:
         """Whoever asks for those of the same registry gets the same, and none collides."""
         registry = CollectorRegistry()

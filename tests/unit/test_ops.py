@@ -11,10 +11,9 @@ import promql_parser
 import pytest
 import yaml
 from prometheus_client import CollectorRegistry
-from prometheus_client.metrics import MetricWrapperBase
 
 from caps.capabilities.telemetry import Metrics
-from caps.capabilities.telemetry.tallies import CounterTally, HistogramTally
+from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
 from promql_reading import OF_THE_TARGET, names_in
 
 OPS = Path(__file__).parent.parent.parent / "ops"
@@ -29,12 +28,13 @@ def series() -> dict[str, frozenset[str]]:
     metrics = Metrics(registry)
     found: dict[str, frozenset[str]] = {}
     for metric in vars(metrics).values():
-        if isinstance(metric, MetricWrapperBase) and metric._labelnames:
-            metric.labels(*("x" for _ in metric._labelnames))
-        elif isinstance(metric, CounterTally):
-            metric.add(("x",) * len(metric.labels))
-        elif isinstance(metric, HistogramTally):
-            metric.observe(("x",) * len(metric.labels), 1.0)
+        match metric:
+            case CounterTally(labels=labels):
+                metric.add(("x",) * len(labels))
+            case GaugeTally(labels=labels):
+                metric.set(1, ("x",) * len(labels))
+            case HistogramTally(labels=labels):
+                metric.observe(("x",) * len(labels), 1.0)
     for family in registry.collect():
         for sample in family.samples:
             found[sample.name] = found.get(sample.name, frozenset()) | frozenset(sample.labels)

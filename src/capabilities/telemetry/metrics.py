@@ -10,18 +10,17 @@ All runtimes that are given the same registry share one `Metrics`, and count tog
 
 from __future__ import annotations
 
-import functools
 import weakref
-from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge
-
-from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally
+from caps.capabilities.telemetry.release import release
+from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally, Tally
 from caps.protocol.enforcement import Layer
 from caps.security.audit.records import ExecutionStatus
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 UNREGISTERED: Final = "(unregistered)"
 OTHER: Final = "(other)"
@@ -53,18 +52,23 @@ _APPEND_SECONDS: Final = (
 class Metrics:
     """The metrics of one registry. `Metrics.of(registry)` finds them if they are there."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._tallies: Tally[tuple[Gauge, tuple[str, ...]]] = Tally()
-        self._add_executions(registry)
-        self._add_calls(registry)
-        self._add_workers(registry)
-        self._add_evidence(registry)
-        self._add_policies(registry)
-        build = Gauge(
-            "caps_build_info", "The release of Caps, as a label.", ["version"], registry=registry
-        )
-        build.labels(_release()).set(1)
+    def __init__(self, registry: CollectorRegistry | None) -> None:
+        """Without a registry they are counted all the same, and nobody sees them."""
+        self._add_executions()
+        self._add_calls()
+        self._add_workers()
+        self._add_evidence()
+        self._add_policies()
         self._begin_at_zero()
+        if registry is not None:
+            self._offer_in(registry)
+
+    def _offer_in(self, registry: CollectorRegistry) -> None:
+        from caps.capabilities.telemetry.collecting import offer
+
+        build = GaugeTally("caps_build_info", "The release of Caps, as a label.", ["version"])
+        build.set(1, (release(),))
+        offer([build, *(one for one in vars(self).values() if isinstance(one, Tally))], registry)
         _made[registry] = self
 
     @classmethod
@@ -73,194 +77,154 @@ class Metrics:
         found = _made.get(registry)
         return cls(registry) if found is None else found
 
-    def _add_executions(self, registry: CollectorRegistry) -> None:
+    def _add_executions(self) -> None:
         self.executions = CounterTally(
-            "caps_executions", "Executions by how they ended.", ["status"], registry=registry
+            "caps_executions", "Executions by how they ended.", ["status"]
         )
         self.execution_seconds = HistogramTally(
             "caps_execution_duration_seconds",
             "From start to result of an execution.",
             [],
             buckets=_EXECUTION_SECONDS,
-            registry=registry,
         )
         self.executions_in_flight = GaugeTally(
-            "caps_executions_in_flight", "Executions that are under way.", registry=registry
+            "caps_executions_in_flight", "Executions that are under way."
         )
         self.execution_cpu_seconds = CounterTally(
-            "caps_execution_cpu_seconds",
-            "CPU time that the code of executions used.",
-            [],
-            registry=registry,
+            "caps_execution_cpu_seconds", "CPU time that the code of executions used.", []
         )
         self.output_bytes = CounterTally(
-            "caps_execution_output_bytes", "Bytes that executions printed.", [], registry=registry
+            "caps_execution_output_bytes", "Bytes that executions printed."
         )
-        self.limits = Counter(
+        self.limits = CounterTally(
             "caps_limits_reached",
             "Executions that were killed at a limit, by the limit.",
             ["limit"],
-            registry=registry,
         )
-        self.violations = Counter(
+        self.violations = CounterTally(
             "caps_protocol_violations",
             "Executions that were killed for what their worker sent or did.",
             ["violation"],
-            registry=registry,
         )
 
-    def _add_calls(self, registry: CollectorRegistry) -> None:
+    def _add_calls(self) -> None:
         self.injected = CounterTally(
-            "capability_injected",
-            "Capabilities granted to an execution.",
-            ["capability"],
-            registry=registry,
+            "capability_injected", "Capabilities granted to an execution.", ["capability"]
         )
         self.denied = CounterTally(
-            "policy_denied",
-            "Requests that the policy refused.",
-            ["capability", "reason"],
-            registry=registry,
+            "policy_denied", "Requests that the policy refused.", ["capability", "reason"]
         )
         self.requests = CounterTally(
             "caps_capability_requests",
             "Capability requests by what was decided, why, and how they ended.",
             ["capability", "decision", "reason_code", "status"],
-            registry=registry,
         )
         self.request_seconds = HistogramTally(
             "caps_capability_request_duration_seconds",
             "From the arrival of a request to its answer.",
             ["capability"],
             buckets=_CALL_SECONDS,
-            registry=registry,
         )
         self.requests_in_flight = GaugeTally(
-            "caps_capability_requests_in_flight",
-            "Capability requests that wait for their answer.",
-            registry=registry,
+            "caps_capability_requests_in_flight", "Capability requests that wait for their answer."
         )
         self.result_bytes = CounterTally(
             "caps_capability_result_bytes",
             "Bytes of the results that capabilities gave.",
             ["capability"],
-            registry=registry,
         )
 
-    def _add_workers(self, registry: CollectorRegistry) -> None:
-        self.workers_alive = GaugeTally("caps_workers_alive", "Live workers.", registry=registry)
-        self.spares_ready = GaugeTally(
-            "caps_spare_workers_ready", "Workers that wait for code.", registry=registry
-        )
+    def _add_workers(self) -> None:
+        self.workers_alive = GaugeTally("caps_workers_alive", "Live workers.")
+        self.spares_ready = GaugeTally("caps_spare_workers_ready", "Workers that wait for code.")
         self.spares_wanted = GaugeTally(
-            "caps_spare_workers_wanted", "Workers that should wait for code.", registry=registry
+            "caps_spare_workers_wanted", "Workers that should wait for code."
         )
-        self.spares_exhausted = Counter(
+        self.spares_exhausted = CounterTally(
             "caps_spare_workers_exhausted",
             "Starts that found no spare worker and waited for a new one.",
-            registry=registry,
         )
         self.worker_start_seconds = HistogramTally(
             "caps_worker_start_duration_seconds",
             "From the order of a worker until it waits for code.",
             [],
             buckets=_START_SECONDS,
-            registry=registry,
         )
-        self.zygote_starts = Counter(
-            "caps_zygote_starts", "Zygotes that were started.", registry=registry
+        self.zygote_starts = CounterTally("caps_zygote_starts", "Zygotes that were started.")
+        self.zygote_restarts = CounterTally(
+            "caps_zygote_restarts", "Zygotes that took the place of a dead one."
         )
-        self.zygote_restarts = Counter(
-            "caps_zygote_restarts", "Zygotes that took the place of a dead one.", registry=registry
-        )
-        self.isolation_layers = Gauge(
+        self.isolation_layers = GaugeTally(
             "caps_isolation_layers",
             "Open runtimes by how much of each isolation layer is in force.",
             ["layer", "enforcement"],
-            registry=registry,
         )
 
-    def _add_evidence(self, registry: CollectorRegistry) -> None:
+    def _add_evidence(self) -> None:
         self.audit_seconds = HistogramTally(
             "caps_audit_append_duration_seconds",
             "From handing in a record until it is safe, or known not to be.",
             [],
             buckets=_APPEND_SECONDS,
-            registry=registry,
         )
-        self.audit_records = CounterTally(
-            "caps_audit_records", "Audit records written.", ["kind"], registry=registry
-        )
-        self.audit_failures = Counter(
-            "caps_audit_failures", "Audit records that could not be written.", registry=registry
+        self.audit_records = CounterTally("caps_audit_records", "Audit records written.", ["kind"])
+        self.audit_failures = CounterTally(
+            "caps_audit_failures", "Audit records that could not be written."
         )
         # Sinks are named by the operator, who has few of them.
-        self.audit_sink_up = Gauge(
-            "caps_audit_sink_up",
-            "1 if an audit sink takes records, 0 if it does not.",
-            ["sink"],
-            registry=registry,
+        self.audit_sink_up = GaugeTally(
+            "caps_audit_sink_up", "1 if an audit sink takes records, 0 if it does not.", ["sink"]
         )
-        self.audit_sink_dropped = Counter(
+        self.audit_sink_dropped = CounterTally(
             "caps_audit_sink_dropped_records",
             "Records that a best-effort audit sink did not get.",
             ["sink"],
-            registry=registry,
         )
 
-    def _add_policies(self, registry: CollectorRegistry) -> None:
-        self.policy_info = Gauge(
+    def _add_policies(self) -> None:
+        self.policy_info = GaugeTally(
             "caps_policy_info",
             "The policies in force, each with the number of runtimes that it is in force for.",
             ["policy_id", "policy_sha256"],
-            registry=registry,
         )
-        self.policy_reloads = Counter(
+        self.policy_reloads = CounterTally(
             "caps_policy_reloads",
             "Changes of a watched policy, by what became of them.",
             ["outcome"],
-            registry=registry,
         )
-        self.policy_loads = Counter(
-            "caps_policy_loads",
-            "Policies that were read, by what became of them.",
-            ["outcome"],
-            registry=registry,
+        self.policy_loads = CounterTally(
+            "caps_policy_loads", "Policies that were read, by what became of them.", ["outcome"]
         )
-        self.dry_run_denied = Counter(
+        self.dry_run_denied = CounterTally(
             "caps_policy_dry_run_denied",
             "Allowed requests that a deny rule in dry run would have refused.",
             ["capability"],
-            registry=registry,
         )
-        self.revoked = Counter(
+        self.revoked = CounterTally(
             "caps_grants_revoked",
             "Capabilities taken back from a running execution or session.",
             ["capability"],
-            registry=registry,
         )
-        self.approvals = Counter(
+        self.approvals = CounterTally(
             "caps_approvals",
             "Approvals that were asked for, by how the waiting ended.",
             ["capability", "outcome"],
-            registry=registry,
         )
-        self.approvals_waiting = Gauge(
-            "caps_approvals_waiting", "Calls that wait for an approval.", registry=registry
+        self.approvals_waiting = GaugeTally(
+            "caps_approvals_waiting", "Calls that wait for an approval."
         )
 
     def _begin_at_zero(self) -> None:
         """What alerts look at is there before it happens: a first increase is seen from zero."""
-        for status in ExecutionStatus:
-            self.executions.begin((status.value,))
         for metric, values in (
+            (self.executions, [status.value for status in ExecutionStatus]),
             (self.limits, sorted(_LIMITS)),
             (self.violations, sorted(_VIOLATIONS)),
             (self.policy_loads, ["accepted", "refused"]),
             (self.policy_reloads, ["accepted", "refused", "failed"]),
         ):
             for value in values:
-                metric.labels(value)
+                metric.begin((value,))
 
     def count_injected(self, granted: Sequence[str]) -> None:
         """One more execution is granted these."""
@@ -285,35 +249,25 @@ class Metrics:
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """One open runtime more or less has these layers."""
         for layer in layers:
-            self._tally(self.isolation_layers, (layer.name, layer.enforcement.value), change)
+            self.isolation_layers.add_holder(change, (layer.name, layer.enforcement.value))
 
     def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
         """One runtime more or less has this policy; in force for none, it has no sample."""
-        self._tally(self.policy_info, (policy_id, policy_sha256), change)
+        self.policy_info.add_holder(change, (policy_id, policy_sha256))
 
     def zygote_started(self, again: bool) -> None:
         """A zygote was started; `again`: in the place of one that is gone."""
-        self.zygote_starts.inc()
+        self.zygote_starts.add(())
         if again:
-            self.zygote_restarts.inc()
+            self.zygote_restarts.add(())
 
     def limit_reached(self, limit: str) -> None:
         """An execution was killed at a limit."""
-        self.limits.labels(limit if limit in _LIMITS else OTHER).inc()
+        self.limits.add((limit if limit in _LIMITS else OTHER,))
 
     def protocol_violated(self, violation: str) -> None:
         """An execution was killed for what its worker did."""
-        self.violations.labels(violation if violation in _VIOLATIONS else OTHER).inc()
-
-    def _tally(self, gauge: Gauge, labels: Sequence[str], change: int) -> None:
-        """Count holders of `labels`; what nobody holds has no sample."""
-        key = (gauge, tuple(labels))
-        self._tallies[key] += change
-        if self._tallies[key]:
-            gauge.labels(*labels).set(self._tallies[key])
-        else:
-            del self._tallies[key]
-            gauge.remove(*labels)
+        self.violations.add((violation if violation in _VIOLATIONS else OTHER,))
 
 
 # Metrics hold no registry, so that one that nobody uses any more goes with its metrics.
@@ -322,12 +276,6 @@ _made: weakref.WeakKeyDictionary[CollectorRegistry, Metrics] = weakref.WeakKeyDi
 
 def default_metrics() -> Metrics:
     """The process's own metrics, in the global registry."""
+    from prometheus_client import REGISTRY
+
     return Metrics.of(REGISTRY)
-
-
-@functools.cache
-def _release() -> str:
-    try:
-        return version("caps-runtime")
-    except PackageNotFoundError:
-        return "unknown"

@@ -54,7 +54,7 @@ class ObservedAudit:
         return done
 
     def _failed(self, events: Sequence[AuditEvent], began: float) -> None:
-        self._metrics.audit_failures.inc(len(events))
+        self._metrics.audit_failures.add((), len(events))
         self._metrics.audit_seconds.observe((), time.perf_counter() - began)
 
     def _count(self, events: Sequence[AuditEvent], seconds: float) -> None:
@@ -63,7 +63,7 @@ class ObservedAudit:
         for event in events:
             metrics.audit_records.add((kind_of(event),))
             if type(event) is PolicyLoaded:
-                metrics.policy_loads.labels(event.status).inc()
+                metrics.policy_loads.add((event.status,))
 
     async def aclose(self) -> None:
         """As `AuditSink.aclose`."""
@@ -77,7 +77,7 @@ class SinkMetrics:
         self._metrics = metrics
 
     def sink_up(self, sink: str, up: bool) -> None:
-        self._metrics.audit_sink_up.labels(sink).set(1 if up else 0)
+        self._metrics.audit_sink_up.set(1 if up else 0, (sink,))
 
     def sink_dropped(self, sink: str, records: int) -> None:
-        self._metrics.audit_sink_dropped.labels(sink).inc(records)
+        self._metrics.audit_sink_dropped.add((sink,), records)

@@ -18,7 +18,7 @@ class ObservedWorkers:
             self._metrics.spares_wanted.add(wanted)
 
     def stock_exhausted(self) -> None:
-        self._metrics.spares_exhausted.inc()
+        self._metrics.spares_exhausted.add(())
 
     def worker_started(self, seconds: float) -> None:
         self._metrics.worker_start_seconds.observe((), seconds)

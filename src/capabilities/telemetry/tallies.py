@@ -1,40 +1,37 @@
-"""(8) Metrics of what happens at every call and every execution: plain numbers and a lock.
+"""(8) Metrics as plain numbers and a lock; `collecting` makes the library's samples of them.
 
 The library's own take a dozen function calls to add one to a number, which is a tenth of a whole
-capability call. These keep plain numbers, and become the library's samples when somebody collects.
+capability call. And it brings a web server along: a command whose metrics nobody can see starts
+without it.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
-from prometheus_client.utils import floatToGoString
+from collections.abc import Iterable, Sequence
 
 Labels = tuple[str, ...]
 
 
-class CounterTally:
+class Tally:
+    """What all have: a name, a text for people, and the names of the labels of a sample."""
+
+    def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
+        self.name = name
+        self.documentation = documentation
+        self.labels = tuple(labels)
+        self._lock = threading.Lock()
+
+
+class CounterTally(Tally):
     """A counter; `labels` of one sample are a tuple in the order of the names."""
 
-    def __init__(
-        self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
-    ) -> None:
-        self.name = name
-        self.labels = tuple(labels)
-        self._documentation = documentation
-        self._lock = threading.Lock()
+    def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(name, documentation, labels)
         self._values: dict[Labels, float] = {}
         if not labels:
             self.begin(())  # as the library does: there before anything happens
-        registry.register(self)
 
     def begin(self, labels: Labels) -> None:
         """Have a sample of zero for these, before anything is counted."""
@@ -52,68 +49,56 @@ class CounterTally:
             for labels in samples:
                 values[labels] = values.get(labels, 0) + 1
 
-    def describe(self) -> Iterator[CounterMetricFamily]:
-        """What the registry asks for the names of."""
-        yield CounterMetricFamily(self.name, self._documentation, labels=self.labels)
-
-    def collect(self) -> Iterator[CounterMetricFamily]:
+    def samples(self) -> list[tuple[Labels, float]]:
+        """All numbers, as they are now."""
         with self._lock:
-            values = list(self._values.items())
-        family = CounterMetricFamily(self.name, self._documentation, labels=self.labels)
-        for labels, value in values:
-            family.add_metric(labels, value)
-        yield family
+            return list(self._values.items())
 
 
-class GaugeTally:
-    """A number without labels that goes up and down."""
+class GaugeTally(Tally):
+    """Numbers that go up and down."""
 
-    labels: Labels = ()
+    def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(name, documentation, labels)
+        self._values: dict[Labels, float] = {} if labels else {(): 0}
 
-    def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
-        self.name = name
-        self._documentation = documentation
-        self._lock = threading.Lock()
-        self._value: float = 0
-        registry.register(self)
-
-    def add(self, change: float) -> None:
+    def add(self, change: float, labels: Labels = ()) -> None:
         with self._lock:
-            self._value += change
+            self._values[labels] = self._values.get(labels, 0) + change
 
-    def describe(self) -> Iterator[GaugeMetricFamily]:
-        """What the registry asks for the names of."""
-        yield GaugeMetricFamily(self.name, self._documentation)
+    def set(self, value: float, labels: Labels) -> None:
+        with self._lock:
+            self._values[labels] = value
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        yield GaugeMetricFamily(self.name, self._documentation, value=self._value)
+    def add_holder(self, change: int, labels: Labels) -> None:
+        """Count those that hold `labels`; what nobody holds has no sample."""
+        with self._lock:
+            held = self._values.pop(labels, 0) + change
+            if held:
+                self._values[labels] = held
+
+    def samples(self) -> list[tuple[Labels, float]]:
+        """All numbers, as they are now."""
+        with self._lock:
+            return list(self._values.items())
 
 
-class HistogramTally:
+class HistogramTally(Tally):
     """A histogram with the upper bounds `buckets`, beside which there is always one more."""
 
     def __init__(
-        self,
-        name: str,
-        documentation: str,
-        labels: Sequence[str],
-        buckets: Sequence[float],
-        registry: CollectorRegistry,
+        self, name: str, documentation: str, labels: Sequence[str], buckets: Sequence[float]
     ) -> None:
-        self.name = name
-        self.labels = tuple(labels)
-        self._documentation = documentation
-        self._bounds = tuple(buckets)
-        self._lock = threading.Lock()
+        super().__init__(name, documentation, labels)
+        self.bounds = (*buckets, float("inf"))
         # How many there are in each bucket alone, and their sum.
         self._counts: dict[Labels, list[int]] = {}
         self._sums: dict[Labels, float] = {}
         if not labels:
             self._begin(())  # as the library does: there before anything happens
-        registry.register(self)
 
     def observe(self, labels: Labels, value: float) -> None:
-        place = bisect_left(self._bounds, value)
+        place = bisect_left(self.bounds, value)
         with self._lock:
             if labels not in self._counts:
                 self._begin(labels)
@@ -121,26 +106,10 @@ class HistogramTally:
             self._sums[labels] += value
 
     def _begin(self, labels: Labels) -> None:
-        self._counts[labels] = [0] * (len(self._bounds) + 1)
+        self._counts[labels] = [0] * len(self.bounds)
         self._sums[labels] = 0.0
 
-    def describe(self) -> Iterator[HistogramMetricFamily]:
-        """What the registry asks for the names of."""
-        yield HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
-
-    def collect(self) -> Iterator[HistogramMetricFamily]:
+    def samples(self) -> list[tuple[Labels, list[int], float]]:
+        """By labels: how many there are in each bucket alone, and their sum."""
         with self._lock:
-            rows = [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]
-        family = HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
-        bounds: list[str] = [
-            floatToGoString(bound)  # type: ignore[no-untyped-call]
-            for bound in (*self._bounds, float("inf"))
-        ]
-        for labels, counts, total in rows:
-            running = 0
-            buckets = []
-            for bound, count in zip(bounds, counts, strict=True):
-                running += count
-                buckets.append((bound, running))
-            family.add_metric(labels, buckets, total)
-        yield family
+            return [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]

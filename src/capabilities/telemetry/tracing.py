@@ -14,10 +14,8 @@ the audit log has them: what the capability's spec shows, and keyed digests of e
 
 from __future__ import annotations
 
-import functools
 import os
 from contextvars import Token
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from opentelemetry import context as otel_context
@@ -25,6 +23,7 @@ from opentelemetry import metrics as otel_metrics
 from opentelemetry import trace
 
 from caps.capabilities.identity import Identity
+from caps.capabilities.telemetry.release import release
 from caps.protocol.errors import ConfigurationError
 
 SCOPE: Final = "caps"
@@ -67,8 +66,8 @@ class Tracing:
         Raises ConfigurationError if the variable says neither yes nor no.
         """
         self.capture = _capture_wanted() if capture is None else capture
-        self.tracer = trace.get_tracer(SCOPE, _release(), tracer_provider)
-        meter = otel_metrics.get_meter(SCOPE, _release(), meter_provider)
+        self.tracer = trace.get_tracer(SCOPE, release(), tracer_provider)
+        meter = otel_metrics.get_meter(SCOPE, release(), meter_provider)
         self.tool_seconds = meter.create_histogram(
             "gen_ai.execute_tool.duration",
             unit="s",
@@ -170,11 +169,3 @@ def _capture_wanted() -> bool:
             "on spans, else `NO_CONTENT` or `false`"
         )
     return known
-
-
-@functools.cache
-def _release() -> str:
-    try:
-        return version("caps-runtime")
-    except PackageNotFoundError:
-        return ""
