@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 import click
@@ -35,6 +36,9 @@ class _LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
+        # A plugin is whatever package says that it is one, and it has a say in what models take in:
+        # none is to have it in policies. To look for them takes time, too.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         try:
             with loaded():
                 return super().invoke(ctx)

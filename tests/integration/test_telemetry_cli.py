@@ -247,17 +247,26 @@ class TestExport:
         assert done.stderr.startswith("caps: OTEL_")
         assert done.stderr.count("\n") == 1
 
-    def test_without_variables_nothing_of_the_sdk_is_loaded(self, place: Place) -> None:
-        """Not for a run with a metrics port either."""
+    @pytest.mark.parametrize(
+        ("options", "unwanted"),
+        [
+            ([], ["opentelemetry", "prometheus_client", "http.server", "requests", "google"]),
+            (["--metrics-port", "0"], ["opentelemetry", "requests", "google"]),
+        ],
+        ids=["unwatched", "scraped"],
+    )
+    def test_what_nobody_asked_for_is_not_loaded(
+        self, place: Place, options: list[str], unwanted: list[str]
+    ) -> None:
+        """Without variables nothing of OpenTelemetry, without a port nothing of Prometheus."""
         code = (
             "import sys\n"
             "from caps.cli.main import main\n"
-            f"args = ['run', '-', '--metrics-port', '0', '--policy', {str(place.policy)!r}]\n"
+            f"args = ['run', '-', *{options}, '--policy', {str(place.policy)!r}]\n"
             "try:\n"
             "    main(args)\n"
             "except SystemExit as left:\n"
-            "    heavy = ('opentelemetry.sdk', 'opentelemetry.exporter', 'requests', 'google')\n"
-            "    print([m for m in sys.modules if m.startswith(heavy)], left.code)\n"
+            f"    print([m for m in sys.modules if m.startswith({tuple(unwanted)})], left.code)\n"
         )
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -269,6 +278,35 @@ class TestExport:
             check=True,
         )
         assert done.stdout == SHOWN + "[] 0\n"
+
+    def test_who_loads_opentelemetry_later_is_traced_from_then_on(self, place: Place) -> None:
+        """It is looked for at each execution, not when the runtime is made."""
+        code = (
+            "import sys\n"
+            "from caps import MemoryAuditLog, Runtime\n"
+            "with Runtime({}, audit=MemoryAuditLog()) as runtime:\n"
+            "    runtime.run_sync('1').unwrap()\n"
+            "    print('opentelemetry' in sys.modules)\n"
+            "    from opentelemetry import trace\n"
+            "    from opentelemetry.sdk.trace import TracerProvider\n"
+            "    from opentelemetry.sdk.trace.export import SimpleSpanProcessor\n"
+            "    from opentelemetry.sdk.trace.export.in_memory_span_exporter import (\n"
+            "        InMemorySpanExporter)\n"
+            "    kept, provider = InMemorySpanExporter(), TracerProvider()\n"
+            "    provider.add_span_processor(SimpleSpanProcessor(kept))\n"
+            "    trace.set_tracer_provider(provider)\n"
+            "    runtime.run_sync('2').unwrap()\n"
+            "    print([span.name for span in kept.get_finished_spans()])\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=place._environment({}),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert done.stdout == "False\n['execution']\n"
 
 
 class TestVariables:

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextvars import Token
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from opentelemetry import trace
-from opentelemetry.context import Context
 
 from caps.capabilities.grant import Terms
-from caps.capabilities.telemetry.metrics import UNREGISTERED, Metrics
-from caps.capabilities.telemetry.tracing import (
+from caps.capabilities.telemetry.conventions import (
     AGENT_NAME,
     ERROR_TYPE,
     EXECUTE_TOOL,
@@ -30,17 +26,17 @@ from caps.capabilities.telemetry.tracing import (
     TOOL_NAME,
     TOOL_RESULT,
     TOOL_TYPE,
-    ExecutionSpan,
-    attached,
-    detach,
-    fail_span,
-    ids_of,
 )
+from caps.capabilities.telemetry.metrics import UNREGISTERED, Metrics
+from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.records import CallStatus
 from caps.security.audit.redaction import Redacted, Redactor
 from caps.security.decision import Decision, ReasonCode
 from caps.worker.host.supervisor import Answer
+
+if TYPE_CHECKING:
+    from caps.capabilities.telemetry.spans import CallSpan
 
 # What is said of a call until it gets as far as a decision, and as an end of its own.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
@@ -113,7 +109,6 @@ class ObservedCall:
         "_request",
         "_span",
         "_status",
-        "_token",
         "label",
     )
 
@@ -126,13 +121,12 @@ class ObservedCall:
         self._reason = _UNDECIDED
         self._status = _WITHOUT_END
         self._bytes = 0
-        self._span: trace.Span | None = None
-        self._token: Token[Context] | None = None
+        self._span: CallSpan | None = None
 
     @property
     def ids(self) -> dict[str, str]:
         """What the records of this call say of its span; nothing if it has none."""
-        return {} if self._span is None else ids_of(self._span)
+        return {} if self._span is None else self._span.ids
 
     def open_span(self, terms: Terms | None) -> None:
         """The span of this call, current from now on in the task that answers it."""
@@ -147,19 +141,18 @@ class ObservedCall:
         if self._calls.span.agent is not None:
             attributes[AGENT_NAME] = self._calls.span.agent
         self._span = self._calls.span.call(self.label, attributes)
-        self._token = attached(self._span)
 
     def decided(self, decision: Decision, redacted: Redacted) -> None:
         """What was decided, as the record about to be written says it."""
         self._decision = "allow" if decision.allowed else "deny"
         self._reason = decision.reason.value
         span = self._span
-        if span is not None and span.is_recording():
-            span.set_attribute("caps.decision", self._decision)
-            span.set_attribute("caps.reason_code", self._reason)
-            if self._calls.span.tracing.capture:
+        if span is not None and span.is_recording:
+            span.set("caps.decision", self._decision)
+            span.set("caps.reason_code", self._reason)
+            if self._calls.span.capture:
                 arguments = {**redacted.shown, **redacted.hidden}
-                span.set_attribute(TOOL_ARGUMENTS, msgspec.json.encode(arguments).decode())
+                span.set(TOOL_ARGUMENTS, msgspec.json.encode(arguments).decode())
 
     def ended(self, status: str, reason: str | None = None, bytes_out: int = 0) -> None:
         """How it ended; `reason` is of the provider's scope, if that was what refused it."""
@@ -177,10 +170,11 @@ class ObservedCall:
         metrics.request_seconds.observe((label,), seconds)
         if self._bytes:
             metrics.result_bytes.add((label,), self._bytes)
-        error = self._error(answer)
-        calls.span.tracing.tool_seconds.record(seconds, calls.attributes(label, error))
-        if self._span is not None:
-            self._end_span(self._span, error, answer)
+        if calls.span.timed:
+            error = self._error(answer)
+            calls.span.record(seconds, calls.attributes(label, error))
+            if self._span is not None:
+                self._end_span(self._span, error, answer)
 
     def _error(self, answer: Answer | None) -> str | None:
         """The code that user space got, from a closed set."""
@@ -188,16 +182,13 @@ class ObservedCall:
             return self._status
         return None if answer.failure is None else answer.failure.code
 
-    def _end_span(self, span: trace.Span, error: str | None, answer: Answer | None) -> None:
-        if self._token is not None:
-            detach(self._token)
-        span.set_attribute("caps.outcome", self._status)
-        span.set_attribute("caps.reason_code", self._reason)
-        if error is not None:
-            fail_span(span, error, self._status)
-        elif answer is not None and self._calls.span.tracing.capture and span.is_recording():
+    def _end_span(self, span: CallSpan, error: str | None, answer: Answer | None) -> None:
+        span.leave()
+        span.set("caps.outcome", self._status)
+        span.set("caps.reason_code", self._reason)
+        if error is None and answer is not None and self._calls.span.capture and span.is_recording:
             # No field of a result is declared as safe to show: all of it is one digest.
             result = answer.result
             plain = msgspec.msgpack.decode(result) if isinstance(result, msgspec.Raw) else result
-            span.set_attribute(TOOL_RESULT, self._calls.redactor.digest(plain))
-        span.end()
+            span.set(TOOL_RESULT, self._calls.redactor.digest(plain))
+        span.end(error, self._status)

@@ -17,15 +17,15 @@ from opentelemetry import context as otel_context
 from opentelemetry import metrics as otel_metrics
 from opentelemetry import trace
 
-from caps.capabilities.telemetry.trace_context import parse_traceparent
-from caps.capabilities.telemetry.tracing import (
+from caps.capabilities.telemetry.conventions import (
     ERROR_TYPE,
     EXECUTE_TOOL,
     OPERATION,
     SCOPE,
     TOOL_NAME,
-    fail_span,
 )
+from caps.capabilities.telemetry.spans import fail_span
+from caps.capabilities.telemetry.trace_context import parse_traceparent
 
 TOOL_ERROR: Final = "tool_error"
 """What `error.type` is when a tool answers with `isError`."""

@@ -27,13 +27,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
-from opentelemetry import context as otel_context
-from opentelemetry import metrics, trace
 
-from caps.capabilities.telemetry.trace_context import parse_traceparent
 from caps.protocol.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -100,6 +98,12 @@ def exporting(environ: Mapping[str, str] | None = None) -> Iterator[Providers]:
     """
     environ = os.environ if environ is None else environ
     traces, values = exporter_for("TRACES", environ), exporter_for("METRICS", environ)
+    if traces is values is Exporter.NONE and not environ.get("TRACEPARENT"):
+        yield Providers()
+        return
+    from opentelemetry import context as otel_context
+    from opentelemetry import metrics, trace
+
     providers = Providers(
         None if traces is Exporter.NONE or _traces_are_set_up() else _tracer_provider(traces),
         None if values is Exporter.NONE or _metrics_are_set_up() else _meter_provider(values),
@@ -116,8 +120,13 @@ def exporting(environ: Mapping[str, str] | None = None) -> Iterator[Providers]:
         _send_all(providers)
 
 
-def _incoming(environ: Mapping[str, str]) -> otel_context.Context:
+def _incoming(environ: Mapping[str, str]) -> Context:
     """The context of this process with what TRACEPARENT says; what it says badly is nothing."""
+    from opentelemetry import context as otel_context
+    from opentelemetry import trace
+
+    from caps.capabilities.telemetry.trace_context import parse_traceparent
+
     parent = parse_traceparent(environ.get("TRACEPARENT", ""))
     if parent is None:
         return otel_context.get_current()
@@ -125,10 +134,14 @@ def _incoming(environ: Mapping[str, str]) -> otel_context.Context:
 
 
 def _traces_are_set_up() -> bool:
+    from opentelemetry import trace
+
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
 def _metrics_are_set_up() -> bool:
+    from opentelemetry import metrics
+
     # The API keeps the name of its stand-in to itself; a provider of the SDK can be shut down.
     return hasattr(metrics.get_meter_provider(), "shutdown")
 

@@ -1,8 +1,7 @@
-"""(8) Spans and instruments of OpenTelemetry, named by its conventions for generative AI.
+"""(8) Whether executions and calls are traced, by OpenTelemetry's conventions for generative AI.
 
-An execution is a span `execution`; its parent is whatever span its caller is in. Each capability
-call, refused ones included, is a span `execute_tool <capability>` below it, and one value of the
-histogram `gen_ai.execute_tool.duration`. While a provider works its call's span is the current one.
+Where nobody has loaded OpenTelemetry, nobody can have set it up, and no span is current: then there
+is nothing to trace, and it is not loaded for that. `spans` has what there is else.
 
 The trace context crosses the channel without being on it: a request belongs to the execution whose
 channel it came through, as with everything else that the broker knows of it. So calls that run side
@@ -15,70 +14,83 @@ the audit log has them: what the capability's spec shows, and keyed digests of e
 from __future__ import annotations
 
 import os
-from contextvars import Token
-from typing import Final
-
-from opentelemetry import context as otel_context
-from opentelemetry import metrics as otel_metrics
-from opentelemetry import trace
+import sys
+from typing import TYPE_CHECKING, Final
 
 from caps.capabilities.identity import Identity
-from caps.capabilities.telemetry.release import release
+from caps.capabilities.telemetry.conventions import AGENT_NAME, CAPTURE_VARIABLE, CONVERSATION
 from caps.protocol.errors import ConfigurationError
 
-SCOPE: Final = "caps"
-CAPTURE_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
 
-# The conventions' own names and bounds: semantic-conventions-genai, gen-ai-spans and -metrics.
-OPERATION: Final = "gen_ai.operation.name"
-EXECUTE_TOOL: Final = "execute_tool"
-TOOL_NAME: Final = "gen_ai.tool.name"
-TOOL_TYPE: Final = "gen_ai.tool.type"
-TOOL_DESCRIPTION: Final = "gen_ai.tool.description"
-TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
-TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
-TOOL_RESULT: Final = "gen_ai.tool.call.result"
-AGENT_NAME: Final = "gen_ai.agent.name"
-CONVERSATION: Final = "gen_ai.conversation.id"
-ERROR_TYPE: Final = "error.type"
-FUNCTION: Final = "function"
-OPERATION_SECONDS: Final = (
-    *(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64),
-    *(1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92),
-)
+    from caps.capabilities.telemetry.spans import CallSpan, Instruments
 
 _CAPTURED: Final = {"true": True, "span_only": True, "span_and_event": True}
 _NOT_CAPTURED: Final = {"": False, "false": False, "no_content": False, "event_only": False}
 
 
+class ExecutionSpan:
+    """What the calls of one execution belong to. This one is nothing; `spans` has the real one."""
+
+    timed = False
+    """Whether somebody may want to know how long calls took."""
+    traced = False
+    """False: there is no tracer and no incoming trace, so that no call needs a span."""
+
+    def __init__(self, agent: str | None, capture: bool) -> None:
+        self.agent = agent
+        self.capture = capture
+        self.ids: dict[str, str] = {}
+        """What records say, so that a reviewer finds the trace; nothing if there is none."""
+
+    def __enter__(self) -> ExecutionSpan:
+        """Current from here on, until it ends with the context."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def settle(self, status: str, error_code: str | None) -> None:
+        """How the execution ended."""
+
+    def call(self, name: str, attributes: dict[str, str]) -> CallSpan:  # noqa: ARG002 - of the real one
+        """A span of a call, current from now on; its parent is this one."""
+        raise TypeError(f"the call of `{name}` is not traced")
+
+    def record(self, seconds: float, attributes: dict[str, str]) -> None:
+        """How long a call took."""
+
+
 class Tracing:
-    """The tracer and the instruments of one runtime. Without a provider all of it does nothing."""
+    """What one runtime traces with."""
 
     def __init__(
         self,
-        tracer_provider: trace.TracerProvider | None = None,
-        meter_provider: otel_metrics.MeterProvider | None = None,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
         *,
         capture: bool | None = None,
     ) -> None:
-        """From the given providers, or the global ones; `capture` stands in for the variable.
+        """With the given providers, or the global ones; `capture` stands in for the variable.
 
         Raises ConfigurationError if the variable says neither yes nor no.
         """
-        self.capture = _capture_wanted() if capture is None else capture
-        self.tracer = trace.get_tracer(SCOPE, release(), tracer_provider)
-        meter = otel_metrics.get_meter(SCOPE, release(), meter_provider)
-        self.tool_seconds = meter.create_histogram(
-            "gen_ai.execute_tool.duration",
-            unit="s",
-            description="The duration of a single tool execution.",
-            explicit_bucket_boundaries_advisory=OPERATION_SECONDS,
-        )
+        self._capture = _capture_wanted() if capture is None else capture
+        self._providers = (tracer_provider, meter_provider)
+        self._instruments: Instruments | None = None
 
     def execution(
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
     ) -> ExecutionSpan:
         """The span of one execution, current within; ended with whatever `settle` was told."""
+        if "opentelemetry" not in sys.modules:
+            return ExecutionSpan(identity.agent, self._capture)
+        from caps.capabilities.telemetry.spans import Instruments, ObservedSpan
+
+        if self._instruments is None:
+            self._instruments = Instruments(*self._providers)
         attributes = {
             "caps.execution_id": execution_id,
             "caps.policy": policy_id,
@@ -88,76 +100,7 @@ class Tracing:
             attributes[AGENT_NAME] = identity.agent
         if identity.session is not None:
             attributes[CONVERSATION] = identity.session
-        span = self.tracer.start_span("execution", attributes=attributes)
-        return ExecutionSpan(self, span, identity.agent)
-
-
-class ExecutionSpan:
-    """The span that the calls of one execution belong to; `with` makes it current, and ends it.
-
-    Without a tracer and an incoming trace it is nothing, and to enter it costs nothing.
-    """
-
-    def __init__(self, tracing: Tracing, span: trace.Span, agent: str | None) -> None:
-        self.tracing = tracing
-        self.agent = agent
-        self.traced = span.get_span_context().is_valid
-        """False: there is no tracer and no incoming trace, so that no call needs a span."""
-        self.ids = ids_of(span) if self.traced else {}
-        """What records say, so that a reviewer finds the trace; nothing if there is none."""
-        self._span = span
-        self._context = trace.set_span_in_context(span) if self.traced else None
-        self._token: Token[otel_context.Context] | None = None
-
-    def __enter__(self) -> ExecutionSpan:
-        if self._context is not None:
-            self._token = otel_context.attach(self._context)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # What was raised is not told here: the texts of errors are for the result and the audit.
-        if self._token is not None:
-            otel_context.detach(self._token)
-            self._span.end()
-
-    def settle(self, status: str, error_code: str | None) -> None:
-        """How the execution ended."""
-        if not self.traced:
-            return
-        self._span.set_attribute("caps.outcome", status)
-        if status != "ok":
-            fail_span(self._span, error_code or status, status)
-
-    def call(self, name: str, attributes: dict[str, str]) -> trace.Span:
-        """A span of a call, not yet current; its parent is this one."""
-        return self.tracing.tracer.start_span(
-            f"{EXECUTE_TOOL} {name}", context=self._context, attributes=attributes
-        )
-
-
-def ids_of(span: trace.Span) -> dict[str, str]:
-    """The ids of a span as records have them."""
-    context = span.get_span_context()
-    if not context.is_valid:
-        return {}
-    return {
-        "trace_id": trace.format_trace_id(context.trace_id),
-        "span_id": trace.format_span_id(context.span_id),
-    }
-
-
-def fail_span(span: trace.Span, error_type: str, description: str) -> None:
-    """Mark a span as failed; both are codes of ours and never a text."""
-    span.set_attribute(ERROR_TYPE, error_type)
-    span.set_status(trace.StatusCode.ERROR, description)
-
-
-def attached(span: trace.Span) -> Token[otel_context.Context]:
-    """Make `span` the current one, until `detach`."""
-    return otel_context.attach(trace.set_span_in_context(span))
-
-
-detach = otel_context.detach
+        return ObservedSpan(self._instruments, attributes, identity.agent, self._capture)
 
 
 def _capture_wanted() -> bool:

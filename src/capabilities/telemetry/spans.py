@@ -1,0 +1,130 @@
+"""(8) The spans of executions and calls, where OpenTelemetry is loaded; `tracing` says when.
+
+An execution is a span `execution`; its parent is whatever span its caller is in. Each capability
+call, refused ones included, is a span `execute_tool <capability>` below it, and one value of the
+histogram `gen_ai.execute_tool.duration`. While a provider works its call's span is the current one.
+"""
+
+from __future__ import annotations
+
+from contextvars import Token
+
+from opentelemetry import context as otel_context
+from opentelemetry import metrics as otel_metrics
+from opentelemetry import trace
+
+from caps.capabilities.telemetry.conventions import (
+    ERROR_TYPE,
+    EXECUTE_TOOL,
+    OPERATION_SECONDS,
+    SCOPE,
+)
+from caps.capabilities.telemetry.release import release
+from caps.capabilities.telemetry.tracing import ExecutionSpan
+
+
+class Instruments:
+    """The tracer and the histogram of one runtime. Without a provider both do nothing."""
+
+    def __init__(
+        self,
+        tracer_provider: trace.TracerProvider | None,
+        meter_provider: otel_metrics.MeterProvider | None,
+    ) -> None:
+        """From the given providers, or the global ones."""
+        self.tracer = trace.get_tracer(SCOPE, release(), tracer_provider)
+        meter = otel_metrics.get_meter(SCOPE, release(), meter_provider)
+        self.tool_seconds = meter.create_histogram(
+            "gen_ai.execute_tool.duration",
+            unit="s",
+            description="The duration of a single tool execution.",
+            explicit_bucket_boundaries_advisory=OPERATION_SECONDS,
+        )
+
+
+class ObservedSpan(ExecutionSpan):
+    """A span of an execution; nothing but its histogram without a tracer and an incoming trace."""
+
+    timed = True
+
+    def __init__(
+        self, instruments: Instruments, attributes: dict[str, str], agent: str | None, capture: bool
+    ) -> None:
+        super().__init__(agent, capture)
+        self._instruments = instruments
+        self._span = span = instruments.tracer.start_span("execution", attributes=attributes)
+        self.traced = span.get_span_context().is_valid
+        self.ids = _ids_of(span) if self.traced else {}
+        self._context = trace.set_span_in_context(span) if self.traced else None
+        self._token: Token[otel_context.Context] | None = None
+
+    def __enter__(self) -> ObservedSpan:
+        if self._context is not None:
+            self._token = otel_context.attach(self._context)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # What was raised is not told here: the texts of errors are for the result and the audit.
+        if self._token is not None:
+            otel_context.detach(self._token)
+            self._span.end()
+
+    def settle(self, status: str, error_code: str | None) -> None:
+        if not self.traced:
+            return
+        self._span.set_attribute("caps.outcome", status)
+        if status != "ok":
+            fail_span(self._span, error_code or status, status)
+
+    def call(self, name: str, attributes: dict[str, str]) -> CallSpan:
+        return CallSpan(
+            self._instruments.tracer.start_span(
+                f"{EXECUTE_TOOL} {name}", context=self._context, attributes=attributes
+            )
+        )
+
+    def record(self, seconds: float, attributes: dict[str, str]) -> None:
+        self._instruments.tool_seconds.record(seconds, attributes)
+
+
+class CallSpan:
+    """The span of one call, current from its making to its end in the task that answers it."""
+
+    def __init__(self, span: trace.Span) -> None:
+        self.ids = _ids_of(span)
+        self._span = span
+        self._token = otel_context.attach(trace.set_span_in_context(span))
+
+    @property
+    def is_recording(self) -> bool:
+        """False: nobody will see what is set."""
+        return self._span.is_recording()
+
+    def set(self, name: str, value: str) -> None:
+        self._span.set_attribute(name, value)
+
+    def leave(self) -> None:
+        """It is current no longer; what it is told until `end` is still told."""
+        otel_context.detach(self._token)
+
+    def end(self, error: str | None, status: str) -> None:
+        if error is not None:
+            fail_span(self._span, error, status)
+        self._span.end()
+
+
+def fail_span(span: trace.Span, error_type: str, description: str) -> None:
+    """Mark a span as failed; both are codes of ours and never a text."""
+    span.set_attribute(ERROR_TYPE, error_type)
+    span.set_status(trace.StatusCode.ERROR, description)
+
+
+def _ids_of(span: trace.Span) -> dict[str, str]:
+    """The ids of a span as records have them; nothing if it has none."""
+    context = span.get_span_context()
+    if not context.is_valid:
+        return {}
+    return {
+        "trace_id": trace.format_trace_id(context.trace_id),
+        "span_id": trace.format_span_id(context.span_id),
+    }
