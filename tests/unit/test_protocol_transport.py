@@ -176,6 +176,23 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
     right.close()
 
 
+async def test_a_send_that_is_cancelled_before_its_turn_tears_no_frame() -> None:
+    """The socket took a part of it, and whoever sends is cancelled before it can wait."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await left.send(frame)
+    assert scope.cancelled_caught
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(left.send, b"next")
+            assert await received(right, len(frame) + 4) == frame + b"next"
+    left.close()
+    right.close()
+
+
 @pytest.mark.parametrize("turns", range(4))
 async def test_bytes_that_came_for_a_cancelled_reader_are_not_lost(turns: int) -> None:
     """They are the first that the next one gets, however close the two came together."""
