@@ -133,9 +133,12 @@ class SocketTransport:
     async def send(self, data: bytes) -> None:
         if not self._unsent and not self._sending.locked():
             # The usual case: nobody is in the middle of a send, and the socket takes all of it.
-            data = data[self._send_some(data) :]
-            if not data:
+            sent = self._send_some(data)
+            if sent == len(data):
                 return
+            if sent:
+                # Kept here, since to wait for its turn is to be cancelled, perhaps.
+                self._unsent, data = data[sent:], b""
         async with self._sending:
             view = memoryview(self._unsent + data if self._unsent else data)
             self._unsent = b""

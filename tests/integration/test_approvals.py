@@ -179,12 +179,12 @@ class TestOneCall:
         """A person may take longer than the code may run."""
 
         async def slowly(request: ApprovalRequest) -> ApprovalAnswer:
-            await anyio.sleep(0.6)
+            await anyio.sleep(1.6)
             return allowing()
 
         place = Place()
         place.approve = slowly  # type: ignore[method-assign]
-        result = await place.run(DROP, limits={"wall_ms": 500})
+        result = await place.run(DROP, limits={"wall_ms": 1500})
         assert result.unwrap() == "dropped a"
 
     async def test_what_is_shown_is_shown_whole(self) -> None:

@@ -43,8 +43,8 @@ def test_sinks_by_option_and_by_variable_are_both_fed(tmp_path: Path, code: Path
         "--audit",
         tmp_path / "log",
         "--audit-sink",
-        f"file://{tmp_path}/one",
-        CAPS_AUDIT_SINKS=f"file://{tmp_path}/two?mode=best_effort",
+        f"file://{tmp_path}/one?deadline_ms=20000",
+        CAPS_AUDIT_SINKS=f"file://{tmp_path}/two?mode=best_effort&deadline_ms=20000",
         CAPS_AUDIT_CHECKPOINTS_TO=str(tmp_path / "elsewhere"),
         CAPS_AUDIT_DURABILITY="os",
     )
@@ -81,7 +81,9 @@ def test_what_sinks_do_is_counted(tmp_path: Path) -> None:
     url = f"syslog+tcp://127.0.0.1:{receiver.port}"
     registry = CollectorRegistry()
     settings = AuditSettings(directory=tmp_path / "log", rotation=Rotation(bytes=4096))
-    kept = settings.with_sinks([url, "otlp+http://127.0.0.1:1?mode=best_effort&deadline_ms=500"])
+    kept = settings.with_sinks(
+        [f"{url}?deadline_ms=20000", "otlp+http://127.0.0.1:1?mode=best_effort&deadline_ms=500"]
+    )
     with Runtime({}, audit=kept, metrics=Metrics(registry)) as runtime:
         assert runtime.run_sync("1").ok
         assert registry.get_sample_value("caps_audit_sink_up", {"sink": url}) == 1
@@ -125,7 +127,7 @@ def test_settings_take_texts(tmp_path: Path) -> None:
     settings = AuditSettings(
         directory=str(tmp_path / "log"),  # type: ignore[arg-type]
         checkpoints_to=str(tmp_path / "elsewhere"),  # type: ignore[arg-type]
-        sinks=(f"file://{tmp_path}/copy",),  # type: ignore[arg-type]
+        sinks=(f"file://{tmp_path}/copy?deadline_ms=20000",),  # type: ignore[arg-type]
     )
     with Runtime(audit=settings) as runtime:
         assert runtime.run_sync("1 + 1").unwrap() == 2

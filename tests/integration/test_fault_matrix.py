@@ -198,7 +198,10 @@ def test_a_required_sink_that_is_down_from_the_start(host: EvidenceHost) -> None
 def test_a_required_sink_that_hangs(host: EvidenceHost, silent: SilentReceiver) -> None:
     """One that takes the request and never answers is late at its deadline."""
     healthy = host.place / "copy"
-    urls = (f"file://{healthy}", f"otlp+http://127.0.0.1:{silent.port}?deadline_ms=300")
+    urls = (
+        f"file://{healthy}?deadline_ms=20000",
+        f"otlp+http://127.0.0.1:{silent.port}?deadline_ms=300",
+    )
     with pytest.raises(AuditError, match=r"audit sink `otlp.* is down"), host.opened(*urls):
         pass
     assert host.files == set()
@@ -210,7 +213,7 @@ def test_a_best_effort_sink_that_hangs(host: EvidenceHost, silent: SilentReceive
     """Calls go on, a healthy required sink gets every record, and what was dropped is counted."""
     healthy = host.place / "copy"
     hung = f"otlp+http://127.0.0.1:{silent.port}?mode=best_effort&deadline_ms=300&queue=2"
-    with host.opened(hung, f"file://{healthy}?mode=required") as runtime:
+    with host.opened(hung, f"file://{healthy}?mode=required&deadline_ms=20000") as runtime:
         result = host.strike(runtime)
     assert result.ok
     assert host.files == {"before.txt", "after.txt"}
@@ -241,7 +244,7 @@ def test_a_receiver_that_stops_reading(host: EvidenceHost, silent: SilentReceive
 def test_a_database_that_is_down(host: EvidenceHost, postgresql: Postgres) -> None:
     """No database, no effect; started again it gets every record, once."""
     host.fault = postgresql.stop
-    with host.opened(postgresql.url + "&mode=required&deadline_ms=2000") as runtime:
+    with host.opened(postgresql.url + "&mode=required&deadline_ms=20000") as runtime:
         assert_refused(host.strike(runtime), host)
         postgresql.start()
         assert _until_ok(runtime, "later.txt")

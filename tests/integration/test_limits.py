@@ -44,7 +44,7 @@ async def run(source: str, audit: MemoryAuditLog | None = None, **limits: Any) -
 async def test_the_wall_limit_ends_whatever_runs(source: str) -> None:
     """The kill comes from outside, also within a C call, and is recorded."""
     audit = MemoryAuditLog()
-    result = await run(source, audit, wall_ms=500)
+    result = await run(source, audit, wall_ms=1500)
     assert result.status.value == "limit"
     assert result.error is not None
     assert result.error.details["limit"] == "wall_ms"

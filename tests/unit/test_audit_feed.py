@@ -168,6 +168,40 @@ class TestAFeed:
         feed.close()
         assert set(sink.taken) == {1, 2, 3, 4, 5}
 
+    async def test_of_a_sink_that_fails_as_it_comes_up_calls_it_down_last(
+        self, tmp_path: Path, said: list[Any]
+    ) -> None:
+        """What is told last is how it is, for who counts and for who reads the log."""
+        sink = _Controlled()
+        sink.open.clear()
+        feed, counted = self._feed(tmp_path, sink, SinkMode.BEST_EFFORT, said)
+        told = counted.sink_up
+
+        def tell_late(name: str, up: bool) -> None:
+            if up and said:  # what does not fit comes just when it is back
+                sink.open.clear()
+                filler.start()
+                filler.join(0.2)  # it may not get in between, so this is the whole wait
+            told(name, up)
+
+        def fill() -> None:
+            for seq in range(20, 32):
+                feed.offer([Delivery(seq, b"{}")])
+
+        filler = threading.Thread(target=fill)
+        counted.sink_up = tell_late  # type: ignore[method-assign]
+        feed.start()
+        for seq in range(1, 12):
+            feed.offer([Delivery(seq, b"{}")])
+        _wait_until(lambda: counted.up[-1:] == [False])
+        sink.open.set()
+        _wait_until(lambda: len(said) >= 3)
+        filler.join(20)
+        assert [type(event) for event in said[:3]] == [SinkFailed, SinkRecovered, SinkFailed]
+        assert counted.up[:4] == [True, False, True, False]
+        sink.open.set()
+        feed.close()
+
     async def test_of_a_required_sink_that_never_connects_is_down(
         self, tmp_path: Path, said: list[Any]
     ) -> None:

@@ -15,9 +15,22 @@ from click.testing import CliRunner
 from audit_examples import decision, segment_of
 from caps.cli.audit import audit
 from caps.protocol.errors import AuditError
-from caps.security.audit import AuditLog, KeyRotated, VerifyStatus, read_records, verify_log
+from caps.security.audit import (
+    AuditLog,
+    KeyRotated,
+    VerifyStatus,
+    key_rotation,
+    read_records,
+    verify_log,
+)
 from caps.security.audit.chain import Head
-from caps.security.audit.checkpoint import CHECKPOINTS, Signer, append_checkpoint, read_private_key
+from caps.security.audit.checkpoint import (
+    CHECKPOINTS,
+    Signer,
+    append_checkpoint,
+    public_pem,
+    read_private_key,
+)
 from caps.security.audit.key_rotation import finish_rotation, rotate_key_of
 
 pytestmark = pytest.mark.anyio
@@ -125,6 +138,58 @@ class TestRotatingTheKey:
             await log.append(decision("b"))
         last = json.loads((tmp_path / CHECKPOINTS).read_bytes().splitlines()[-1])
         assert last["key_id"] == event.new_key_id
+        assert verify_log(tmp_path).status is VerifyStatus.OK
+
+    async def test_is_noticed_by_a_writer_that_is_just_opening(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The key is replaced right after it was read, and does not sign again."""
+        await write(tmp_path, "a")
+        load = Signer.load
+
+        def load_just_before(directory: Path) -> Signer:
+            monkeypatch.setattr(Signer, "load", load)
+            signer = load(directory)
+            rotate_key_of(directory)
+            return signer
+
+        monkeypatch.setattr(Signer, "load", load_just_before)
+        await write(tmp_path, "b")
+        assert verify_log(tmp_path).status is VerifyStatus.OK
+
+    async def test_half_done_is_waited_for_by_a_writer_that_is_just_opening(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It reads the old private key and then the new public one, and asks again."""
+        await write(tmp_path, "a")
+        exchange = key_rotation._exchange
+        between, done = threading.Event(), threading.Event()
+
+        def exchange_slowly(directory: Path) -> None:
+            # As `_exchange` leaves it when it is half done.
+            added = public_pem(read_private_key(directory / ".signing.key.next").public_key())
+            public = directory / "signing.pub"
+            public.write_bytes(public.read_bytes() + added)
+            between.set()
+            assert done.wait(20)
+            exchange(directory)
+
+        def load_between(directory: Path) -> Signer:
+            monkeypatch.setattr(Signer, "load", load)
+            rotation.start()
+            assert between.wait(20)
+            try:
+                return load(directory)
+            finally:
+                done.set()
+
+        load = Signer.load
+        rotation = threading.Thread(target=rotate_key_of, args=(tmp_path,))
+        monkeypatch.setattr(key_rotation, "_exchange", exchange_slowly)
+        monkeypatch.setattr(Signer, "load", load_between)
+        await write(tmp_path, "b")
+        rotation.join(20)
+        assert not rotation.is_alive()
         assert verify_log(tmp_path).status is VerifyStatus.OK
 
     async def test_retires_the_old_key(self, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from caps.security.audit import (
 )
 from caps.security.audit.checkpoint import CHECKPOINTS
 from caps.security.audit.key_rotation import rotate_key_of
-from caps.security.audit.sinks.addresses import parse_sink
+from caps.security.audit.sinks.addresses import SinkAddress, parse_sink
 from caps.security.audit.sinks.sink import Delivery, SinkError
 from caps.security.audit.sinks.streams import StdoutSink
 from caps.security.audit.tail import log_id
@@ -37,10 +37,17 @@ pytestmark = pytest.mark.anyio
 
 async def write(directory: Path, sinks: Sequence[str], *names: str, **settings: Any) -> None:
     """Decisions with these request ids, one after the other."""
-    made = [parse_sink(url) for url in sinks]
+    made = [patient(url) for url in sinks]
     async with AuditLog.open(directory, sinks=made, **settings) as log:
         for name in names:
             await log.append(decision(name))
+
+
+def patient(url: str) -> SinkAddress:
+    """Not late on a machine that is slow: what is tested is what comes, and not how soon."""
+    if "deadline_ms=" not in url:
+        url += f"{'&' if '?' in url else '?'}deadline_ms=20000"
+    return parse_sink(url)
 
 
 @pytest.fixture
@@ -63,7 +70,7 @@ class TestAFile:
         """Records by processes that do not know it, before and between ours."""
         log, copy = tmp_path / "log", tmp_path / "copy"
         await write(log, [], "before")
-        async with AuditLog.open(log, sinks=[parse_sink(f"file://{copy}")]) as opened:
+        async with AuditLog.open(log, sinks=[patient(f"file://{copy}")]) as opened:
             await opened.append(decision("a"))
             await anyio.to_thread.run_sync(rotate_key_of, log)
             await opened.append(decision("b"))
@@ -87,7 +94,7 @@ class TestAFile:
         log, copy = tmp_path / "log", tmp_path / "copy"
         async with (
             AuditLog.open(log) as other,
-            AuditLog.open(log, sinks=[parse_sink(f"file://{copy}")]) as opened,
+            AuditLog.open(log, sinks=[patient(f"file://{copy}")]) as opened,
         ):
             await opened.append(decision("a"))
             for name in ("b", "c"):
@@ -109,7 +116,7 @@ class TestSyslog:
         """Each message says its length, its severity, its kind and its number."""
         url = f"syslog+tcp://127.0.0.1:{receiver.port}?facility=16&app=gate"
         denied = decision("d", decision="deny")
-        async with AuditLog.open(tmp_path, sinks=[parse_sink(url)]) as log:
+        async with AuditLog.open(tmp_path, sinks=[patient(url)]) as log:
             await log.append(decision("a"))
             await log.append(denied)
         assert receiver.has(b'"request_id":"d"')
@@ -147,7 +154,7 @@ class TestSyslog:
             server.settimeout(20)
             place = f"{tmp_path}/socket" if unix else f"127.0.0.1:{server.getsockname()[1]}"
             long = decision("long", shown={f"f{n}": "x" * 1000 for n in range(64)})
-            made = [parse_sink(f"syslog+{kind}://{place}")]
+            made = [patient(f"syslog+{kind}://{place}")]
             async with AuditLog.open(tmp_path / "log", sinks=made) as log:
                 await log.append(long)
             server.recv(65536)
@@ -335,7 +342,7 @@ def test_a_url_that_is_no_sink_is_told_in_one_line(
 ) -> None:
     """What is wrong, and never a password."""
     with pytest.raises(ConfigurationError) as caught:
-        AuditLog.open(tmp_path, sinks=[parse_sink(url)])
+        AuditLog.open(tmp_path, sinks=[patient(url)])
     assert message is None or message in caught.value.message
     assert "hunter2" not in caught.value.message
     assert "\n" not in caught.value.message

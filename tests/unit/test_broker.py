@@ -502,7 +502,7 @@ class TestDeadlines:
 
         bench.provides("box.block", block)
         try:
-            answer = await bench.execution().handle(asked("box.block", timeout_ms=300))
+            answer = await bench.execution().handle(asked("box.block", timeout_ms=1000))
             assert not left.is_set()
         finally:
             release.set()

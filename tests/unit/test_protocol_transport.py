@@ -103,7 +103,7 @@ async def test_closing_wakes_whoever_waits_on_this_end(ends: Ends) -> None:
         except ChannelClosedError:
             woken.append("closed")
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
@@ -119,7 +119,7 @@ async def test_the_peer_closing_wakes_whoever_waits(ends: Ends) -> None:
     async def wait() -> None:
         got.append(await left.receive())
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
@@ -146,7 +146,7 @@ async def test_a_socket_that_is_reset_has_ended() -> None:
     left, raw = SocketTransport.pair()
     await left.send(b"never read")
     raw.close()
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         assert await left.receive() == b""
     left.close()
 
@@ -164,7 +164,7 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
     left, raw = SocketTransport.pair()
     right = SocketTransport(raw)
     frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
-    with anyio.move_on_after(10):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
             group.start_soon(left.send, frame)
             await anyio.wait_all_tasks_blocked()
@@ -172,6 +172,23 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(left.send, b"next")
         assert await received(right, len(frame) + 4) == frame + b"next"
+    left.close()
+    right.close()
+
+
+async def test_a_send_that_is_cancelled_before_its_turn_tears_no_frame() -> None:
+    """The socket took a part of it, and whoever sends is cancelled before it can wait."""
+    left, raw = SocketTransport.pair()
+    right = SocketTransport(raw)
+    frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await left.send(frame)
+    assert scope.cancelled_caught
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(left.send, b"next")
+            assert await received(right, len(frame) + 4) == frame + b"next"
     left.close()
     right.close()
 
@@ -290,7 +307,7 @@ async def test_bytes_read_for_somebody_who_was_cancelled_are_taken_by_the_next()
             await anyio.wait_all_tasks_blocked()
             raw.send(b"kept")
             scope.cancel()
-        with anyio.fail_after(5):
+        with anyio.fail_after(20):
             assert await left.receive_until(lambda data: data) == b"kept"
     left.close()
 

@@ -183,6 +183,14 @@ class Worker:
         )
 
 
+async def time_is_up() -> None:
+    """The wall limit of `JOB` is reached when all that was said is dealt with; nothing follows."""
+    await anyio.wait_all_tasks_blocked()
+    assert JOB.clock._scope is not None
+    JOB.clock._scope.deadline = anyio.current_time()
+    await anyio.sleep_forever()
+
+
 Script = Callable[[Worker], Awaitable[None]]
 
 
@@ -486,11 +494,11 @@ class TestBounds:
                 await worker.ask("r1")
             else:
                 await worker.ready()
-            await forever()
+            await time_is_up()
 
-        ended = await execute(script, calls=Calls(forever), job=replace(JOB, wall_ms=50))
+        ended = await execute(script, calls=Calls(forever))
         assert isinstance(ended.outcome, LimitExceededError)
-        assert (ended.error.limit, ended.error.allowed) == ("wall_ms", 50)
+        assert (ended.error.limit, ended.error.allowed) == ("wall_ms", JOB.wall_ms)
         assert ended.execution.started is started
         assert ended.calls.cancelled == (["r1"] if started else [])
 
@@ -517,6 +525,7 @@ class TestTheCpuLimit:
             worker.held.cpu = 7_000_000
             await worker.start()
             await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
             worker.held.cpu += 30_000
             await worker.held.killed.wait()
 
@@ -640,17 +649,15 @@ class TestBytesInFlight:
             await worker.start()
             for number in range(5):
                 await worker.ask(f"r{number}", text=self.TEXT)
-            await forever()
+            await time_is_up()
 
-        ended = await execute(
-            script, calls=Calls(forever), job=replace(JOB, wall_ms=50), limits=self.LIMITS
-        )
+        ended = await execute(script, calls=Calls(forever), limits=self.LIMITS)
         assert ended.error.limit == "wall_ms"
         assert sorted(ended.calls.cancelled) == ["r0", "r1"]
 
 
-@pytest.mark.parametrize("wall_ms", [50, 60_000])
-async def test_the_code_is_killed_before_its_calls_are_over(wall_ms: int) -> None:
+@pytest.mark.parametrize("by_wall", [True, False])
+async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> None:
     """A call may have to wait for its evidence; the code must not run on meanwhile."""
     held: list[Held] = []
 
@@ -664,13 +671,13 @@ async def test_the_code_is_killed_before_its_calls_are_over(wall_ms: int) -> Non
         await worker.start()
         await worker.ask("r1")
         await anyio.wait_all_tasks_blocked()
-        if wall_ms == 50:
-            await forever()
+        if by_wall:
+            await time_is_up()
         await worker.raw(frame(b"\xc1"))
         await worker.held.killed.wait()
 
-    ended = await execute(script, calls=Calls(answer), job=replace(JOB, wall_ms=wall_ms))
-    assert isinstance(ended.outcome, LimitExceededError if wall_ms == 50 else ProtocolError)
+    ended = await execute(script, calls=Calls(answer))
+    assert isinstance(ended.outcome, LimitExceededError if by_wall else ProtocolError)
 
 
 class TestASession:

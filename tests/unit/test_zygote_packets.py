@@ -35,6 +35,8 @@ from caps.worker.host.zygote_process import ForkedWorker, ZygoteProcess
 
 pytestmark = pytest.mark.anyio
 
+# A socket has room for fewer packets with a descriptor.
+MORE_THAN_FIT = 300
 REPORT = [Layer(name=name, enforcement=Enforcement.FULLY, detail="x" * 200) for name in LAYERS]
 
 
@@ -233,19 +235,53 @@ class TestAFork:
         """Busy is not dead: what it says to anybody shows that it lives."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.05)
         stage = Stage()
+        send = stage.host._send
+
+        async def send_and_hear_of_it(order: ForkOrder, descriptors: list[int]) -> None:
+            await send(order, descriptors)
+            stage.host._heard = anyio.current_time() + 60  # it goes on talking to others
+
+        monkeypatch.setattr(stage.host, "_send", send_and_hear_of_it)
         with stage.zygote.control:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(stage.fork)
                 order, channel = await stage.zygote.order()
                 with channel:
-                    until = anyio.current_time() + 0.3
+                    until = anyio.current_time() + 0.1  # longer than one that is silent gets
                     while anyio.current_time() < until:
-                        stage.host._heard = anyio.current_time()
                         await anyio.lowlevel.checkpoint()
                     assert stage.host.is_alive
                     stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
             assert "enough" in stage.refusal
             stage.host.end()
+
+    async def test_that_finds_no_room_waits_with_others(self) -> None:
+        """More orders than the socket of a busy zygote holds: all of them come."""
+        stage = Stage()
+        with stage.zygote.control, anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(MORE_THAN_FIT):
+                    tasks.start_soon(stage.fork)
+                await anyio.wait_all_tasks_blocked()
+                come = set()
+                while len(come) < MORE_THAN_FIT:
+                    order, channel = await stage.zygote.order()
+                    channel.close()
+                    come.add(order.number)
+                    stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
+            assert "enough" in stage.refusal
+            stage.host.end()
+
+    async def test_that_waits_for_room_fails_with_the_zygote(self) -> None:
+        """All who wait are told, not only the first."""
+        stage = Stage()
+        with stage.zygote.control, anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(MORE_THAN_FIT):
+                    tasks.start_soon(stage.fork)
+                await anyio.wait_all_tasks_blocked()
+                stage.host.end()
+            assert stage.refusal == "no worker could be forked: the zygote died"
 
     async def test_of_a_dead_zygote_fails_at_once(self) -> None:
         """Found out by sending: the next one who asks must not find it alive."""

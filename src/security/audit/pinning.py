@@ -44,8 +44,10 @@ class Notary:
         self._directory = directory
         self._copies = copies
         self._behind: OSError | None = None
-        self._signer = Signer.load(directory)
-        self._key_file = _identity(directory / SIGNING_KEY)
+        # In this order: a key that is replaced in between is noticed, and loaded again.
+        key = directory / SIGNING_KEY
+        self._key_file = _identity(key) if key.exists() else None
+        self._signer = _loaded(directory)
         if copies is not None:
             try:
                 self._prepare(copies)
@@ -111,6 +113,16 @@ class Notary:
         else:
             missing = msgspec.json.encode(newest, order="sorted") + b"\n"
         append_line(copies, missing)
+
+
+def _loaded(directory: Path) -> Signer:
+    try:
+        return Signer.load(directory)
+    except AuditError:
+        # Another process may be just between the two files of a rotation: when it is done, they
+        # belong together again, or never did.
+        finish_rotation(directory)
+        return Signer.load(directory)
 
 
 def _identity(path: Path) -> tuple[int, int, int]:

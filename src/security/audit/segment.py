@@ -79,7 +79,7 @@ class Segment:
         self._sync = durability is Durability.SYNC
         self._notary = notary
         self._checkpoint_every = checkpoint_every
-        self._lock = LogLock(lock_seconds)
+        self._lock = LogLock(lock_seconds, directory)
         self._rotation = rotation
         self._pid = os.getpid()
         self._head = ORIGIN
@@ -185,6 +185,7 @@ class Segment:
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+            self._lock.close()
             self._fd = -1
             self._failure = "it was closed"
 
@@ -302,7 +303,7 @@ class Segment:
         except OSError as error:
             raise AuditError(f"cannot begin audit log `{path}`: {error.strerror}") from error
         try:
-            self._lock.take(fd, path, wait=wait)
+            self._lock.take_too(fd, path, wait=wait)
             sync_directory(self._directory)
         except BaseException:
             os.close(fd)

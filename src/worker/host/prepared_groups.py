@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
+from contextlib import suppress
 
 import anyio
 import anyio.to_thread
@@ -44,6 +45,7 @@ class PreparedGroups:
         self._waiting: deque[PreparedGroup] = deque()
         self._taken = anyio.Event()
         self._megabytes: int | None = None
+        self._closed = False
 
     async def take(self, megabytes: int | None) -> PreparedGroup:
         """A group, limited to `megabytes` most likely, as the last one was. OSError."""
@@ -67,12 +69,20 @@ class PreparedGroups:
 
     def close(self) -> None:
         """No worker enters any more; the groups themselves go with their home."""
-        while self._waiting:
-            self._waiting.popleft().close_entrance()
+        self._closed = True
+        self._close_entrances()
 
     def _fill(self) -> None:
-        while len(self._waiting) < _AHEAD:
+        """Runs in a thread."""
+        while len(self._waiting) < _AHEAD and not self._closed:
             self._waiting.append(self._make())
+        if self._closed:  # meanwhile, by the event loop, which did not see the last one
+            self._close_entrances()
+
+    def _close_entrances(self) -> None:
+        with suppress(IndexError):  # both threads may be here, and each entrance is one's only
+            while True:
+                self._waiting.popleft().close_entrance()
 
     def _make(self) -> PreparedGroup:
         """Runs in a thread."""

@@ -159,6 +159,9 @@ class ZygoteProcess:
         self.group_refused = False
         self._process = launched.process
         self._control = launched.control
+        # An event loop lets one task wait for a socket, and a zygote that is busy may have more
+        # orders than its socket holds.
+        self._waiting_for_room = anyio.Lock()
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
         self._workers: dict[int, ForkedWorker] = {}
@@ -218,14 +221,19 @@ class ZygoteProcess:
             try:
                 socket.send_fds(self._control, [msgspec.msgpack.encode(order)], descriptors)
             except BlockingIOError:
-                with suppress(anyio.ClosedResourceError):
-                    await anyio.wait_writable(self._control)
+                await self._until_there_is_room()
             except ConnectionError:
                 self.end()  # at once: whoever tries again must not find it alive
             except OSError as error:
                 raise no_worker(str(error.strerror)) from None
             else:
                 return
+
+    async def _until_there_is_room(self) -> None:
+        async with self._waiting_for_room:
+            if self.is_alive:
+                with suppress(anyio.ClosedResourceError):
+                    await anyio.wait_writable(self._control)
 
     async def read(self) -> None:
         """Take what the zygote says, until it is gone."""

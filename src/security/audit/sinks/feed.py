@@ -261,15 +261,13 @@ class Feed:
         """Connects, and brings up to date what is to have all records. Raises if that fails."""
         self._sink.close()
         has = self._sink.connect()
-        recovered = self._catch_up(has) if self._catches_up else self._go_up(None)
-        if self._observer is not None:
-            self._observer.sink_up(self.terms.name, True)
-        if recovered is not None:
-            logger.log(self._level, "audit sink `%s` is up again", self.terms.name)
-            self._report(recovered)
-            self._flush()
+        if self._catches_up:
+            self._catch_up(has)
+        else:
+            self._go_up(None)
+        self._flush()
 
-    def _catch_up(self, has: int | None) -> SinkRecovered | None:
+    def _catch_up(self, has: int | None) -> None:
         """Reads from the log what the sink lacks, until nothing new came meanwhile."""
         self._reached = self._first_missing(has) - 1
         while True:
@@ -283,9 +281,10 @@ class Feed:
                 self._sink.deliver(self._history.checkpoints(pinned_from, last))
             with self._changed:
                 if offers == self._offers:
-                    return self._go_up(last)
+                    self._go_up(last)
+                    return
 
-    def _go_up(self, last: int | None) -> SinkRecovered | None:
+    def _go_up(self, last: int | None) -> None:
         """In one step: what is offered from here on is queued, no longer missed.
 
         From here on it may go down again at any time, too: nothing after this may call it up.
@@ -299,11 +298,18 @@ class Feed:
             was_down, self._failed = self._failed, False
             dropped, self._dropped = self._dropped, 0
             resent, self._resent = self._resent, 0
-        if not was_down:
-            return None
-        return SinkRecovered(
-            sink=self.terms.name, mode=self.terms.mode.value, dropped=dropped, resent=resent
-        )
+            if self._observer is not None:
+                self._observer.sink_up(self.terms.name, True)
+            if was_down:
+                logger.log(self._level, "audit sink `%s` is up again", self.terms.name)
+                self._report(
+                    SinkRecovered(
+                        sink=self.terms.name,
+                        mode=self.terms.mode.value,
+                        dropped=dropped,
+                        resent=resent,
+                    )
+                )
 
     def _first_missing(self, has: int | None) -> int:
         if has is not None:

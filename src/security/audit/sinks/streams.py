@@ -65,7 +65,7 @@ class FileSink:
         self._directory = directory
         self._path = directory / FIRST_SEGMENT
         self._source = source
-        self._lock = LogLock(deadline)
+        self._lock = LogLock(deadline, directory)
         self._fd = -1
 
     def connect(self) -> int | None:
@@ -102,6 +102,7 @@ class FileSink:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
+        self._lock.close()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

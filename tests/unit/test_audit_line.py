@@ -1,0 +1,129 @@
+"""The lock of the log among several who want it: nobody overtakes the first in line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.lock import LogLock
+
+
+class _Writer:
+    """One process, as the kernel sees it: descriptors of its own."""
+
+    def __init__(self, directory: Path, seconds: float = 20) -> None:
+        self.path = directory / "log"
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT)
+        self.lock = LogLock(seconds, directory)
+
+    def take(self) -> None:
+        self.lock.take(self.fd, self.path, wait=True)
+
+    def let_go(self) -> None:
+        fcntl.flock(self.fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self.fd)
+        self.lock.close()
+
+
+@contextmanager
+def writers(directory: Path, count: int) -> Iterator[list[_Writer]]:
+    made = [_Writer(directory) for _ in range(count)]
+    yield made
+    for writer in made:
+        writer.close()
+
+
+def until_somebody_stands_in_line(directory: Path) -> None:
+    line = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    deadline = time.monotonic() + 20
+    try:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            fcntl.flock(line, fcntl.LOCK_UN)
+    finally:
+        os.close(line)
+    raise AssertionError("nobody stands in line")
+
+
+def test_who_lets_go_of_it_gets_it_again_after_who_waits(tmp_path: Path) -> None:
+    """However soon it asks: a writer that syncs would else keep it for itself."""
+    took: list[str] = []
+    with writers(tmp_path, 2) as (busy, waiting):
+
+        def wait() -> None:
+            waiting.take()
+            took.append("waiting")
+            waiting.let_go()
+
+        busy.take()
+        thread = threading.Thread(target=wait)
+        thread.start()
+        until_somebody_stands_in_line(tmp_path)
+        busy.let_go()
+        busy.take()
+        took.append("busy")
+        busy.let_go()
+        thread.join(20)
+    assert took == ["waiting", "busy"]
+
+
+def test_who_holds_a_file_takes_the_next_past_the_line(tmp_path: Path) -> None:
+    """The first in line waits for the file that is held: both would wait for each other."""
+    with writers(tmp_path, 2) as (moving, waiting):
+        moving.take()
+        thread = threading.Thread(target=waiting.take)
+        thread.start()
+        until_somebody_stands_in_line(tmp_path)
+        following = os.open(tmp_path / "next", os.O_RDWR | os.O_CREAT)
+        moving.lock.take_too(following, tmp_path / "next", wait=True)
+        assert thread.is_alive()
+        moving.let_go()
+        thread.join(20)
+        assert not thread.is_alive()
+        os.close(following)
+
+
+def test_who_will_not_wait_does_not_stand_in_line(tmp_path: Path) -> None:
+    """It is told at once."""
+    with writers(tmp_path, 2) as (holder, other):
+        holder.take()
+        with pytest.raises(BlockingIOError):
+            other.lock.take(other.fd, other.path, wait=False)
+        holder.let_go()
+        other.lock.take(other.fd, other.path, wait=False)
+
+
+def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
+    """Also for who is not the first, and the line is left when nothing came of it."""
+    with writers(tmp_path, 2) as (holder, later):
+        impatient = _Writer(tmp_path, seconds=0.01)
+        holder.take()
+        for _ in range(2):
+            with pytest.raises(AuditError, match="another process holds the log"):
+                impatient.take()
+        holder.let_go()
+        later.take()
+        later.let_go()
+        impatient.take()
+        impatient.close()
+
+
+def test_where_a_directory_cannot_be_locked_the_log_can(tmp_path: Path) -> None:
+    """There is no line then."""
+    writer = _Writer(tmp_path)
+    writer.lock = LogLock(20, tmp_path / "none")
+    writer.take()
+    writer.close()
