@@ -116,7 +116,7 @@ def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
 
 
 class AuditLog:
-    """A log directory. Used from one event loop; many processes may share the directory."""
+    """A log directory. Used from one event loop at a time; many processes may share it."""
 
     def __init__(
         self,
@@ -236,8 +236,10 @@ class AuditLog:
             raise AuditError("the audit log is closed")
         now = timestamp()
         batch = self._gathering
-        if batch is None:
-            if self._inline and self._flushing is None and self._commit_inline(events, now):
+        if batch is None or not batch.waiters.are_here():
+            if batch is not None:  # of a loop that is over, and will not see to it
+                self._hand_in(batch)
+            elif self._inline and self._flushing is None and self._commit_inline(events, now):
                 return
             batch = self._gathering = Batch()
             if self._being_written is None:
@@ -255,7 +257,9 @@ class AuditLog:
             return
         self._closed = True
         with anyio.CancelScope(shield=True):
-            while (batch := self._gathering or self._being_written) is not None:
+            while batch := self._gathering or self._being_written:
+                if not batch.waiters.are_here():
+                    break  # nobody is left to be told of it; `close` sees to it
                 await batch.waiters.wait()
             await anyio.to_thread.run_sync(self.close, limiter=anyio.CapacityLimiter(1))
 
@@ -278,7 +282,9 @@ class AuditLog:
         """`aclose` for programs without an event loop, once nobody appends any more."""
         self._closed = True
         self._thread.shutdown()
-        self._settle_rest()
+        rest, self._gathering = self._gathering, None
+        if rest is not None:
+            self._settle(rest)
         try:
             if self._upkeep is not None:
                 self._upkeep.close()
@@ -304,33 +310,54 @@ class AuditLog:
     def _flush(self) -> None:
         """Hands what has gathered to the thread, unless it is busy. Runs in the loop."""
         batch = self._gathering
-        if batch is None or self._being_written is not None:
-            return
-        self._flushing, self._gathering = batch, None
+        if batch is not None and self._being_written is None:
+            self._gathering = None
+            self._hand_in(batch)
+
+    def _hand_in(self, batch: Batch) -> None:
+        """Has the thread commit the batch, after what it was handed before. Runs in the loop."""
+        self._flushing = batch
         try:
             # Asked here, too: a forked child has no thread that would say so.
             self._segment.refuse_unusable()
             self._thread.submit(self._settle, batch)
         except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
-            batch.fail(error)
-            self._conclude(batch)
+            if not batch.settled:
+                batch.fail(error)
+            self._tell(batch)
 
     def _settle(self, batch: Batch) -> None:
         """Commits the batch, and tells those who wait for it. Runs in the thread."""
         if batch.settled:
-            return  # the thread could not be started at first, and they were told
+            # The thread could not be started at first, and they were told; or their loop is over,
+            # and it was found twice.
+            return
         batch.commit(lambda entries: self._writer.confirm(self._writer.commit(entries)))
+        if not self._tell(batch):
+            self._settle_rest()
+
+    def _tell(self, batch: Batch) -> bool:
+        """Has the loop of the batch `_conclude` it; False if that is over, and nobody waits."""
         try:
             batch.waiters.from_thread(functools.partial(self._conclude, batch))
         except RuntimeError:
-            # The loop is over, and nobody waits; what was handed in is written all the same.
-            self._settle_rest()
+            return False
+        return True
 
     def _settle_rest(self) -> None:
-        """Commits what gathered in a loop that is over."""
-        batch, self._gathering = self._gathering, None
-        if batch is not None:
-            self._settle(batch)
+        """Goes on as `_conclude` would, had its loop not ended. Runs in the thread.
+
+        What gathers is the loop's alone to add to and to replace, so it is taken only by the loop,
+        or when that is over.
+        """
+        rest = self._gathering
+        if rest is None or rest.settled:
+            return
+        try:
+            rest.waiters.from_thread(self._flush)
+        except RuntimeError:
+            # What was handed in is written all the same. The next loop finds it settled.
+            self._settle(rest)
 
     def _conclude(self, batch: Batch) -> None:
         """Wakes all who wait for the batch, and has the next one written. Runs in the loop."""
@@ -338,7 +365,7 @@ class AuditLog:
             self._flushing = None
         batch.waiters.wake()
         if self._gathering is not None:
-            self._gathering.waiters.soon(self._flush)
+            batch.waiters.soon(self._flush)
 
 
 def _why_not_opened(error: OSError, directory: Path) -> str:
