@@ -13,7 +13,12 @@ from typing import Any, Literal
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log import AuditSink, all_at_once, in_this_step
+from caps.security.audit.log import (
+    AuditSink,
+    all_at_once,
+    in_this_step,
+    taken_when_interrupted,
+)
 from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
 from caps.security.decision import Decision
 
@@ -66,6 +71,8 @@ class CallEvidence:
         """Returns when all are durable; nothing may come of any of them if this raises."""
         self.record_now = in_this_step(audit)
         """The same without waiting: False, and nothing is recorded, if that is not possible."""
+        self.recorded_when_interrupted = taken_when_interrupted(audit)
+        """Whether `record_now` had done its work when an interrupt ended it; asked at once."""
         self._observed = observed
         self._who = who
         self._on_decision = on_decision

@@ -93,6 +93,15 @@ class PromptSink(Protocol):
         ...
 
 
+@runtime_checkable
+class InterruptedSink(Protocol):
+    """One that knows how far `append_now` came when an interrupt of the program ended it."""
+
+    def took(self, events: Sequence[AuditEvent]) -> bool:
+        """Whether these very events are safe: they were handed in last."""
+        ...
+
+
 def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[None]]:
     """How `sink` takes several events: it returns when all are safe, and raises if any is not."""
 
@@ -113,6 +122,18 @@ def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
         return False
 
     return sink.append_now if isinstance(sink, PromptSink) else waits
+
+
+def taken_when_interrupted(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
+    """Whether `sink` took what was handed in last, if an interrupt came before it could say so.
+
+    False of one that does not know: evidence is given twice rather than not at all.
+    """
+
+    def unknown(_events: Sequence[AuditEvent]) -> bool:
+        return False
+
+    return sink.took if isinstance(sink, InterruptedSink) else unknown
 
 
 class AuditLog:
@@ -142,6 +163,8 @@ class AuditLog:
         # A thread of its own: busy providers must not keep evidence waiting.
         self._thread = ThreadPoolExecutor(1, "audit log")
         self._closed = False
+        # What was committed inline last, or was about to be.
+        self._inline_last: Sequence[AuditEvent] | None = None
 
     @classmethod
     def open(
@@ -230,6 +253,13 @@ class AuditLog:
         idle = self._gathering is None and self._flushing is None
         return self._inline and idle and self._commit_inline(events, timestamp())
 
+    def took(self, events: Sequence[AuditEvent]) -> bool:
+        """Whether `append_now` of these very events, which an interrupt ended, had written them.
+
+        For whoever is interrupted, at once: the next append makes it forgotten.
+        """
+        return events is self._inline_last and self._segment.attempt_went_in()
+
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """Commits events one after the other in one piece, all or none; as `append` otherwise."""
         if self._closed:
@@ -295,9 +325,12 @@ class AuditLog:
         """True when committed; False when it would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
+        entries = [(storable(event), now) for event in events]
+        self._segment.attempt, self._inline_last = None, events
         try:
-            self._writer.commit([(storable(event), now) for event in events], wait=False)
+            self._writer.commit(entries, wait=False)
         except BlockingIOError:
+            self._inline_last = None
             return False
         return True
 
