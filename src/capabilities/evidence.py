@@ -13,13 +13,13 @@ from typing import Any, Literal
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log import (
+from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.audit.taking import (
     AuditSink,
     all_at_once,
     in_this_step,
     taken_when_interrupted,
 )
-from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
 from caps.security.decision import Decision
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from audit_examples import decision, request_ids
 from caps import MemoryAuditLog
+from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.security.audit import (
     AuditLog,
     Durability,
@@ -58,7 +61,8 @@ class Interrupt:
 async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path: Path) -> None:
     """None is recorded twice, and none is lost, though the log was being written."""
     log = AuditLog.open(tmp_path, durability=Durability.OS, checkpoint_every=100_000)
-    desk = Desk(cast("MemoryAuditLog", log))
+    observed = ObservedAudit(log, Metrics(CollectorRegistry()))  # as a runtime has it
+    desk = Desk(cast("MemoryAuditLog", observed))
     begun: list[str] = []
     interrupts, came, finished = 0, True, False
     while came or not finished:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -44,7 +44,9 @@ from caps.security.audit.settings import (
     AuditSettings,
     default_audit_directory,
     log_places,
+    refuse_foreign_settings,
 )
+from caps.security.audit.taking import AuditSink
 from caps.security.audit.upkeep import Upkeep
 from caps.security.audit.writer import Writer
 
@@ -53,87 +55,6 @@ if TYPE_CHECKING:
     from caps.security.audit.sinks.sink import SinkObserver
 
 __all__ = ["AuditLog", "AuditSink", "default_audit_directory"]
-
-
-class AuditSink(Protocol):
-    """Where evidence goes. The broker needs no more than this."""
-
-    @property
-    def redactor(self) -> Redactor:
-        """Makes the digests that this sink's records carry."""
-        ...
-
-    async def append(self, event: AuditEvent) -> None:
-        """Returns when the record is safe.
-
-        Raises `AuditError` if it is not; the caller then performs no effect.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Ends the log; raises `AuditError` if its end could not be pinned."""
-        ...
-
-
-@runtime_checkable
-class BatchSink(Protocol):
-    """One that takes several events at once."""
-
-    async def append_all(self, events: Sequence[AuditEvent]) -> None:
-        """Returns when all are safe; raises `AuditError` if any is not."""
-        ...
-
-
-@runtime_checkable
-class PromptSink(Protocol):
-    """One that may take events without giving up the event loop."""
-
-    def append_now(self, events: Sequence[AuditEvent]) -> bool:
-        """True when all are safe; False, and nothing is done, if that has to wait."""
-        ...
-
-
-@runtime_checkable
-class InterruptedSink(Protocol):
-    """One that knows how far `append_now` came when an interrupt of the program ended it."""
-
-    def took(self, events: Sequence[AuditEvent]) -> bool:
-        """Whether these very events are safe: they were handed in last."""
-        ...
-
-
-def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[None]]:
-    """How `sink` takes several events: it returns when all are safe, and raises if any is not."""
-
-    async def one_by_one(events: Sequence[AuditEvent]) -> None:
-        for event in events:
-            await sink.append(event)
-
-    return sink.append_all if isinstance(sink, BatchSink) else one_by_one
-
-
-def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
-    """How `sink` takes several events without giving up the event loop: True when all are safe.
-
-    False, and nothing is done, if that has to wait; what cannot say so always waits.
-    """
-
-    def waits(_events: Sequence[AuditEvent]) -> bool:
-        return False
-
-    return sink.append_now if isinstance(sink, PromptSink) else waits
-
-
-def taken_when_interrupted(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
-    """Whether `sink` took what was handed in last, if an interrupt came before it could say so.
-
-    False of one that does not know: evidence is given twice rather than not at all.
-    """
-
-    def unknown(_events: Sequence[AuditEvent]) -> bool:
-        return False
-
-    return sink.took if isinstance(sink, InterruptedSink) else unknown
 
 
 class AuditLog:
@@ -186,8 +107,20 @@ class AuditLog:
         Another process that writes the log is waited for, here and later, for `lock_seconds`.
         Checkpoints go to the directory `checkpoints_to`, too; `observer` hears of the `sinks`.
         Raises `AuditError`: it cannot be made, its end is not sound, or its records are gone;
-        `ConfigurationError`: a sink cannot be.
+        `ConfigurationError`: a sink cannot be, or an argument is none of its kind.
         """
+        refuse_foreign_settings(
+            directory=directory,
+            durability=durability,
+            checkpoint_every=checkpoint_every,
+            checkpoint_seconds=checkpoint_seconds,
+            checkpoints_to=checkpoints_to,
+            lock_seconds=lock_seconds,
+            rotation=rotation,
+            compress=compress,
+            sinks=sinks,
+            observer=observer,
+        )
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_lost_records(directory)
