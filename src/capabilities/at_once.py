@@ -12,15 +12,16 @@ the end of the execution's time, is not begun. A batch that takes long gives way
 then. A call that may have to wait for anything (a person, an earlier call with its key, its
 provider) is none of these.
 
-The steps are a generator, which does everything but write: it hands out what must be durable before
-it may go on. Where the log takes that without waiting, all of it happens in one step of the event
-loop (`advance`); else a task sees to the rest (`finish`).
+The steps are a generator, which does everything but write: it leaves in `_due` what must be durable
+before it may go on, where an interrupt of the host finds it, too. Where the log takes that without
+waiting, all of it happens in one step of the event loop (`advance`); else a task sees to the rest
+(`finish`).
 """
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections import deque
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 # For so long the calls of one batch may keep the event loop to themselves.
 _TURN_SECONDS: Final = 0.02
-
-Steps = Generator[Sequence[AuditEvent], None, None]
-"""Each is what must be durable before the next; if that is nothing, others may run first."""
 
 
 class _GivenUpError(BaseException):
@@ -73,10 +71,13 @@ class CallsAtOnce(TakenUp):
         self._broker = broker
         self._places = [_begin(broker, request) for request in requests]
         self._calls = [call for call in self._places if call is not None]
-        self._steps = _steps(broker, self._calls)
-        # What the step before asks for; None before the first.
+        self._steps = self._all_steps()
+        # What must be durable before the next step; if that is nothing, others may run first. None
+        # before the first.
         self._due: Sequence[AuditEvent] | None = None
         self._finished = not self._calls
+        if self._finished:
+            self._steps.close()  # it holds this, which holds it
 
     @property
     def answers(self) -> list[Answer | None]:
@@ -90,8 +91,13 @@ class CallsAtOnce(TakenUp):
             try:
                 if self._due is not None and not (self._due and record(self._due)):
                     return False
+                self._due = ()
             except AuditError as error:
                 self._go_on(error)
+            except BaseException:  # an interrupt, perhaps within a write or just after it
+                if self._due and self._broker.evidence.recorded_when_interrupted(self._due):
+                    self._due = ()
+                raise
             else:
                 self._go_on()
         return True
@@ -159,10 +165,61 @@ class CallsAtOnce(TakenUp):
             return
         self._finished = True  # also if it ends with an error of its own
         try:
-            self._due = next(self._steps) if error is None else self._steps.throw(error)
+            if error is None:
+                next(self._steps)
+            else:
+                self._steps.throw(error)
         except StopIteration:
             return
+        except BaseException:
+            # An interrupt may come when the step is done already: there is more to do then.
+            self._finished = inspect.getgeneratorstate(self._steps) is inspect.GEN_CLOSED
+            raise
         self._finished = False
+
+    def _all_steps(self) -> Generator[None, None, None]:
+        broker = self._broker
+        try:
+            yield from self._acts()
+        except AuditError as error:
+            unrecorded = broker.miss_evidence(error)
+            for call in self._calls:
+                call.answer = unrecorded
+                call.observed.ended("audit_error")
+        else:
+            for call in self._calls:
+                _conclude(broker, call)
+
+    def _acts(self) -> Generator[None, None, None]:
+        """Call the providers of what is allowed; in turns, between which others may run.
+
+        Whatever ends this early, what was done is recorded, and that the rest was not begun.
+        """
+        broker, decided = self._broker, self._broker.evidence.decided
+        waiting = [call for call in self._calls if call.decision.allowed]
+        # Of the first of those; both lists change together: an interrupt finds no call twice.
+        outcomes: list[OutcomeRecorded] = []
+        try:
+            self._due = [decided(call.request, call.decision, call.terms) for call in self._calls]
+            yield
+            while waiting:
+                until = time.perf_counter() + _TURN_SECONDS
+                while len(outcomes) < len(waiting) and (
+                    not outcomes or time.perf_counter() < until
+                ):
+                    outcomes.append(_act(broker, waiting[len(outcomes)]))
+                waiting, self._due, outcomes = waiting[len(outcomes) :], outcomes, []
+                yield
+                if waiting:
+                    self._due = ()
+                    yield
+        except AuditError:
+            raise  # there is no evidence to be had
+        except BaseException:  # the end of the execution, or of the host
+            rest = waiting[len(outcomes) :]
+            self._due = outcomes + [_not_begun(broker, call) for call in rest]
+            yield
+            raise
 
 
 def can_be_at_once(request: CapabilityRequestMessage, terms: Terms | None) -> bool:
@@ -184,45 +241,6 @@ def _begin(broker: ExecutionBroker, request: CapabilityRequestMessage) -> _Call 
     if decision.allowed:
         broker.meter.take_rate(terms)  # counts for the next decision
     return _Call(request, terms, decision, observed)
-
-
-def _steps(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
-    try:
-        yield from _acts(broker, calls)
-    except AuditError as error:
-        unrecorded = broker.miss_evidence(error)
-        for call in calls:
-            call.answer = unrecorded
-            call.observed.ended("audit_error")
-    else:
-        for call in calls:
-            _conclude(broker, call)
-
-
-def _acts(broker: ExecutionBroker, calls: list[_Call]) -> Steps:
-    """Call the providers of what is allowed; in turns, between which others may run.
-
-    Whatever ends this early, what was done is recorded, and that the rest was not begun.
-    """
-    decided = broker.evidence.decided
-    waiting = deque(call for call in calls if call.decision.allowed)
-    outcomes: list[OutcomeRecorded] = []
-    try:
-        yield [decided(call.request, call.decision, call.terms) for call in calls]
-        while waiting:
-            until = time.perf_counter() + _TURN_SECONDS
-            while waiting and (not outcomes or time.perf_counter() < until):
-                outcomes.append(_act(broker, waiting[0]))
-                waiting.popleft()
-            done, outcomes = outcomes, []
-            yield done
-            if waiting:
-                yield ()
-    except AuditError:
-        raise  # there is no evidence to be had
-    except BaseException:  # the end of the execution, or of the host
-        yield outcomes + [_not_begun(broker, call) for call in waiting]
-        raise
 
 
 def _not_begun(broker: ExecutionBroker, call: _Call) -> OutcomeRecorded:

@@ -76,6 +76,8 @@ async def call_provider(
 
     `stoppable` is for the caller to stop it by: then it was cancelled, and not too late.
     """
+    if terms.at_once:  # it has a key, or was approved
+        return call_at_once(terms, context, payload, policy_id=policy_id)
     stoppable = StoppableCall(context.capability) if stoppable is None else stoppable
     deadline = stoppable.scope
     deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
@@ -101,8 +103,30 @@ def call_at_once(
 ) -> Outcome:
     """The same for a provider that never waits: no deadline could end it, so it has none.
 
-    It runs in a context of its own, as in a task: what it sets there is nobody else's.
+    It runs in no task, also if this does: what it cancelled there would be the host's own.
     """
+    task = _task_here()
+    if task is None:
+        return _call_in_no_task(terms, context, payload, policy_id)
+    loop = task.get_loop()
+    try:
+        asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - what asyncio has for this
+        return _call_in_no_task(terms, context, payload, policy_id)
+    finally:
+        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001
+
+
+def _task_here() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # on trio, which has no such thing
+        return None
+
+
+def _call_in_no_task(
+    terms: Terms, context: CallContext, payload: Mapping[str, Any], policy_id: str
+) -> Outcome:
+    """It runs in a context of its own, as in a task: what it sets there is nobody else's."""
     try:
         result = contextvars.copy_context().run(_stepped, terms.provider, context, payload)
     except KeyboardInterrupt:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log import AuditSink, all_at_once, in_this_step
 from caps.security.audit.records import (
     AuditEvent,
     CallStatus,
@@ -21,6 +20,12 @@ from caps.security.audit.records import (
     OutcomeRecorded,
 )
 from caps.security.audit.redaction import Redactor
+from caps.security.audit.taking import (
+    AuditSink,
+    all_at_once,
+    in_this_step,
+    taken_when_interrupted,
+)
 from caps.security.decision import Decision
 
 
@@ -64,10 +69,18 @@ class Recorder:
     """Returns when all are durable; nothing may come of any of them if this raises."""
     record_now: Callable[[Sequence[AuditEvent]], bool]
     """The same without waiting: False, and nothing is recorded, if that is not possible."""
+    recorded_when_interrupted: Callable[[Sequence[AuditEvent]], bool]
+    """Whether `record_now` had done its work when an interrupt ended it; asked at once."""
 
     @classmethod
     def of(cls, sink: AuditSink) -> Recorder:
-        return cls(sink.redactor, sink.append, all_at_once(sink), in_this_step(sink))
+        return cls(
+            sink.redactor,
+            sink.append,
+            all_at_once(sink),
+            in_this_step(sink),
+            taken_when_interrupted(sink),
+        )
 
 
 class CallEvidence:
@@ -87,6 +100,7 @@ class CallEvidence:
         self._redactor = recorder.redactor
         self.record_all = recorder.record_all
         self.record_now = recorder.record_now
+        self.recorded_when_interrupted = recorder.recorded_when_interrupted
         self._observed = observed
         self._who = who
         self._on_decision = on_decision

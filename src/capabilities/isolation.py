@@ -14,6 +14,7 @@ import msgspec
 
 from caps.protocol.enforcement import Layer, gaps
 from caps.protocol.errors import ConfigurationError, IsolationError
+from caps.security.patterns import quoted
 
 ISOLATION_VARIABLE = "CAPS_ISOLATION"
 _FULL, _BEST_EFFORT = "full", "best-effort"
@@ -24,7 +25,7 @@ def isolation_wanted(given: str | None) -> str:
     wanted = given or os.environ.get(ISOLATION_VARIABLE) or _FULL
     if wanted not in (_FULL, _BEST_EFFORT):
         raise ConfigurationError(
-            f"{ISOLATION_VARIABLE} is `{wanted}`; set `{_FULL}` or `{_BEST_EFFORT}`"
+            f"{ISOLATION_VARIABLE} is {quoted(wanted)}; set `{_FULL}` or `{_BEST_EFFORT}`"
         )
     return wanted
 

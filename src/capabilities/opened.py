@@ -23,7 +23,6 @@ from caps.capabilities.result import ExecutionResult
 from caps.capabilities.telemetry import Metrics
 from caps.capabilities.telemetry.observed_audit import SinkMetrics
 from caps.protocol.errors import (
-    ConfigurationError,
     IsolationError,
     PolicyInvalidError,
     WorkerLostError,
@@ -149,20 +148,6 @@ def refused_module(
         source=bound.source,
         place="modules",
     )
-
-
-def refuse_foreign(registry: object, audit: object) -> None:
-    """A ConfigurationError for what is no registry, or nothing that takes evidence."""
-    if registry is not None and not isinstance(registry, CapabilityRegistry):
-        raise ConfigurationError(
-            f"registry is of type `{type(registry).__name__}`; hand over a `CapabilityRegistry`"
-        )
-    known = audit is None or isinstance(audit, (str, os.PathLike, AuditSettings))
-    if not known and not callable(getattr(audit, "append", None)):
-        raise ConfigurationError(
-            f"audit is of type `{type(audit).__name__}`; hand over a path, `AuditSettings`, or "
-            "a log that has `append`"
-        )
 
 
 def open_audit(

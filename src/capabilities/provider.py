@@ -3,7 +3,7 @@
 A provider is called as `provider(context, payload)` after the broker allowed the call and the
 decision is on disk. It may be a coroutine function, or a plain function, which then runs in a
 thread. A coroutine function without an `await` cannot wait, and is called without a task of its
-own, perhaps in none at all. It returns JSON-like data. It refuses by raising:
+own, in none at all. It returns JSON-like data. It refuses by raising:
 
 - `ScopeViolationError`: its scope forbids this; user space sees `PolicyDeniedError`;
 - `ProviderError(message)`: it failed, and the message is safe for user space to see;

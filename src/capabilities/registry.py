@@ -19,8 +19,10 @@ from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
+from caps.protocol.arguments import refuse_unless
 from caps.protocol.errors import RegistrationError
 from caps.security.guarded import Guarded
+from caps.security.patterns import quoted
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 
@@ -62,9 +64,14 @@ class CapabilityRegistry:
     ) -> None:
         """Declare a domain; a RegistrationError if it is declared already or the name is bad."""
         try:
-            _DOMAIN_NAME.validate_python(name)
+            _DOMAIN_NAME.validate_python(name, strict=True)
         except pydantic.ValidationError:
-            raise RegistrationError(f"`{name}` is no domain name; use [a-z][a-z0-9_]*") from None
+            shown = quoted(str(name))
+            raise RegistrationError(f"{shown} is no domain name; use [a-z][a-z0-9_]*") from None
+        kind: object = scope  # whatever was handed over
+        fits = kind is None or (isinstance(kind, type) and issubclass(kind, Scope))
+        refuse_unless(fits, "scope", scope, "a class derived from `Scope`", RegistrationError)
+        _refuse_unless_texts(title=title, description=description)
         if name in self._domains:
             raise RegistrationError(f"domain `{name}` is declared already")
         self._domains[name] = Domain(name=name, scope=scope, title=title, description=description)
@@ -113,6 +120,10 @@ class CapabilityRegistry:
                 '`@registry.capability("domain.function")` above the function'
             )
 
+        _refuse_unless_texts(title=title, description=description)
+        fits = isinstance(tags, (set, frozenset, list, tuple))
+        refuse_unless(fits, "tags", tags, "a set of texts", RegistrationError)
+
         def register(function: Function) -> Function:
             derived = derive(function)
             try:
@@ -130,7 +141,9 @@ class CapabilityRegistry:
             except pydantic.ValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"])
-                raise RegistrationError(f"capability `{name}`: {place}: {first['msg']}") from None
+                raise RegistrationError(
+                    f"capability {quoted(name)}: {place}: {first['msg']}"
+                ) from None
             self.register(spec, derived.provider)
             return function
 
@@ -157,8 +170,7 @@ class CapabilityRegistry:
 
         Hand over a `BoundPolicy` to pay for the binding once and not for every execution.
         """
-        if not namespace.isidentifier() or namespace.startswith("_"):
-            raise RegistrationError(f"`{namespace}` cannot be the name of a namespace")
+        refuse_namespace(namespace)
         bound = policy if isinstance(policy, BoundPolicy) else self.bind(policy)
         if namespace in bound.policy.modules:
             raise RegistrationError(
@@ -189,6 +201,17 @@ class CapabilityRegistry:
     def _scope_schema(self, domain: str) -> dict[str, Any] | None:
         model = self._domains[domain].scope
         return None if model is None else model.model_json_schema()
+
+
+def refuse_namespace(name: str) -> None:
+    """A RegistrationError if the code could not write `name`, or would take it for private."""
+    if not name.isidentifier() or name.startswith("_"):
+        raise RegistrationError(f"{quoted(name)} cannot be the name of a namespace")
+
+
+def _refuse_unless_texts(**given: object) -> None:
+    for name, value in given.items():
+        refuse_unless(isinstance(value, str), name, value, "a `str`", RegistrationError)
 
 
 def _closed_object(spec: CapabilitySpec) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import anyio
 import anyio.from_thread
 
 from caps.capabilities.approvals import ApprovalDesk
+from caps.capabilities.arguments import refuse_foreign, refuse_foreign_listener
 from caps.capabilities.blocking import SyncWays
 from caps.capabilities.broker import Broker
 from caps.capabilities.execution import ExecutionRequest, new_id
@@ -37,7 +38,6 @@ from caps.capabilities.opened import (
     bind_policy,
     open_audit,
     prove_workers,
-    refuse_foreign,
     take_workers,
 )
 from caps.capabilities.policy_watch import PolicyInForce, PolicyWatch, watched_path
@@ -54,6 +54,7 @@ from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.capabilities.telemetry.observed_workers import ObservedWorkers
+from caps.protocol.arguments import refuse_unless_whole
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.security.approval import Approver
@@ -110,9 +111,20 @@ class Runtime(SyncWays):
         `capture_arguments`, which has them redacted as the audit has.
         """
         super().__init__()
-        refuse_foreign(registry, audit)
-        if max_workers < 1:
-            raise ConfigurationError(f"max_workers is `{max_workers}`; set at least 1")
+        refuse_foreign(
+            registry=registry,
+            audit=audit,
+            namespace=namespace,
+            isolation=isolation,
+            workers=workers,
+            metrics=metrics,
+            tracer_provider=tracer_provider,
+            meter_provider=meter_provider,
+            capture_arguments=capture_arguments,
+            watch=watch,
+            approver=approver,
+        )
+        refuse_unless_whole("max_workers", max_workers, 1)
         self.registry = CapabilityRegistry() if registry is None else registry
         self._policy_source = policy
         self._watch = watch
@@ -308,6 +320,7 @@ class Runtime(SyncWays):
         With `check`, code whose capability calls are certain to fail does not run at all; the
         error's `details["problems"]` lists all of them.
         """
+        refuse_foreign_listener(on_output, check)
         request = ExecutionRequest(
             source=source,
             filename=filename,
@@ -363,6 +376,7 @@ class Runtime(SyncWays):
         Nothing more is granted by that. A call of what is withheld is refused and recorded, and
         raises PolicyDeniedError; `caps.security.review.learn` makes a policy of the records.
         """
+        refuse_foreign_listener(on_output)
         request = ExecutionRequest(
             source=source,
             filename=filename,

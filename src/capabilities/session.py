@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import anyio
 import msgspec
 
+from caps.capabilities.arguments import refuse_foreign_listener
 from caps.capabilities.cell import Cell
 from caps.capabilities.evidence import DecisionSummary
 from caps.capabilities.execution import ExecutionRequest, new_id
@@ -28,6 +29,7 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
+from caps.protocol.arguments import refuse_unless_whole
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
 from caps.security.audit.records import ExecutionStatus
 from caps.security.policy_source import PolicySource
@@ -71,11 +73,7 @@ class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
             ("idle_ms", _LONGEST_MS),
             ("wall_ms", _LONGEST_MS),
         ):
-            value = getattr(self, name)
-            if not 1 <= value <= most:
-                raise ConfigurationError(
-                    f"{name} is `{value}`; set a whole number from 1 to {most}"
-                )
+            refuse_unless_whole(name, getattr(self, name), 1, most)
 
 
 class Session:
@@ -186,6 +184,7 @@ class Session:
         Cancelling kills the worker and with it the session. Raises SessionBusyError while another
         run is under way and SessionEndedError once the session is over.
         """
+        refuse_foreign_listener(on_output)
         return await self._run_cell(source, on_output)
 
     async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:

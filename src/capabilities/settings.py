@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from caps.protocol.arguments import refuse_unless_whole
 from caps.protocol.errors import ConfigurationError
 
 DEFAULT_TIMEOUT_VARIABLE = "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS"
@@ -14,7 +15,8 @@ _LONGEST_TIMEOUT_MS = 3_600_000
 def capability_timeout_ms(given: int | None) -> int:
     """The cap on every capability call: `given`, or the environment's, or thirty seconds."""
     if given is not None:
-        return _checked(given, "default_timeout_ms", given)
+        refuse_unless_whole("default_timeout_ms", given, 1, _LONGEST_TIMEOUT_MS)
+        return given
     text = os.environ.get(DEFAULT_TIMEOUT_VARIABLE, "")
     if not text:
         return _DEFAULT_TIMEOUT_MS
@@ -22,13 +24,9 @@ def capability_timeout_ms(given: int | None) -> int:
         value = int(text)
     except ValueError:
         value = 0
-    return _checked(value, DEFAULT_TIMEOUT_VARIABLE, text)
-
-
-def _checked(value: int, name: str, shown: object) -> int:
     if not 1 <= value <= _LONGEST_TIMEOUT_MS:
         raise ConfigurationError(
-            f"{name} is `{shown}`; set a whole number of milliseconds from 1 to "
+            f"{DEFAULT_TIMEOUT_VARIABLE} is `{text}`; set a whole number of milliseconds from 1 to "
             f"{_LONGEST_TIMEOUT_MS}"
         )
     return value

@@ -185,6 +185,7 @@ CALL_ERRORS: dict[str, type[CapsError]] = {
 USER_ERRORS: tuple[type[CapsError], ...] = (
     CapsError,
     PolicyDeniedError,
+    CapabilityMissingError,
     ValidationError,
     LimitExceededError,
     CapabilityTimeoutError,

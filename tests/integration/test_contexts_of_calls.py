@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from caps import AuditLog, CapabilityRegistry, Durability, Runtime
-from caps.security.audit import LimitReached, read_records
+from caps.security.audit import LimitReached, OutcomeRecorded, read_records
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +40,12 @@ def registry() -> CapabilityRegistry:
         task.cancel()
         await anyio.sleep_forever()
 
+    @found.capability("who.ends_at_once")
+    async def ends_at_once() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
     @found.capability("who.plainly")
     def plainly() -> str:
         return tenant.get()
@@ -63,6 +69,35 @@ async def test_every_call_has_the_context_of_its_own_run(
                 tenant.set(other)
                 assert (await session.run(CELL.format(name=name))).value == [other] * 3
                 assert (await runtime.run(CELL.format(name=name))).value == [other] * 3
+
+
+CAUGHT = """
+async def call(key=None):
+    try:
+        return await caps.who.ends_at_once.options(idempotency_key=key)()
+    except Exception as error:
+        return type(error).__name__
+[await call(), *await gather(call(), call(), caps.who.promptly()), await call("k")]
+"""
+
+
+@pytest.mark.parametrize("durability", list(Durability))
+async def test_a_provider_without_a_task_cannot_cancel_the_hosts(
+    tmp_path: Path, durability: Durability
+) -> None:
+    """The call fails, on record, whether a task serves it or the event loop itself."""
+    async with (
+        AuditLog.open(tmp_path, durability=durability) as audit,
+        Runtime({"allow": ["who.*"]}, registry=registry(), audit=audit) as runtime,
+    ):
+        with anyio.fail_after(20):
+            result = await runtime.run(f"from asyncio import gather\n{CAUGHT}")
+            assert (await runtime.run("1")).value == 1
+    failed = "ProviderError"
+    assert result.value == [failed, failed, failed, "nobody", failed]
+    outcomes = [one.event for one in read_records(tmp_path)]
+    statuses = [one.status.value for one in outcomes if isinstance(one, OutcomeRecorded)]
+    assert sorted(statuses) == ["ok", *["provider_error"] * 4]
 
 
 async def test_a_provider_that_cancels_its_task_is_not_taken_for_a_limit(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from caps import (
     ExecutionError,
     MemoryAuditLog,
     PolicyInvalidError,
+    RegistrationError,
     Runtime,
     builtin_registry,
 )
@@ -268,14 +269,53 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
     [
         ({"registry": {}}, "registry is of type `dict`; hand over a `CapabilityRegistry`"),
         ({"audit": 3}, "audit is of type `int`; hand over a path"),
+        ({"audit": []}, "audit is of type `list`; hand over a path"),
+        ({"namespace": 3}, "namespace is of type `int`; hand over a `str`"),
+        ({"isolation": 3}, "isolation is of type `int`; hand over `full` or `best-effort`"),
+        ({"workers": 3}, "workers is of type `int`; hand over a source of workers, or nothing"),
+        ({"max_workers": "3"}, "max_workers is `'3'`; set at least 1"),
+        ({"max_workers": 1.5}, "max_workers is `1.5`; set at least 1"),
+        ({"default_timeout_ms": True}, "default_timeout_ms is `True`; set a whole number"),
+        ({"metrics": 3}, "metrics is of type `int`; hand over a Prometheus `CollectorRegistry`"),
+        ({"tracer_provider": 3}, "tracer_provider is of type `int`; hand over an OpenTelemetry"),
+        ({"meter_provider": 3}, "meter_provider is of type `int`; hand over an OpenTelemetry"),
+        ({"capture_arguments": 3}, "capture_arguments is of type `int`; hand over a `bool`"),
+        ({"watch": "yes"}, "watch is of type `str`; hand over a `bool`"),
+        ({"approver": 3}, "approver is of type `int`; hand over an async function, or the path"),
     ],
 )
-def test_what_is_neither_registry_nor_log_is_one_plain_error(
-    given: dict[str, Any], said: str
-) -> None:
+def test_what_is_none_of_its_kind_is_one_plain_error(given: dict[str, Any], said: str) -> None:
     """Told where it is handed over, and not from within the opening."""
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises(ConfigurationError) as raised:
         Runtime({}, **given)
+    assert str(raised.value).startswith(said)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_namespace_that_nobody_could_write_is_refused_at_once() -> None:
+    """And not by every execution."""
+    with pytest.raises(RegistrationError, match=r"^`a\\nb` cannot be the name of a namespace$"):
+        Runtime({}, namespace="a\nb")
+
+
+@pytest.mark.anyio
+async def test_what_cannot_hear_or_check_is_refused_before_the_code_runs() -> None:
+    """In a run, and in those of a session."""
+    foreign: Any = 3
+    audit = MemoryAuditLog()
+    async with Runtime({}, audit=audit) as runtime, runtime.session() as session:
+        before = len(audit.lines)
+        said = "^on_output is of type `int`; hand over a function of one text$"
+        for run in (runtime.run, runtime.learn, session.run):
+            with pytest.raises(ConfigurationError, match=said):
+                await run("print(1)", on_output=foreign)
+        with pytest.raises(ConfigurationError, match="check is of type `int`; hand over a `bool`"):
+            await runtime.run("1", check=foreign)
+        for name in ("max_runs", "idle_ms", "wall_ms"):
+            limits: Any = {name: "3"}
+            with pytest.raises(ConfigurationError, match=f"^{name} is `'3'`; set a whole number"):
+                runtime.session(**limits)
+        assert len(audit.lines) == before
 
 
 @pytest.mark.anyio

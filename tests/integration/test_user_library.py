@@ -180,3 +180,23 @@ async def test_a_vandal_does_not_harm_the_report(ending: str, kind: str, line: s
     assert result.error.type == kind
     assert result.error.source_line is not None
     assert result.error.source_line.startswith(line)
+
+
+TOUCHED = """
+try:
+    caps.files
+except {name} as error:
+    caught = error.capability
+caught
+"""
+
+
+@pytest.mark.parametrize("prefix", ["", "caps."])
+@pytest.mark.parametrize("name", ["CapabilityMissingError", "PolicyDeniedError", "CapsError"])
+async def test_what_is_not_granted_is_caught_by_the_names_of_the_documentation(
+    prefix: str, name: str
+) -> None:
+    """Without an import, and as attributes of the namespace."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run(TOUCHED.format(name=prefix + name), check=True)
+    assert result.unwrap() == "files"

@@ -505,6 +505,40 @@ def test_a_provider_that_never_waits_needs_no_task() -> None:
     taken_up.conclude()
 
 
+async def test_a_provider_that_never_waits_has_no_task_to_cancel() -> None:
+    """The one that serves it is the host's; afterwards the host has it again."""
+    desk, seen = Desk(), []
+
+    async def look() -> None:
+        seen.append(asyncio.current_task())
+        raise ProviderError("it fails")
+
+    host = asyncio.current_task()
+    await answered(add_to(desk, "box.look", look), [ask(None, "box.look")])
+    assert seen == [None]
+    assert asyncio.current_task() is host
+
+
+@pytest.mark.parametrize("prompt", [0, 2])
+async def test_a_cancellation_that_comes_during_a_call_is_not_lost(prompt: int) -> None:
+    """It meets the task that serves the call, and finds what was done on record."""
+    desk = Desk(PromptLog(prompt))
+    serving: list[asyncio.Task[Any]] = []
+
+    async def cancel() -> None:
+        serving[0].cancel()
+
+    async def serve() -> None:
+        await answered(calls, [ask(None, "box.cancel")])
+        await anyio.lowlevel.checkpoint()
+
+    calls = add_to(desk, "box.cancel", cancel)
+    serving.append(asyncio.create_task(serve()))
+    with pytest.raises(asyncio.CancelledError):
+        await serving[0]
+    assert [one.status for one in desk.of(OutcomeRecorded)] == [CallStatus.OK]
+
+
 async def test_an_interrupt_of_the_host_is_not_the_providers() -> None:
     """It passes through."""
     desk = Desk(PromptLog(2))

@@ -11,8 +11,8 @@ import pytest
 from audit_examples import decision, request_ids, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, Durability, MemoryAuditLog, VerifyStatus, verify_log
-from caps.security.audit.log import in_this_step
 from caps.security.audit.sinks.addresses import parse_sink
+from caps.security.audit.taking import in_this_step
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from audit_examples import decision, kinds, mode_of, request_ids, segment_of
-from caps.protocol.errors import AuditError
+from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
     AuditSink,
@@ -458,3 +458,29 @@ async def test_the_segment_is_where_the_reader_looks(tmp_path: Path) -> None:
     async with AuditLog.open(tmp_path) as log:
         await log.append(decision())
     assert segment_of(tmp_path).read_bytes().count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"directory": "log"}, "directory is of type `str`; hand over a `Path`"),
+        ({"durability": "os"}, "durability is of type `str`; hand over a `Durability`"),
+        ({"checkpoint_every": 0}, "checkpoint_every is `0`; set at least 1"),
+        ({"checkpoint_seconds": "1"}, "checkpoint_seconds is `'1'`; set a number of seconds"),
+        ({"checkpoints_to": "x"}, "checkpoints_to is of type `str`; hand over a `Path`"),
+        ({"lock_seconds": -1}, "lock_seconds is `-1`; set a number of seconds"),
+        ({"lock_seconds": float("nan")}, "lock_seconds is `nan`; set a number of seconds"),
+        ({"rotation": 4096}, "rotation is of type `int`; hand over a `Rotation`"),
+        ({"compress": "no"}, "compress is of type `str`; hand over a `bool`"),
+        ({"sinks": ["stdout:"]}, "sinks is of type `list`; hand over a sequence of sinks"),
+        ({"observer": print}, "observer is of type `builtin_function_or_method`; hand over a"),
+    ],
+)
+def test_what_no_log_can_be_opened_with_is_one_plain_error(
+    tmp_path: Path, given: dict[str, Any], said: str
+) -> None:
+    """It names the argument, and nothing is made."""
+    with pytest.raises(ConfigurationError) as raised:
+        AuditLog.open(**{"directory": tmp_path / "log", **given})
+    assert str(raised.value).startswith(said)
+    assert not (tmp_path / "log").exists()

@@ -164,6 +164,7 @@ def test_calls_are_followed_through_imports_and_aliases(way: str) -> None:
         "w = getattr(caps, 'web', None)\nif w:\n    await caps.web.fetch()",
         "if 'web' in dir(caps):\n    await caps.web.fetch()",
         "try:\n    await caps.web.fetch()\nexcept PolicyDeniedError:\n    pass",
+        "try:\n    await caps.web.fetch()\nexcept CapabilityMissingError:\n    pass",
         "try:\n    await caps.web.fetch()\nexcept (OSError, caps.PolicyDeniedError):\n    pass",
         "try:\n    from caps import web\nexcept ImportError:\n    web = None",
         "try:\n    await caps.files.read(path=5)\nexcept ValidationError as e:\n    print(e)",

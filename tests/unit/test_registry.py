@@ -177,3 +177,49 @@ def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:
     with pytest.raises(RegistrationError, match=r'@registry\.capability\("domain\.function"\)'):
         registry.capability(put)
     assert len(registry) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"title": b"x"}, "title is of type `bytes`; hand over a `str`"),
+        ({"description": {}}, "description is of type `dict`; hand over a `str`"),
+        ({"tags": 3}, "tags is of type `int`; hand over a set of texts"),
+        ({"tags": "net"}, "tags is of type `str`; hand over a set of texts"),
+    ],
+)
+def test_what_says_nothing_of_a_capability_is_one_plain_error(
+    given: dict[str, Any], said: str
+) -> None:
+    """It names the argument; letters of a text would be tags of their own."""
+    registry = CapabilityRegistry()
+    with pytest.raises(RegistrationError) as raised:
+        registry.capability("box.put", **given)
+    assert str(raised.value) == said
+
+
+@pytest.mark.parametrize("name", ["box.put\nbox.get", "no"])
+def test_a_bad_name_is_told_in_one_line(name: str) -> None:
+    """Whatever it holds."""
+    registry = CapabilityRegistry()
+
+    def put(item: str) -> None: ...
+
+    with pytest.raises(RegistrationError) as raised:
+        registry.capability(name)(put)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scope", [3, "Files", object, CapabilityRegistry()])
+def test_a_scope_is_a_class_of_its_kind(scope: Any) -> None:
+    """Told when the domain is declared, and not when a policy is bound."""
+    said = "^scope is of type `.*`; hand over a class derived from `Scope`$"
+    with pytest.raises(RegistrationError, match=said):
+        CapabilityRegistry().domain("box", scope=scope)
+
+
+def test_a_domain_is_named_by_a_text() -> None:
+    """Bytes are none, though they hold letters."""
+    name: Any = b"box"
+    with pytest.raises(RegistrationError, match="is no domain name"):
+        CapabilityRegistry().domain(name)

@@ -9,9 +9,14 @@ import time
 from collections.abc import Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
-from caps.security.audit.log import AuditSink, all_at_once, in_this_step
 from caps.security.audit.records import AuditEvent, PolicyLoaded, kind_of
 from caps.security.audit.redaction import Redactor
+from caps.security.audit.taking import (
+    AuditSink,
+    all_at_once,
+    in_this_step,
+    taken_when_interrupted,
+)
 
 
 class ObservedAudit:
@@ -21,6 +26,8 @@ class ObservedAudit:
         self._sink = sink
         self._record_all = all_at_once(sink)
         self._record_now = in_this_step(sink)
+        self.took = taken_when_interrupted(sink)
+        """Whether `append_now`, which an interrupt ended, had taken what was handed in last."""
         self._metrics = metrics
 
     @property

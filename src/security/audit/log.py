@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -44,7 +44,9 @@ from caps.security.audit.settings import (
     AuditSettings,
     default_audit_directory,
     log_places,
+    refuse_foreign_settings,
 )
+from caps.security.audit.taking import AuditSink
 from caps.security.audit.upkeep import Upkeep
 from caps.security.audit.writer import Writer
 
@@ -55,68 +57,8 @@ if TYPE_CHECKING:
 __all__ = ["AuditLog", "AuditSink", "default_audit_directory"]
 
 
-class AuditSink(Protocol):
-    """Where evidence goes. The broker needs no more than this."""
-
-    @property
-    def redactor(self) -> Redactor:
-        """Makes the digests that this sink's records carry."""
-        ...
-
-    async def append(self, event: AuditEvent) -> None:
-        """Returns when the record is safe.
-
-        Raises `AuditError` if it is not; the caller then performs no effect.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Ends the log; raises `AuditError` if its end could not be pinned."""
-        ...
-
-
-@runtime_checkable
-class BatchSink(Protocol):
-    """One that takes several events at once."""
-
-    async def append_all(self, events: Sequence[AuditEvent]) -> None:
-        """Returns when all are safe; raises `AuditError` if any is not."""
-        ...
-
-
-@runtime_checkable
-class PromptSink(Protocol):
-    """One that may take events without giving up the event loop."""
-
-    def append_now(self, events: Sequence[AuditEvent]) -> bool:
-        """True when all are safe; False, and nothing is done, if that has to wait."""
-        ...
-
-
-def all_at_once(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], Awaitable[None]]:
-    """How `sink` takes several events: it returns when all are safe, and raises if any is not."""
-
-    async def one_by_one(events: Sequence[AuditEvent]) -> None:
-        for event in events:
-            await sink.append(event)
-
-    return sink.append_all if isinstance(sink, BatchSink) else one_by_one
-
-
-def in_this_step(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], bool]:
-    """How `sink` takes several events without giving up the event loop: True when all are safe.
-
-    False, and nothing is done, if that has to wait; what cannot say so always waits.
-    """
-
-    def waits(_events: Sequence[AuditEvent]) -> bool:
-        return False
-
-    return sink.append_now if isinstance(sink, PromptSink) else waits
-
-
 class AuditLog:
-    """A log directory. Used from one event loop; many processes may share the directory."""
+    """A log directory. Used from one event loop at a time; many processes may share it."""
 
     def __init__(
         self,
@@ -142,6 +84,8 @@ class AuditLog:
         # A thread of its own: busy providers must not keep evidence waiting.
         self._thread = ThreadPoolExecutor(1, "audit log")
         self._closed = False
+        # What was committed inline last, or was about to be.
+        self._inline_last: Sequence[AuditEvent] | None = None
 
     @classmethod
     def open(
@@ -163,8 +107,20 @@ class AuditLog:
         Another process that writes the log is waited for, here and later, for `lock_seconds`.
         Checkpoints go to the directory `checkpoints_to`, too; `observer` hears of the `sinks`.
         Raises `AuditError`: it cannot be made, its end is not sound, or its records are gone;
-        `ConfigurationError`: a sink cannot be.
+        `ConfigurationError`: a sink cannot be, or an argument is none of its kind.
         """
+        refuse_foreign_settings(
+            directory=directory,
+            durability=durability,
+            checkpoint_every=checkpoint_every,
+            checkpoint_seconds=checkpoint_seconds,
+            checkpoints_to=checkpoints_to,
+            lock_seconds=lock_seconds,
+            rotation=rotation,
+            compress=compress,
+            sinks=sinks,
+            observer=observer,
+        )
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_lost_records(directory)
@@ -230,14 +186,23 @@ class AuditLog:
         idle = self._gathering is None and self._flushing is None
         return self._inline and idle and self._commit_inline(events, timestamp())
 
+    def took(self, events: Sequence[AuditEvent]) -> bool:
+        """Whether `append_now` of these very events, which an interrupt ended, had written them.
+
+        For whoever is interrupted, at once: the next append makes it forgotten.
+        """
+        return events is self._inline_last and self._segment.attempt_went_in()
+
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """Commits events one after the other in one piece, all or none; as `append` otherwise."""
         if self._closed:
             raise AuditError("the audit log is closed")
         now = timestamp()
         batch = self._gathering
-        if batch is None:
-            if self._inline and self._flushing is None and self._commit_inline(events, now):
+        if batch is None or not batch.waiters.are_here():
+            if batch is not None:  # of a loop that is over, and will not see to it
+                self._hand_in(batch)
+            elif self._inline and self._flushing is None and self._commit_inline(events, now):
                 return
             batch = self._gathering = Batch()
             if self._being_written is None:
@@ -255,7 +220,9 @@ class AuditLog:
             return
         self._closed = True
         with anyio.CancelScope(shield=True):
-            while (batch := self._gathering or self._being_written) is not None:
+            while batch := self._gathering or self._being_written:
+                if not batch.waiters.are_here():
+                    break  # nobody is left to be told of it; `close` sees to it
                 await batch.waiters.wait()
             await anyio.to_thread.run_sync(self.close, limiter=anyio.CapacityLimiter(1))
 
@@ -278,7 +245,9 @@ class AuditLog:
         """`aclose` for programs without an event loop, once nobody appends any more."""
         self._closed = True
         self._thread.shutdown()
-        self._settle_rest()
+        rest, self._gathering = self._gathering, None
+        if rest is not None:
+            self._settle(rest)
         try:
             if self._upkeep is not None:
                 self._upkeep.close()
@@ -289,9 +258,12 @@ class AuditLog:
         """True when committed; False when it would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
+        entries = [(storable(event), now) for event in events]
+        self._segment.attempt, self._inline_last = None, events
         try:
-            self._writer.commit([(storable(event), now) for event in events], wait=False)
+            self._writer.commit(entries, wait=False)
         except BlockingIOError:
+            self._inline_last = None
             return False
         return True
 
@@ -304,33 +276,54 @@ class AuditLog:
     def _flush(self) -> None:
         """Hands what has gathered to the thread, unless it is busy. Runs in the loop."""
         batch = self._gathering
-        if batch is None or self._being_written is not None:
-            return
-        self._flushing, self._gathering = batch, None
+        if batch is not None and self._being_written is None:
+            self._gathering = None
+            self._hand_in(batch)
+
+    def _hand_in(self, batch: Batch) -> None:
+        """Has the thread commit the batch, after what it was handed before. Runs in the loop."""
+        self._flushing = batch
         try:
             # Asked here, too: a forked child has no thread that would say so.
             self._segment.refuse_unusable()
             self._thread.submit(self._settle, batch)
         except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
-            batch.fail(error)
-            self._conclude(batch)
+            if not batch.settled:
+                batch.fail(error)
+            self._tell(batch)
 
     def _settle(self, batch: Batch) -> None:
         """Commits the batch, and tells those who wait for it. Runs in the thread."""
         if batch.settled:
-            return  # the thread could not be started at first, and they were told
+            # The thread could not be started at first, and they were told; or their loop is over,
+            # and it was found twice.
+            return
         batch.commit(lambda entries: self._writer.confirm(self._writer.commit(entries)))
+        if not self._tell(batch):
+            self._settle_rest()
+
+    def _tell(self, batch: Batch) -> bool:
+        """Has the loop of the batch `_conclude` it; False if that is over, and nobody waits."""
         try:
             batch.waiters.from_thread(functools.partial(self._conclude, batch))
         except RuntimeError:
-            # The loop is over, and nobody waits; what was handed in is written all the same.
-            self._settle_rest()
+            return False
+        return True
 
     def _settle_rest(self) -> None:
-        """Commits what gathered in a loop that is over."""
-        batch, self._gathering = self._gathering, None
-        if batch is not None:
-            self._settle(batch)
+        """Goes on as `_conclude` would, had its loop not ended. Runs in the thread.
+
+        What gathers is the loop's alone to add to and to replace, so it is taken only by the loop,
+        or when that is over.
+        """
+        rest = self._gathering
+        if rest is None or rest.settled:
+            return
+        try:
+            rest.waiters.from_thread(self._flush)
+        except RuntimeError:
+            # What was handed in is written all the same. The next loop finds it settled.
+            self._settle(rest)
 
     def _conclude(self, batch: Batch) -> None:
         """Wakes all who wait for the batch, and has the next one written. Runs in the loop."""
@@ -338,7 +331,7 @@ class AuditLog:
             self._flushing = None
         batch.waiters.wake()
         if self._gathering is not None:
-            self._gathering.waiters.soon(self._flush)
+            batch.waiters.soon(self._flush)
 
 
 def _why_not_opened(error: OSError, directory: Path) -> str:

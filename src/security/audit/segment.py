@@ -86,6 +86,8 @@ class Segment:
         self._unpinned = 0
         self._torn: bytes = b""
         self._failure: str | None = None
+        self.attempt: tuple[int, bytes] | None = None
+        """The last write that was begun, and where; whoever asks for it sets it to None before."""
         number = newest_segment(directory)
         self._take_up(number, os.open(directory / segment_name(number), _FLAGS, 0o600))
         try:
@@ -145,6 +147,16 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
+    def attempt_went_in(self) -> bool:
+        """Whether what was begun is in the file, though an interrupt came before it was noted."""
+        if self.attempt is None:
+            return False
+        offset, data = self.attempt
+        try:
+            return os.pread(self._fd, len(data), offset) == data
+        except OSError:
+            return False  # to be written again, if that can be
+
     def pin(self) -> None:
         """Signs the head if this process wrote since the last checkpoint. Raises `AuditError`."""
         if self._unpinned == 0:
@@ -202,7 +214,9 @@ class Segment:
     def _commit_locked(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
         if not self._nothing_new():
             self._catch_up(wait=wait)
-        closing = [] if self._rotation is NEVER or not entries else self._closed_if_due()
+        # Who cannot wait leaves it to the next who can: it takes syncs.
+        may_close = wait and entries and self._rotation is not NEVER
+        closing = self._closed_if_due() if may_close else []
         if self._torn or self._offset == 0:
             entries = (*self._preface(), *entries)
         if not entries:
@@ -224,6 +238,7 @@ class Segment:
     def _chained(self, entries: Sequence[Entry]) -> list[bytes]:
         lines, head = seal_all(entries, self._head)
         data = b"".join(lines)
+        self.attempt = (self._offset, data)
         self._write(data)
         self._head = head
         self._offset += len(data)

@@ -21,6 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
+from caps.protocol.arguments import (
+    can,
+    refuse_unless,
+    refuse_unless_seconds,
+    refuse_unless_whole,
+)
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit.rotation import NEVER, Rotation
 from caps.security.audit.segment import Durability
@@ -92,6 +98,50 @@ class AuditSettings:
     def with_sinks(self, urls: Sequence[str]) -> Self:
         """The same with more sinks. Raises `ConfigurationError`."""
         return replace(self, sinks=(*self.sinks, *map(parse_sink, urls)))
+
+
+def refuse_foreign_settings(
+    *,
+    directory: object,
+    durability: object,
+    checkpoint_every: object,
+    checkpoint_seconds: object,
+    checkpoints_to: object,
+    lock_seconds: object,
+    rotation: object,
+    compress: object,
+    sinks: object,
+    observer: object,
+) -> None:
+    """A ConfigurationError that names what no log can be opened with."""
+    for name, value, fits, wanted in (
+        ("directory", directory, isinstance(directory, Path), "a `Path`"),
+        ("durability", durability, isinstance(durability, Durability), "a `Durability`"),
+        (
+            "checkpoints_to",
+            checkpoints_to,
+            checkpoints_to is None or isinstance(checkpoints_to, Path),
+            "a `Path`",
+        ),
+        ("rotation", rotation, isinstance(rotation, Rotation), "a `Rotation`"),
+        ("compress", compress, isinstance(compress, bool), "a `bool`"),
+        ("sinks", sinks, _are_sinks(sinks), "a sequence of sinks as `parse_sink` makes them"),
+        (
+            "observer",
+            observer,
+            observer is None or can(observer, "sink_up", "sink_dropped"),
+            "a `SinkObserver`",
+        ),
+    ):
+        refuse_unless(fits, name, value, wanted)
+    refuse_unless_whole("checkpoint_every", checkpoint_every, 1)
+    refuse_unless_seconds("lock_seconds", lock_seconds)
+    if checkpoint_seconds is not None:
+        refuse_unless_seconds("checkpoint_seconds", checkpoint_seconds)
+
+
+def _are_sinks(given: object) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(one, SinkAddress) for one in given)
 
 
 def log_places(

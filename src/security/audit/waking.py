@@ -22,6 +22,10 @@ class Waiters(Protocol):
         """Ends the waiting, for all. Called in the loop."""
         ...
 
+    def are_here(self) -> bool:
+        """Whether it is their loop that runs here, so that what runs here may wait with them."""
+        ...
+
     def soon(self, act: Callable[[], object]) -> None:
         """Has the loop call `act`, after the tasks that can run now. Called in the loop."""
         ...
@@ -56,6 +60,12 @@ class _AsyncioWaiters:
             if not future.done():
                 future.set_result(None)
 
+    def are_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
     def soon(self, act: Callable[[], object]) -> None:
         self._loop.call_soon(act)
 
@@ -75,6 +85,14 @@ class _TrioWaiters:
 
     def wake(self) -> None:
         self._event.set()
+
+    def are_here(self) -> bool:
+        import trio
+
+        try:
+            return trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:
+            return False
 
     def soon(self, act: Callable[[], object]) -> None:
         self._token.run_sync_soon(act)

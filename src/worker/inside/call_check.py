@@ -32,7 +32,9 @@ _ERROR_NAMES = frozenset(error.__name__ for error in USER_ERRORS)
 _OPTIONS = {**OPTIONS_SCHEMA, "additionalProperties": False}
 
 _PROBES = frozenset(("hasattr", "getattr", "dir"))
-_OF_NAMES = frozenset(("PolicyDeniedError", "CapsError", "AttributeError", "ImportError"))
+_OF_NAMES = frozenset(
+    ("CapabilityMissingError", "PolicyDeniedError", "CapsError", "AttributeError", "ImportError")
+)
 _OF_ARGUMENTS = frozenset(("ValidationError", "CapsError", "TypeError"))
 
 
