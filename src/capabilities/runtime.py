@@ -415,7 +415,7 @@ class Runtime(SyncWays):
     async def _execute(
         self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
     ) -> ExecutionResult:
-        bound = await self._bound(policy)
+        bound = self._open().bound if policy is None else await self.bind(policy)
         return await self._open().run(self._inject(new_id(), bound), request)
 
     async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:

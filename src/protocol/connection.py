@@ -114,6 +114,8 @@ class _Connection(Generic[Incoming]):
         self._encoder = msgspec.msgpack.Encoder()
         self._waiting: set[str] = set()
         self._sent = 0
+        # Known once there is a manifest; before that, a worker may only say that it is ready.
+        self._execution_id = ""
 
     @property
     def in_flight(self) -> int:
@@ -163,10 +165,18 @@ class _Connection(Generic[Incoming]):
         if after is self.state:
             return
         self.state = after
-        if isinstance(message, ManifestMessage) and message.session:
-            self._transitions = SESSION_TRANSITIONS
-        elif isinstance(message, StartMessage):
+        if type(message) is StartMessage:
             self._begin_run()
+        elif type(message) is ManifestMessage:
+            if message.session:
+                self._transitions = SESSION_TRANSITIONS
+            self._count_under(message.execution_id)
+        elif type(message) is CompileMessage:
+            self._count_under(_COMPILER)
+
+    def _count_under(self, name: str) -> None:
+        """From now on the worker's messages are counted under `name`."""
+        self._execution_id = name
 
     def _begin_run(self) -> None:
         """A run begins: what an earlier one asked is answered no more."""
@@ -195,8 +205,6 @@ class HostConnection(_Connection[FromWorker]):
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits)
-        # Known once the manifest was sent; before that, a worker may only say that it is ready.
-        self._execution_id = ""
         # The fields of a message are items too, beside those of its payload.
         self._shape = replace(limits, max_items=limits.max_items + _MOST_FIELDS)
         self._received = 0
@@ -214,10 +222,8 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
-        if not isinstance(message, CapabilityResponseMessage):
-            data = self._encode(message)
-            self._execution_id = _named_by(message) or self._execution_id
-            return data
+        if type(message) is not CapabilityResponseMessage:
+            return self._encode(message)
         self._check_waiting(message.request_id)
         data = self._encode(message)
         self._waiting.remove(message.request_id)
@@ -308,22 +314,11 @@ class WorkerConnection(_Connection[FromHost]):
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
 
+    def _count_under(self, name: str) -> None:
+        super()._count_under(name)
+        self._sent = 0
+
     def _check_incoming(self, message: FromHost) -> None:
-        named = _named_by(message)
-        if named:
-            self._execution_id = named
-            self._sent = 0
-        if isinstance(message, CapabilityResponseMessage):
+        if type(message) is CapabilityResponseMessage:
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)
-
-
-def _named_by(message: Message) -> str:
-    """What the worker's messages are counted under from `message` on; empty if as before."""
-    match message:
-        case ManifestMessage():
-            return message.execution_id
-        case CompileMessage():
-            return _COMPILER
-        case _:
-            return ""

@@ -27,6 +27,10 @@ class ChannelClosedError(Exception):
     """The peer is gone, or this end was closed."""
 
 
+class OverdueError(Exception):
+    """What was waited for has not come in time. Nothing that did come is lost."""
+
+
 class Transport(Protocol):
     """A stream of bytes in both directions."""
 
@@ -45,22 +49,29 @@ class Transport(Protocol):
     async def receive(self) -> bytes:
         """The next bytes, at least one; `b""` when the peer has closed."""
 
-    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
+    async def receive_until(
+        self, take: Callable[[bytes], T | None], within_s: float = math.inf
+    ) -> T:
         """Hand everything that comes to `take`, until it returns something; that.
 
         `take` gets what `receive` would return, in the caller's context. It may be called in the
         event loop's own step, in no task, so it must not wait; what it raises is raised here.
+        OverdueError if it returns nothing `within_s` seconds.
         """
 
     def close(self) -> None:
         """Close this end; whoever waits on it gets ChannelClosedError. Idempotent."""
 
 
-async def _until_taken(transport: Transport, take: Callable[[bytes], T | None]) -> T:
-    while True:
-        taken = take(await transport.receive())
-        if taken is not None:
-            return taken
+async def _until_taken(
+    transport: Transport, take: Callable[[bytes], T | None], within_s: float
+) -> T:
+    with anyio.move_on_after(within_s):
+        while True:
+            taken = take(await transport.receive())
+            if taken is not None:
+                return taken
+    raise OverdueError
 
 
 class MemoryTransport:
@@ -97,8 +108,10 @@ class MemoryTransport:
                 raise ChannelClosedError from None
         return True
 
-    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
-        return await _until_taken(self, take)
+    async def receive_until(
+        self, take: Callable[[bytes], T | None], within_s: float = math.inf
+    ) -> T:
+        return await _until_taken(self, take, within_s)
 
     async def receive(self) -> bytes:
         try:
@@ -183,9 +196,13 @@ class SocketTransport:
             if data is not None:
                 return data
 
-    async def receive_until(self, take: Callable[[bytes], T | None]) -> T:
+    async def receive_until(
+        self, take: Callable[[bytes], T | None], within_s: float = math.inf
+    ) -> T:
         reader = self._reader()
-        return await (_until_taken(self, take) if reader is None else reader.read(take))
+        if reader is None:
+            return await _until_taken(self, take, within_s)
+        return await reader.read(take, within_s)
 
     def _reader(self) -> _AsyncioReader | None:
         if self._incoming is None and anyio.get_cancelled_exc_class() is asyncio.CancelledError:
@@ -241,9 +258,17 @@ class _AsyncioReader:
         # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
         # of its own made of it is that one's to keep.
         self._untaken: bytes | None = None
+        # One timer serves many reads, each of which ends later than the one before: it looks when
+        # it rings whether anybody waits for so long.
+        self._overdue_at = math.inf
+        self._rings_at = math.inf
+        self._timer: asyncio.TimerHandle | None = None
 
-    async def read(self, take: Callable[[bytes], T | None]) -> T:
-        """What `take` makes of the next bytes, a turn later at least. ChannelClosedError."""
+    async def read(self, take: Callable[[bytes], T | None], within_s: float = math.inf) -> T:
+        """What `take` makes of the next bytes, a turn later at least.
+
+        Raises ChannelClosedError and OverdueError.
+        """
         if self._waiter is not None:
             raise anyio.BusyResourceError("reading from")
         if self._socket.fileno() < 0:
@@ -258,6 +283,9 @@ class _AsyncioReader:
         self._waiter, self._take = waiter, take
         # The event loop's own steps have the context of whoever read first.
         self._context = contextvars.copy_context()
+        self._overdue_at = self._loop.time() + within_s
+        if self._overdue_at < self._rings_at:
+            self._ring_at(self._overdue_at)
         if not self._watched:
             self._loop.add_reader(self._socket.fileno(), self._readable)
             self._watched = True
@@ -288,6 +316,22 @@ class _AsyncioReader:
             if taken is not None and not waiter.done():
                 waiter.set_result(taken)
 
+    def _ring_at(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._rings_at = when
+        self._timer = self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        waiter, rung_for = self._waiter, self._rings_at
+        self._timer, self._rings_at = None, math.inf
+        if waiter is None or waiter.done():
+            return
+        if self._overdue_at <= rung_for:
+            waiter.set_exception(OverdueError())
+        elif self._overdue_at < math.inf:
+            self._ring_at(self._overdue_at)
+
     def _unwatch(self) -> None:
         if self._watched:
             self._watched = False
@@ -296,5 +340,7 @@ class _AsyncioReader:
     def close(self) -> None:
         """Before the socket is closed: whoever waits gets ChannelClosedError."""
         self._unwatch()
+        if self._timer is not None:
+            self._timer.cancel()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(ChannelClosedError())

@@ -44,6 +44,8 @@ def decode_value(data: bytes) -> Any:
     check_shape(data, TEXT_KEYS, _SHAPE)
     try:
         value = msgspec.msgpack.decode(data, ext_hook=_from_extension, strict=True)
+        if type(value) in LEAVES:
+            return value
         return _Finisher().finished(value, DEFAULT_LIMITS.max_depth)
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError, ArithmeticError) as error:
         raise ProtocolError(f"a result that is no value: {error}", violation="garbage") from None

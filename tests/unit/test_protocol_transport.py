@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import math
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,7 +13,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from caps.protocol.transport import ChannelClosedError, MemoryTransport, SocketTransport, Transport
+from caps.protocol.transport import (
+    ChannelClosedError,
+    MemoryTransport,
+    OverdueError,
+    SocketTransport,
+    Transport,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -404,3 +411,49 @@ async def test_what_is_taken_is_taken_in_the_context_of_who_waits(ends: Ends) ->
             await right.send(b"two!")
     assert set(seen) == {"alice", "bob"}
     assert seen == sorted(seen)
+
+
+async def test_who_waits_too_long_is_told_and_misses_nothing(ends: Ends) -> None:
+    """What did come was handed over, and what comes later is for whoever waits next."""
+    left, right = ends
+    taken: list[bytes] = []
+    await left.send(b"early")
+    with pytest.raises(OverdueError):
+        await right.receive_until(taken.append, 0.05)
+    assert taken == [b"early"]
+    await left.send(b"late")
+    assert await right.receive_until(lambda data: data, 60) == b"late"
+
+
+@pytest.mark.parametrize("within_s", [60, math.inf])
+async def test_nobody_is_held_to_the_time_of_who_waited_before(ends: Ends, within_s: float) -> None:
+    """A read that has its bytes has no time that could be up, and the next has its own."""
+    left, right = ends
+    await left.send(b"one")
+    assert await right.receive_until(lambda data: data, 0.01) == b"one"
+
+    async def send_when_the_first_would_be_overdue() -> None:
+        await anyio.sleep(0.05)
+        await left.send(b"two")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(send_when_the_first_would_be_overdue)
+        assert await right.receive_until(lambda data: data, within_s) == b"two"
+
+
+async def test_a_shorter_time_is_kept_after_a_longer_one(ends: Ends) -> None:
+    """Whatever somebody else might have waited for."""
+    left, right = ends
+    await left.send(b"one")
+    assert await right.receive_until(lambda data: data, 60) == b"one"
+    with anyio.fail_after(20), pytest.raises(OverdueError):
+        await right.receive_until(lambda data: data, 0.01)
+
+
+async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends) -> None:
+    """The clock rings for the first in vain, and then for the second."""
+    left, right = ends
+    await left.send(b"one")
+    assert await right.receive_until(lambda data: data, 0.01) == b"one"
+    with anyio.fail_after(20), pytest.raises(OverdueError):
+        await right.receive_until(lambda data: data, 0.05)

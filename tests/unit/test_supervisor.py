@@ -39,7 +39,7 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.protocol.transport import MemoryTransport
+from caps.protocol.transport import MemoryTransport, SocketTransport, Transport
 from caps.worker.host import endings
 from caps.worker.host import pool as pool_module
 from caps.worker.host.job import TakenUp
@@ -102,7 +102,7 @@ class Calls:
 class Held:
     """The worker as the host holds it; its CPU clock shows what a test sets."""
 
-    def __init__(self, transport: MemoryTransport) -> None:
+    def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.cpu = 0
         self.looks = 0
@@ -140,7 +140,7 @@ class Held:
 class Worker:
     """The other end: says what the protocol allows, or any bytes at all."""
 
-    def __init__(self, transport: MemoryTransport, held: Held) -> None:
+    def __init__(self, transport: Transport, held: Held) -> None:
         self.transport = transport
         self.held = held
         self.connection = WorkerConnection()
@@ -215,9 +215,10 @@ async def execute(
     calls: Calls | None = None,
     job: Job = JOB,
     limits: FrameLimits = DEFAULT_LIMITS,
+    ends: tuple[Transport, Transport] | None = None,
 ) -> Ended:
     """Run one execution against a worker that follows `script` and then closes its end."""
-    ours, theirs = MemoryTransport.pair()
+    ours, theirs = MemoryTransport.pair() if ends is None else ends
     handler, printed, held = calls or Calls(), list[str](), Held(ours)
     connection = HostConnection(limits)
     execution = Execution(job, held, connection, handler, printed.append)
@@ -678,6 +679,41 @@ async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> No
 
     ended = await execute(script, calls=Calls(answer))
     assert isinstance(ended.outcome, LimitExceededError if by_wall else ProtocolError)
+
+
+class TestCodeThatTheChannelHasNoRoomFor:
+    JOB = replace(JOB, source="x" * 4_000_000)
+
+    @staticmethod
+    def sockets() -> tuple[Transport, Transport]:
+        ours, raw = SocketTransport.pair()
+        return ours, SocketTransport(raw)
+
+    async def test_is_handed_over_piece_by_piece(self) -> None:
+        """The worker gets all of it, and its result counts."""
+        heard: list[Any] = []
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await anyio.wait_all_tasks_blocked()
+            heard.extend([await worker.hear(), await worker.hear()])
+            await worker.say(StartedMessage)
+            await worker.say(ResultMessage, value=b"\x07")
+
+        ended = await execute(script, job=self.JOB, ends=self.sockets())
+        assert isinstance(ended.outcome, ResultMessage)
+        assert heard[1].source == self.JOB.source
+
+    async def test_is_not_waited_for_longer_than_the_wall_limit(self) -> None:
+        """A worker that does not read holds nobody up."""
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await forever()
+
+        job = replace(self.JOB, wall_ms=50)
+        ended = await execute(script, job=job, ends=self.sockets())
+        assert (ended.error.limit, ended.execution.started) == ("wall_ms", False)
 
 
 class TestASession:

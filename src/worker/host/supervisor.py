@@ -12,6 +12,7 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -36,7 +37,7 @@ from caps.protocol.messages import (
     StartedMessage,
     StartMessage,
 )
-from caps.protocol.transport import ChannelClosedError, Transport
+from caps.protocol.transport import ChannelClosedError, OverdueError, Transport
 from caps.worker.host.answering import Answering
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
 from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
@@ -86,8 +87,6 @@ class Execution:
     printed_bytes: int = 0
     started: bool = False
     _begun_us: int | None = None
-    _ended: ResultMessage | Exception | None = None
-    _unserved: Sequence[FromWorker] = ()
     _hung_up: bool = False
     _stopped: bool = False
     _cpu_used_up: bool = False
@@ -169,55 +168,48 @@ class Execution:
     async def _serve(self, sent: bool) -> ResultMessage | None:
         """Its result; None if it used up its CPU time. `sent`: nothing of the code is left here.
 
-        Most code makes no call and ends before its time, or its CPU time, could be used up. For
-        this one scope is enough, and no task beside this one.
+        Most code makes no call and ends before its time, or its CPU time, could be used up, and
+        needs neither a scope nor a task beside this one.
         """
-        wall_s = self.job.wall_ms / 1000
-        alone_s = min(wall_s, self.job.worker_limits.cpu_ms / 1000)
-        with anyio.move_on_after(alone_s) as alone:
-            over_at = alone.deadline - alone_s + wall_s
-            if sent:
-                await self._until_asked()
-        if isinstance(self._ended, Exception):
-            raise self._ended
-        if self._ended is not None:
-            return self._ended
-        with self.job.clock.start_until(over_at):
+        begun = time.monotonic()
+        arrived = await self._first_arrival() if sent else ()
+        if isinstance(arrived, ResultMessage):
+            return arrived
+        past_ms = (time.monotonic() - begun) * 1000
+        with self.job.clock.start(self.job.wall_ms - past_ms):
             if not sent:
                 await self._send_rest()
-            return await self._serve_with_calls()
+            return await self._serve_with_calls(arrived)
         raise LimitExceededError(
             f"the code ran longer than {self.job.wall_ms} ms; raise `limits.wall_ms` if it may",
             limit="wall_ms",
             allowed=self.job.wall_ms,
         )
 
-    async def _until_asked(self) -> None:
-        """Wait for the end, or for the first call; who is cancelled meanwhile misses neither."""
+    async def _first_arrival(self) -> ResultMessage | Sequence[FromWorker]:
+        """The result, or the first calls; nothing if a limit may have been reached by then."""
+        within_ms = min(self.job.wall_ms, self.job.worker_limits.cpu_ms)
         try:
-            await self.worker.transport.receive_until(self._arrived)
+            return await self.worker.transport.receive_until(self._arrived, within_ms / 1000)
+        except OverdueError:
+            return ()
         except ChannelClosedError:
             self._lost()
 
-    def _arrived(self, data: bytes) -> bool | None:
-        """True once there is more to do than to take note. Runs in no task."""
-        try:
-            if not data:
-                self._lost()
-            messages = self.connection.receive(data)
-            for place, message in enumerate(messages):
-                if type(message) is CapabilityRequestMessage:
-                    self._unserved = messages[place:]
-                    return True
-                self._ended = self._take(message)
-                if self._ended is not None:
-                    return True
-        except Exception as error:  # noqa: BLE001 - raised where the task goes on
-            self._ended = error
-            return True
+    def _arrived(self, data: bytes) -> ResultMessage | Sequence[FromWorker] | None:
+        """What there is more to do about than to take note. Runs in no task."""
+        if not data:
+            self._lost()
+        messages = self.connection.receive(data)
+        for place, message in enumerate(messages):
+            if type(message) is CapabilityRequestMessage:
+                return messages[place:]
+            result = self._take(message)
+            if result is not None:
+                return result
         return None
 
-    async def _serve_with_calls(self) -> ResultMessage | None:
+    async def _serve_with_calls(self, messages: Sequence[FromWorker]) -> ResultMessage | None:
         ended: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_cpu, calls.cancel_scope)
@@ -230,7 +222,7 @@ class Execution:
                 self._lost,
             )
             try:
-                ended = await answering.serve(self._unserved, calls)
+                ended = await answering.serve(messages, calls)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 ended = error
             finally:

@@ -24,13 +24,9 @@ class WallClock:
         self._stood_s = 0.0
         self._still_since = 0.0
 
-    def start(self, wall_ms: int) -> anyio.CancelScope:
+    def start(self, wall_ms: float) -> anyio.CancelScope:
         """The scope that is cancelled when the time is up; to be entered now."""
-        return self.start_until(anyio.current_time() + wall_ms / 1000)
-
-    def start_until(self, deadline: float) -> anyio.CancelScope:
-        """The same for a time by the event loop's clock."""
-        self._scope = anyio.CancelScope(deadline=deadline)
+        self._scope = anyio.move_on_after(wall_ms / 1000)
         return self._scope
 
     @property

@@ -117,8 +117,7 @@ class Transformer(Walk):
 
     # -- nodes that only need their contents visited --------------------------------------------
 
-    def _plain(self, node: ast.AST) -> Any:
-        return self.node_contents_visit(node)
+    _plain = Walk.plainly
 
     visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _plain
     visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain
@@ -133,8 +132,9 @@ class Transformer(Walk):
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
-        if not self._may_name(node):
-            self.check(node, node.id)
+        message = refusal(node.id)
+        if message is not None and not self._may_name(node):
+            self.refuse(node, message)
         return node
 
     def _may_name(self, node: ast.Name) -> bool:

@@ -8,13 +8,14 @@ is the same: a node for which there is no visitor is refused.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-# How a name is used: every name has one, and nothing is in it that could be refused.
-_CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
+# Most of what a node holds that is no node; and how a name is used, which every name says, and in
+# which nothing is that could be refused.
+_EMPTY = frozenset({str, int, type(None), ast.Load, ast.Store, ast.Del})
 
 
 class Walk(RestrictingNodeTransformer):
@@ -26,31 +27,48 @@ class Walk(RestrictingNodeTransformer):
         cls._visitors = {}
 
     def visit(self, node: ast.AST) -> Any:
-        kind = type(node)
-        if kind not in self._visitors:
-            own = type(self)
-            # One that has none comes to `generic_visit`, which refuses it.
-            self._visitors[kind] = getattr(own, f"visit_{kind.__name__}", own.generic_visit)
-        return self._visitors[kind](self, node)
+        return (self._visitors.get(type(node)) or self._visitor_of(type(node)))(self, node)
+
+    def _visitor_of(self, kind: type[ast.AST]) -> Callable[[Any, Any], Any]:
+        own = type(self)
+        # One that has none comes to `generic_visit`, which refuses it.
+        visitor = getattr(own, f"visit_{kind.__name__}", own.generic_visit)
+        if visitor is Walk.plainly:
+            visitor = own.node_contents_visit
+        self._visitors[kind] = visitor
+        return visitor
+
+    def plainly(self, node: ast.AST) -> Any:
+        """The visitor of nodes that only need their contents visited."""
+        return self.node_contents_visit(node)
 
     def node_contents_visit(self, node: Any) -> Any:
+        visitors = self._visitors
         for field in node._fields:
             value = getattr(node, field, None)
-            if type(value) is list:
+            kind = type(value)
+            if kind is list:
                 if value:
-                    value[:] = self._visit_all(value)
-            elif isinstance(value, ast.AST) and type(value) not in _CONTEXTS:
-                visited = self.visit(value)
+                    self._visit_all(value)
+            elif kind not in _EMPTY and isinstance(value, ast.AST):
+                visited = (visitors.get(kind) or self._visitor_of(kind))(self, value)
                 if visited is None:
                     delattr(node, field)
                 elif visited is not value:
                     setattr(node, field, visited)
         return node
 
-    def _visit_all(self, items: list[Any]) -> Iterator[Any]:
+    def _visit_all(self, items: list[Any]) -> None:
+        """Put in the place of each what its visitor gives for it: one, several or none."""
+        visitors = self._visitors
+        given: list[Any] = []
         for item in items:
-            visited = self.visit(item) if isinstance(item, ast.AST) else item
+            visited = item
+            if isinstance(item, ast.AST):
+                kind = type(item)
+                visited = (visitors.get(kind) or self._visitor_of(kind))(self, item)
             if isinstance(visited, list):
-                yield from visited
-            elif visited is not None or visited is item:  # a dict has None for `**other`
-                yield visited
+                given += visited
+            elif visited is not None or item is None:  # a dict has None for `**other`
+                given.append(visited)
+        items[:] = given
