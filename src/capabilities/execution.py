@@ -270,21 +270,22 @@ class _Run:
         progress, used = self._progress, self._calls.used
         failure = progress.failure
         duration = time.perf_counter() - self._began
-        failed = await self._append_or_fail(
-            ExecutionEnded(
-                **self._who,
-                status=status,
-                error_code=failure.code if failure else None,
-                error_message=failure.message if failure else None,
-                duration_us=int(duration * 1_000_000),
-                calls=self._calls.calls,
-                output_bytes=progress.output_bytes,
-                cpu_us=used.cpu_us if used else None,
-                max_rss_kb=used.max_rss_kb if used else None,
-            )
+        ended = ExecutionEnded(
+            **self._who,
+            status=status,
+            error_code=failure.code if failure else None,
+            error_message=failure.message if failure else None,
+            duration_us=int(duration * 1_000_000),
+            calls=self._calls.calls,
+            output_bytes=progress.output_bytes,
+            cpu_us=used.cpu_us if used else None,
+            max_rss_kb=used.max_rss_kb if used else None,
         )
-        status = ExecutionStatus.HOST_FAILED if failed else status
-        self._observe_end(status, duration)
+        try:
+            if await self._append_or_fail(ended):
+                status = ExecutionStatus.HOST_FAILED
+        finally:  # no shield stops a cancellation of asyncio's own; the record is on its way then
+            self._observe_end(status, duration)
         return status
 
     def _observe_end(self, status: ExecutionStatus, duration: float) -> None:

@@ -172,17 +172,17 @@ class TestAFeed:
         self, tmp_path: Path, said: list[Any]
     ) -> None:
         """What is told last is how it is, for who counts and for who reads the log."""
-        sink = _Controlled()
-        sink.open.clear()
-        feed, counted = self._feed(tmp_path, sink, SinkMode.BEST_EFFORT, said)
+        controlled = _Controlled()
+        controlled.open.clear()
+        feed, counted = self._feed(tmp_path, controlled, SinkMode.BEST_EFFORT, said)
         told = counted.sink_up
 
-        def tell_late(name: str, up: bool) -> None:
+        def tell_late(sink: str, up: bool) -> None:
             if up and said:  # what does not fit comes just when it is back
-                sink.open.clear()
+                controlled.open.clear()
                 filler.start()
                 filler.join(0.2)  # it may not get in between, so this is the whole wait
-            told(name, up)
+            told(sink, up)
 
         def fill() -> None:
             for seq in range(20, 32):
@@ -194,12 +194,12 @@ class TestAFeed:
         for seq in range(1, 12):
             feed.offer([Delivery(seq, b"{}")])
         _wait_until(lambda: counted.up[-1:] == [False])
-        sink.open.set()
+        controlled.open.set()
         _wait_until(lambda: len(said) >= 3)
         filler.join(20)
         assert [type(event) for event in said[:3]] == [SinkFailed, SinkRecovered, SinkFailed]
         assert counted.up[:4] == [True, False, True, False]
-        sink.open.set()
+        controlled.open.set()
         feed.close()
 
     async def test_of_a_required_sink_that_never_connects_is_down(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import anyio
@@ -20,6 +20,7 @@ from caps.security.audit import (
     Rotation,
     SegmentOpened,
     VerifyStatus,
+    opening,
     read_records,
     rotation,
     verify_log,
@@ -128,6 +129,42 @@ async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
     assert compress_closed(tmp_path) == []
     assert request_ids(tmp_path) == expected
     assert not list(tmp_path.glob("*.part"))
+
+
+async def test_files_that_are_compressed_while_they_are_listed_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is passed over: the listing has a name that is gone, and not the one that came."""
+    await write(tmp_path, 20, rotation=Rotation(bytes=4096))
+    expected = request_ids(tmp_path)
+    listed = Path.iterdir
+
+    def then_compress(directory: Path) -> Iterator[Path]:
+        paths = list(listed(directory))
+        monkeypatch.undo()
+        assert compress_closed(tmp_path)
+        return iter(paths)
+
+    monkeypatch.setattr(Path, "iterdir", then_compress)
+    assert request_ids(tmp_path) == expected
+
+
+async def test_a_log_is_opened_while_its_files_are_compressed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is gone since it was listed is no lost one if its packed form is there."""
+    await write(tmp_path, 20, rotation=Rotation(bytes=4096))
+
+    def then_compress(directory: Path) -> list[Path]:
+        paths = segment_paths(directory)
+        assert compress_closed(directory)
+        return paths
+
+    with monkeypatch.context() as patch:
+        patch.setattr(opening, "segment_paths", then_compress)
+        await write(tmp_path, 1, first=20)
+    assert request_ids(tmp_path) == [f"r{number}" for number in range(21)]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
 async def test_closed_files_are_compressed_and_read_as_before(tmp_path: Path) -> None:

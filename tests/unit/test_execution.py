@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
+from prometheus_client import CollectorRegistry
 
 from caps.capabilities.runtime import Runtime
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit import ExecutionEnded, ExecutionStarted, ExecutionStatus, MemoryAuditLog
+from caps.security.audit import (
+    AuditEvent,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    MemoryAuditLog,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -92,3 +101,32 @@ def test_the_sync_way_gives_the_same_result(audit: MemoryAuditLog) -> None:
         results = [runtime.run_sync(f"print({n}); {n}", on_output=printed.append) for n in (1, 2)]
     assert [result.unwrap() for result in results] == [1, 2]
     assert printed == ["1\n", "2\n"]
+
+
+async def test_an_execution_is_counted_out_though_its_end_is_cancelled_again() -> None:
+    """By asyncio itself, whose cancellation no shield stops; its end is on record all the same."""
+    begun, ending = anyio.Event(), anyio.Event()
+
+    class Slow(MemoryAuditLog):
+        """The record of an end is handed in, and then it takes its time."""
+
+        async def append(self, event: AuditEvent) -> None:
+            await super().append(event)
+            if isinstance(event, ExecutionEnded):
+                ending.set()
+                await anyio.sleep_forever()
+
+    audit, samples = Slow(), CollectorRegistry()
+    async with Runtime({}, audit=audit, metrics=samples) as runtime:
+        running = asyncio.create_task(
+            runtime.run("print(1, flush=True)\nwhile True: pass", on_output=lambda _: begun.set())
+        )
+        await begun.wait()
+        running.cancel()
+        await ending.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert samples.get_sample_value("caps_executions_in_flight") == 0
+    ends = [event.status for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert ends == [ExecutionStatus.CANCELLED]

@@ -5,6 +5,7 @@ Workers are played in this process over the real protocol; each test chooses how
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -454,3 +455,34 @@ class TestClosing:
         ]
         assert pool.alive == 0
         assert all(worker.is_over for worker in pool.source.workers)
+
+
+def test_a_worker_is_counted_out_though_its_end_is_cancelled_again() -> None:
+    """By asyncio itself, whose cancellation no shield stops."""
+
+    async def main() -> None:
+        at_work, dying = anyio.Event(), anyio.Event()
+
+        async def dies_slowly(worker: PlayedWorker) -> None:
+            await worker.take_code()
+            await worker.say(StartedMessage)
+            worker.kill = dying.set  # type: ignore[method-assign]
+            at_work.set()
+
+        pool = Pool(PlayedSource(dies_slowly), 1)
+        with anyio.fail_after(20):
+            async with pool.pool.open():
+                running = asyncio.create_task(pool.run())
+                await at_work.wait()
+                (worker,) = (worker for worker in pool.source.workers if worker.heard)
+                running.cancel()
+                await dying.wait()
+                running.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await running
+                with pytest.raises(ChannelClosedError):
+                    await worker.transport.receive()
+                worker.die(Ending(None, signal.SIGKILL))
+        assert pool.alive == 0
+
+    asyncio.run(main())

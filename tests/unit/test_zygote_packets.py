@@ -263,7 +263,7 @@ class TestAFork:
                 for _ in range(MORE_THAN_FIT):
                     tasks.start_soon(stage.fork)
                 await anyio.wait_all_tasks_blocked()
-                come = set()
+                come: set[int] = set()
                 while len(come) < MORE_THAN_FIT:
                     order, channel = await stage.zygote.order()
                     channel.close()

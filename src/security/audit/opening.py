@@ -44,11 +44,19 @@ def refuse_lost_records(directory: Path) -> None:
         signed = msgspec.json.decode(line, type=Checkpoint).segment or 1
     except msgspec.DecodeError:
         signed = 1
-    present = {segment_number(path) for path in segment_paths(directory) if path.stat().st_size}
+    present = {segment_number(path) for path in segment_paths(directory) if _is_filled(path)}
     if signed not in present:
         missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
         what = "empty" if missing.exists() else "gone"
         raise AuditError(f"`{missing}` is {what} but `{CHECKPOINTS}` is not; verify the log")
+
+
+def _is_filled(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        # It may have been compressed since it was listed, as no empty file is.
+        return path.with_name(f"{path.name}.gz").is_file()
 
 
 def host_software() -> str:

@@ -10,6 +10,7 @@ at it. Whether the lines are the ones that were written is not asked here; `veri
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Iterator
@@ -63,16 +64,27 @@ def segment_number(path: PurePath) -> int | None:
 
 def segment_paths(directory: Path) -> list[Path]:
     """The files of the log, oldest first. Raises `OSError`."""
+    while (found := _listed(directory)) is None:
+        continue
+    return [found[number] for number in sorted(found)]
+
+
+def _listed(directory: Path) -> dict[int, Path] | None:
+    """By number; None if a file went since it was listed: its compressed form may not be in it."""
     found: dict[int, Path] = {}
     for path in directory.iterdir():
         number = segment_number(path)
+        if number is None:
+            continue
         # Regular files only: a pipe of that name would keep a reader waiting for ever.
-        if number is None or not path.is_file():
+        if not path.is_file():
+            if not os.path.lexists(path):
+                return None
             continue
         # While a segment is being compressed there are two; the plain one is whole.
         if number not in found or path.suffix != ".gz":
             found[number] = path
-    return [found[number] for number in sorted(found)]
+    return found
 
 
 def open_segment(path: Path) -> SegmentFile:

@@ -257,9 +257,11 @@ class WorkerPool:
     async def _dispose(self, worker: Worker) -> Ending:
         with anyio.CancelScope(shield=True):
             worker.kill()
-            ending = await reaped(worker)
-            worker.transport.close()
-            self._on_alive(-1)
+            try:
+                ending = await reaped(worker)
+            finally:  # no shield stops a cancellation of asyncio's own
+                worker.transport.close()
+                self._on_alive(-1)
         return ending
 
     async def _bury_the_dead(self) -> None:
