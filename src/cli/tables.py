@@ -40,6 +40,7 @@ from caps.security.audit import (
 from caps.security.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
     from rich.table import Table
     from rich.text import Text
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 _GOOD: Final = "green"
 _BAD: Final = "red"
 _PLAIN: Final = ""
-_SHORT_ID: Final = 12
+SHORT_ID: Final = 12
 
 _HEADINGS: Final = ("time", "execution", "what", "verdict", "why")
 # So many records are held to find out how wide their columns must be; a longer log is not.
@@ -57,19 +58,29 @@ _PAGE: Final = 500
 _VERDICT_WIDTH: Final = len("protocol_violation")
 _COLUMNS: Final = "{:18}  {}  {}  {}"
 LINE_HEADER: Final = _COLUMNS.format(
-    "time", "execution".ljust(_SHORT_ID), "verdict".ljust(_VERDICT_WIDTH), "what and why"
+    "time", "execution".ljust(SHORT_ID), "verdict".ljust(_VERDICT_WIDTH), "what and why"
 )
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     what: str
     verdict: str
     style: str
     why: str
 
 
-def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) -> Table:
-    """One row for each record, oldest first; of one execution, its id is not repeated."""
+def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) -> ConsoleRenderable:
+    """All records, oldest first; of one execution, its id is not repeated.
+
+    A row for each, or a few lines where the console is too narrow for a table.
+    """
+    from caps.cli.record_blocks import FittingRecords
+
+    return FittingRecords(tuple(records), of_one_execution=of_one_execution)
+
+
+def wide_table(records: Iterable[Record], *, of_one_execution: bool) -> Table:
+    """One row for each record."""
     from rich.table import Table
 
     table = Table(show_edge=False, pad_edge=False)
@@ -98,8 +109,8 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
         what = f"{observed.capability}({spelled_arguments(observed.shown, observed.hidden)})"
         table.add_row(
             Text(str(observed.seq)),
-            Text(visible(_short_time(observed.ts))),
-            Text(visible(observed.execution_id[:_SHORT_ID])),
+            Text(visible(short_time(observed.ts))),
+            Text(visible(observed.execution_id[:SHORT_ID])),
             Text(visible(what)),
             Text(one.turn.value, style=_BAD if one.answer.allowed else _PLAIN),
             Text(visible(f"{one.answer.why} (was {observed.reason})")),
@@ -108,13 +119,21 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
 
 
 def print_records(records: Iterable[Record]) -> None:
-    """A table that fits its content; of a long log, plain lines, so that it need not be held."""
+    """A table that fits its content; of a long log, plain lines, so that it need not be held.
+
+    A narrow terminal, which would break such lines anywhere, has them page by page.
+    """
     from rich.console import Console
 
+    from caps.cli.record_blocks import LEAST_TABLE_WIDTH
+
+    console = Console()
     remaining = iter(records)
     page = list(itertools.islice(remaining, _PAGE))
-    if len(page) < _PAGE:
-        Console().print(audit_table(page))
+    if len(page) < _PAGE or (console.is_terminal and console.width < LEAST_TABLE_WIDTH):
+        console.print(audit_table(page))
+        while page := list(itertools.islice(remaining, _PAGE)):
+            console.print(audit_table(page))
         return
     click.echo(LINE_HEADER)
     for record in itertools.chain(page, remaining):
@@ -123,11 +142,11 @@ def print_records(records: Iterable[Record]) -> None:
 
 def record_line(record: Record) -> str:
     """A record as one line, with the columns that have a width first."""
-    row = _row(record.event)
+    row = row_of(record.event)
     verdict = visible(row.verdict).ljust(_VERDICT_WIDTH)
-    execution = visible(getattr(record.event, "execution_id", ""))[:_SHORT_ID].ljust(_SHORT_ID)
+    execution = visible(getattr(record.event, "execution_id", ""))[:SHORT_ID].ljust(SHORT_ID)
     return _COLUMNS.format(
-        visible(_short_time(record.ts)),
+        visible(short_time(record.ts)),
         execution,
         click.style(verdict, fg=row.style) if row.style else verdict,
         f"{visible(row.what)}  {visible(row.why)}",
@@ -137,17 +156,17 @@ def record_line(record: Record) -> str:
 def _cells(record: Record) -> list[Text]:
     from rich.text import Text
 
-    row = _row(record.event)
+    row = row_of(record.event)
     return [
-        Text(visible(_short_time(record.ts))),
-        Text(visible(getattr(record.event, "execution_id", "")[:_SHORT_ID])),
+        Text(visible(short_time(record.ts))),
+        Text(visible(getattr(record.event, "execution_id", "")[:SHORT_ID])),
         Text(visible(row.what)),
         Text(visible(row.verdict), style=row.style),
         Text(visible(row.why)),
     ]
 
 
-def _short_time(timestamp: str) -> str:
+def short_time(timestamp: str) -> str:
     """Month, day and time to the millisecond; the JSON form has all of it."""
     return timestamp[5:23].replace("T", " ")
 
@@ -162,85 +181,85 @@ def visible(value: str) -> str:
     )
 
 
-def _row(event: AuditEvent) -> _Row:
+def row_of(event: AuditEvent) -> Row:
     match event:
         case DecisionMade():
             style = _GOOD if event.decision == "allow" else _BAD
             what = f"{event.capability}({_arguments(event)})"
-            return _Row(what, event.decision, style, _why_decided(event))
+            return Row(what, event.decision, style, _why_decided(event))
         case OutcomeRecorded():
             style = _GOOD if event.status is CallStatus.OK else _BAD
             why = _joined(event.reason, event.detail, f"{event.duration_us} µs")
-            return _Row(f"  … {event.capability}", event.status.value, style, why)
+            return Row(f"  … {event.capability}", event.status.value, style, why)
         case ExecutionStarted() | ExecutionEnded():
             return _execution_row(event)
         case ProtocolViolated():
-            return _Row("protocol", "violated", _BAD, _joined(event.violation, event.message))
+            return Row("protocol", "violated", _BAD, _joined(event.violation, event.message))
         case LimitReached():
-            return _Row("limit", "reached", _BAD, _joined(event.limit, event.message))
+            return Row("limit", "reached", _BAD, _joined(event.limit, event.message))
         case GrantRevoked() | ApprovalRequested() | ApprovalSettled():
             return _live_row(event)
         case PolicyLoaded():
             style = _GOOD if event.status == "accepted" else _BAD
             why = _joined(event.policy_id, event.source, event.message)
-            return _Row("policy", event.status, style, why)
+            return Row("policy", event.status, style, why)
         case LogOpened():
-            return _Row("log", "opened", _PLAIN, event.host_software)
+            return Row("log", "opened", _PLAIN, event.host_software)
         case LogRecovered():
-            return _Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
+            return Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
         case _:
             return _upkeep_row(event)
 
 
 def _upkeep_row(
     event: SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
-) -> _Row:
+) -> Row:
     """What the log says of its own files, keys and sinks."""
     match event:
         case SegmentClosed():
-            return _Row("log file", "closed", _PLAIN, f"for its {event.reason}")
+            return Row("log file", "closed", _PLAIN, f"for its {event.reason}")
         case SegmentOpened():
             why = f"continues `{event.previous}` after record {event.previous_seq}"
-            return _Row(f"log file {event.segment}", "opened", _PLAIN, why)
+            return Row(f"log file {event.segment}", "opened", _PLAIN, why)
         case KeyRotated():
             why = f"`{event.new_key_id}` signs instead of `{event.old_key_id}`"
-            return _Row("signing key", "rotated", _PLAIN, why)
+            return Row("signing key", "rotated", _PLAIN, why)
         case SinkFailed():
-            return _Row(f"{event.mode} sink {event.sink}", "failed", _BAD, event.message)
+            return Row(f"{event.mode} sink {event.sink}", "failed", _BAD, event.message)
         case SinkRecovered():
             why = f"dropped {event.dropped}, sent again {event.resent}"
-            return _Row(f"{event.mode} sink {event.sink}", "recovered", _GOOD, why)
+            return Row(f"{event.mode} sink {event.sink}", "recovered", _GOOD, why)
 
 
 def _why_decided(event: DecisionMade) -> str:
     if event.decision == "deny":
         return _joined(event.message, event.reason)
-    approval = f"by approval `{event.approval[:_SHORT_ID]}`" if event.approval else None
+    approval = f"by approval `{event.approval[:SHORT_ID]}`" if event.approval else None
     tried = f"rule `{event.dry_run_rule}` in dry run denies it" if event.dry_run_rule else None
     return _joined(f"by rule `{event.rule}`", approval, tried)
 
 
-def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> _Row:
+def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> Row:
     """What people did while the code ran."""
     by = f"by `{event.by}`" if not isinstance(event, ApprovalRequested) and event.by else None
     match event:
         case GrantRevoked():
             what = ", ".join(event.capabilities)
-            return _Row(what, "revoked", _BAD, _joined(by, event.note))
+            return Row(what, "revoked", _BAD, _joined(by, event.note))
         case ApprovalRequested():
             what = f"{event.capability}({_arguments(event)})"
-            why = f"waits for approval `{event.approval[:_SHORT_ID]}` by rule `{event.rule}`"
-            return _Row(what, "waits", _PLAIN, why)
+            why = f"waits for approval `{event.approval[:SHORT_ID]}` by rule `{event.rule}`"
+            return Row(what, "waits", _PLAIN, why)
         case ApprovalSettled():
             style = _GOOD if event.outcome is ApprovalOutcome.GIVEN else _BAD
             calls = counted(event.calls, "call") if event.calls else None
             span = f"{event.seconds} s" if event.seconds else None
-            what = f"approval `{event.approval[:_SHORT_ID]}`"
+            what = f"approval `{event.approval[:SHORT_ID]}`"
             outcome = event.outcome.value.replace("_", " ")
-            return _Row(what, outcome, style, _joined(by, event.note, calls, span))
+            return Row(what, outcome, style, _joined(by, event.note, calls, span))
 
 
-def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
+def _execution_row(event: ExecutionStarted | ExecutionEnded) -> Row:
     if isinstance(event, ExecutionStarted):
         why = f"policy `{event.policy_id}` for `{event.principal}`"
         learning = "learning what it asks for" if event.mode == "learn" else None
@@ -249,10 +268,10 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> _Row:
         style = _BAD if degraded else _PLAIN
         names = ", ".join(event.modules)
         real = f"real modules, for which no language layer vouches: {names}" if names else None
-        return _Row("execution", "started", style, _joined(degraded, why, granted, real, learning))
+        return Row("execution", "started", style, _joined(degraded, why, granted, real, learning))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
     why = _joined(event.error_code, event.error_message, counted(event.calls, "call"))
-    return _Row("execution ended", event.status.value, style, why)
+    return Row("execution ended", event.status.value, style, why)
 
 
 def _arguments(event: DecisionMade | ApprovalRequested) -> str:

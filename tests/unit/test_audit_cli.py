@@ -24,6 +24,7 @@ from caps.security.audit import (
     ProtocolViolated,
     VerifyStatus,
     Withheld,
+    read_records,
 )
 
 EVENTS: list[AuditEvent] = [
@@ -121,6 +122,38 @@ def test_show_finds_the_log_by_the_environment(log: Path) -> None:
     assert len(result.output.splitlines()) == len(EVENTS) + 1
 
 
+def heads(output: str) -> list[list[str]]:
+    """The words of the lines that begin a record: those with its number in front."""
+    lines = output.splitlines()
+    return [line.split() for line in lines if line[:3].strip().isdigit()]
+
+
+def test_a_narrow_terminal_breaks_no_word(log: Path) -> None:
+    """Number, time, execution, verdict and capability stand on one line, the rest below it."""
+    wide = run("show", "--audit", log).output.replace("│", " ")
+    narrow = run("show", "--audit", log, COLUMNS="80").output
+    assert max(map(len, narrow.splitlines())) <= 80
+    records = list(read_records(log))
+    assert [head[0] for head in heads(narrow)] == [str(record.seq) for record in records]
+    assert all(
+        head[2] == record.ts[11:23] for head, record in zip(heads(narrow), records, strict=True)
+    )
+    (denied,) = [head for head in heads(narrow) if "deny" in head]
+    assert denied[3:] == ["exec-0002", "deny", "files.read"]
+    # Arguments stand below the name of the capability.
+    words = wide.partition("━\n")[2].replace("files.read(", "files.read (").split()
+    assert set(words) <= set(narrow.split())
+
+
+def test_a_long_log_is_no_harder_to_read_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """It is shown page by page; elsewhere one line for each record will do."""
+    write(tmp_path, *(decision(f"r{number}") for number in range(520)))
+    narrow = run("show", "--audit", tmp_path, COLUMNS="80", FORCE_COLOR="1", TERM="dumb").output
+    assert len(heads(narrow)) == 521
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert len(run("show", "--audit", tmp_path, COLUMNS="80").output.splitlines()) == 522
+
+
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202e[bold red]x[/]\x9b31m\r\n\u2028"
 
 
@@ -133,6 +166,15 @@ def test_hostile_text_never_reaches_the_terminal(tmp_path: Path, flags: list[str
     assert [char for char in output if not char.isprintable() and char != "\n"] == []
     assert "[bold red]x[/]" in output
     assert len(output.splitlines()) < 6
+
+
+def test_hostile_text_does_not_reach_a_narrow_terminal_either(tmp_path: Path) -> None:
+    """The same, line by line."""
+    write(tmp_path, decision("r", shown={HOSTILE: HOSTILE}, execution_id=HOSTILE))
+    output = run("show", "--audit", tmp_path, COLUMNS="80").output
+    assert [char for char in output if not char.isprintable() and char != "\n"] == []
+    assert "red]x[/]" in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_a_missing_log_is_one_line(tmp_path: Path) -> None:

@@ -30,10 +30,12 @@ from caps.protocol.messages import (
 )
 from caps.protocol.transport import ChannelClosedError, MemoryTransport
 from caps.worker.host import pool as pool_module
+from caps.worker.host import readiness
 from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
 from caps.worker.host.supervisor import Answer, Job
+from direct_workers import DirectWorkers
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +66,8 @@ class PlayedWorker:
         self.connection = WorkerConnection()
         self.heard: list[FromHost] = []
         self.ending: Ending | None = None
+        self.works = False
+        self.used_us = 0
         self._over = anyio.Event()
 
     @property
@@ -71,7 +75,8 @@ class PlayedWorker:
         return self.ending is not None
 
     def cpu_us(self) -> int | None:
-        return None if self.is_over else 0
+        self.used_us += self.works  # by the next look
+        return None if self.is_over else self.used_us
 
     def max_rss_kb(self) -> int | None:
         """Not to be seen while it lives."""
@@ -359,6 +364,62 @@ class TestAnExecutionThatNeverStarted:
                 await pool.run()
             assert lost.value.started is True
             assert sum(bool(worker.heard) for worker in pool.source.workers) == 1
+
+
+class TestAWorkerThatIsNotReady:
+    @pytest.fixture(autouse=True)
+    def _impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(readiness, "_LOOK_SECONDS", 0.01)
+        monkeypatch.setattr(readiness, "_STUCK_SECONDS", 0.05)
+
+    async def test_and_does_nothing_is_given_up_early(self) -> None:
+        """The error says so, and that nothing ran."""
+
+        async def stuck(worker: PlayedWorker) -> None:
+            await worker.ended()
+
+        async with opened(stuck) as pool:
+            with pytest.raises(
+                WorkerLostError, match=r"not ready after \d+ seconds and does nothing$"
+            ) as lost:
+                await pool.run()
+            assert lost.value.started is False
+            assert lost.value.waited_ms >= 50
+
+    async def test_and_is_kept_busy_is_waited_for(self) -> None:
+        """On a loaded machine it may take long, though it does what it can."""
+
+        async def slow(worker: PlayedWorker) -> None:
+            worker.works = True
+            while worker.used_us < 20:  # four times as long as one that does nothing has
+                await anyio.lowlevel.checkpoint()
+            await honest(worker)
+
+        async with opened(slow) as pool:
+            assert (await pool.run()).value == b"\x07"
+
+    async def test_is_given_up_in_the_end_whatever_it_does(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """There is a bound for those that go round in circles, too."""
+        monkeypatch.setattr(pool_module, "_READY_SECONDS", 0.2)
+
+        async def circling(worker: PlayedWorker) -> None:
+            worker.works = True
+            await worker.ended()
+
+        async with opened(circling) as pool:
+            with pytest.raises(WorkerLostError, match=r"not ready after \d+ seconds$"):
+                await pool.run()
+
+    async def test_is_seen_to_be_stuck_as_a_process_is(self) -> None:
+        """A real one that sleeps uses no processor time; nobody waits for another after it."""
+        lives: list[int] = []
+        pool = WorkerPool(DirectWorkers(("/bin/sleep", "600")), 1, lives.append)
+        with anyio.fail_after(20):
+            with pytest.raises(WorkerLostError, match="and does nothing"):
+                await pool.run(JOB, Calls(), print)
+        assert lives == [+1, -1]
 
 
 class TestHalfAFrame:

@@ -22,14 +22,15 @@ from anyio.abc import TaskGroup
 from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
-from caps.protocol.messages import ReadyMessage, ResultMessage
+from caps.protocol.messages import ResultMessage
 from caps.worker.host.compiled_programs import CompiledPrograms, ProgramKey
 from caps.worker.host.compiling import Compiler
 from caps.worker.host.endings import closed_pool, cut_short, ending_of, explained, reaped
 from caps.worker.host.process import Ending, Worker, WorkerSource
+from caps.worker.host.readiness import Readiness
 from caps.worker.host.spare import Spare
 from caps.worker.host.stock_watch import StockWatch, Unwatched
-from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler, until_ready
+from caps.worker.host.supervisor import CallHandler, Execution, Job, OutputHandler
 
 __all__ = ["Spare", "WorkerPool"]
 
@@ -124,7 +125,7 @@ class WorkerPool:
         try:
             return await self._run_in(await self.borrow(), job, calls, on_output)
         except WorkerLostError as lost:
-            if lost.started or self._closed:
+            if lost.started or self._closed or "waited_ms" in lost.details:
                 raise
         # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps, and not the
         # only one: this time the worker is a new one.
@@ -234,10 +235,10 @@ class WorkerPool:
         worker = await self._source.start()
         self._on_alive(+1)
         connection = HostConnection()
-        ready: ReadyMessage | None = None
+        readiness = Readiness(worker, connection)
+        ready = None
         try:
-            with anyio.move_on_after(_READY_SECONDS):
-                ready = await until_ready(worker.transport, connection)
+            ready = await readiness.awaited(_READY_SECONDS)
         except WorkerLostError:
             ending = await ending_of(worker)
             raise WorkerLostError(
@@ -248,9 +249,7 @@ class WorkerPool:
             if ready is None:
                 await self._dispose(worker)
         if ready is None:
-            raise WorkerLostError(
-                f"the worker was not ready after {_READY_SECONDS} seconds", started=False
-            )
+            raise readiness.missed()
         self._watch.worker_started(time.monotonic() - began)
         return Spare(worker, connection, ready)
 
