@@ -105,9 +105,8 @@ class HistogramTally:
         self._documentation = documentation
         self._bounds = tuple(buckets)
         self._lock = threading.Lock()
-        # How many there are in each bucket alone, and their sum.
-        self._counts: dict[Labels, list[int]] = {}
-        self._sums: dict[Labels, float] = {}
+        # How many there are in each bucket alone, and last their sum.
+        self._rows: dict[Labels, list[float]] = {}
         if not labels:
             self._begin(())  # as the library does: there before anything happens
         registry.register(self)
@@ -115,14 +114,13 @@ class HistogramTally:
     def observe(self, labels: Labels, value: float) -> None:
         place = bisect_left(self._bounds, value)
         with self._lock:
-            if labels not in self._counts:
-                self._begin(labels)
-            self._counts[labels][place] += 1
-            self._sums[labels] += value
+            row = self._rows.get(labels) or self._begin(labels)
+            row[place] += 1
+            row[-1] += value
 
-    def _begin(self, labels: Labels) -> None:
-        self._counts[labels] = [0] * (len(self._bounds) + 1)
-        self._sums[labels] = 0.0
+    def _begin(self, labels: Labels) -> list[float]:
+        row = self._rows[labels] = [*[0] * (len(self._bounds) + 1), 0.0]
+        return row
 
     def describe(self) -> Iterator[HistogramMetricFamily]:
         """What the registry asks for the names of."""
@@ -130,14 +128,14 @@ class HistogramTally:
 
     def collect(self) -> Iterator[HistogramMetricFamily]:
         with self._lock:
-            rows = [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]
+            rows = [(key, row[:-1], row[-1]) for key, row in self._rows.items()]
         family = HistogramMetricFamily(self.name, self._documentation, labels=self.labels)
         bounds: list[str] = [
             floatToGoString(bound)  # type: ignore[no-untyped-call]
             for bound in (*self._bounds, float("inf"))
         ]
         for labels, counts, total in rows:
-            running = 0
+            running: float = 0
             buckets = []
             for bound, count in zip(bounds, counts, strict=True):
                 running += count

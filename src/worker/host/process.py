@@ -8,6 +8,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from caps.protocol.enforcement import Layer
 from caps.protocol.transport import Transport
 
@@ -40,8 +42,7 @@ class Ending:
             return f"killed by signal {self.signal}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class Used(msgspec.Struct, frozen=True, kw_only=True):
     """What an execution used of its worker: CPU time since the code was handed over, and memory."""
 
     cpu_us: int
