@@ -91,25 +91,23 @@ class HistogramTally(Tally):
     ) -> None:
         super().__init__(name, documentation, labels)
         self.bounds = (*buckets, float("inf"))
-        # How many there are in each bucket alone, and their sum.
-        self._counts: dict[Labels, list[int]] = {}
-        self._sums: dict[Labels, float] = {}
+        # How many there are in each bucket alone, and last their sum.
+        self._rows: dict[Labels, list[float]] = {}
         if not labels:
             self._begin(())  # as the library does: there before anything happens
 
     def observe(self, labels: Labels, value: float) -> None:
         place = bisect_left(self.bounds, value)
         with self._lock:
-            if labels not in self._counts:
-                self._begin(labels)
-            self._counts[labels][place] += 1
-            self._sums[labels] += value
+            row = self._rows.get(labels) or self._begin(labels)
+            row[place] += 1
+            row[-1] += value
 
-    def _begin(self, labels: Labels) -> None:
-        self._counts[labels] = [0] * len(self.bounds)
-        self._sums[labels] = 0.0
+    def _begin(self, labels: Labels) -> list[float]:
+        row = self._rows[labels] = [*[0] * len(self.bounds), 0.0]
+        return row
 
-    def samples(self) -> list[tuple[Labels, list[int], float]]:
+    def samples(self) -> list[tuple[Labels, list[float], float]]:
         """By labels: how many there are in each bucket alone, and their sum."""
         with self._lock:
-            return [(key, list(counts), self._sums[key]) for key, counts in self._counts.items()]
+            return [(key, row[:-1], row[-1]) for key, row in self._rows.items()]

@@ -9,11 +9,9 @@ only descriptor that it has, and the only one it can ever have.
 from __future__ import annotations
 
 import gc
-import math
 import os
 import resource
 import sys
-import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import NoReturn
@@ -28,7 +26,6 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
-    WorkerLimits,
 )
 from caps.worker.inside.call_check import check_calls
 from caps.worker.inside.cells import UserSpace
@@ -42,6 +39,7 @@ from caps.worker.inside.compiler import (
     unpack,
 )
 from caps.worker.inside.language import language_version
+from caps.worker.inside.own_limits import limit_resources
 from caps.worker.inside.rehearsal import Rehearsal
 from caps.worker.inside.report import describe_source
 from caps.worker.inside.running import run
@@ -172,16 +170,3 @@ def serve_compilation(channel: Channel, order: CompileMessage, *, restricted: bo
         program = b""  # the worker that is to run it says what is wrong with it
     channel.send(CompiledMessage, program=program)
     channel.flush()
-
-
-def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
-    """The kernel's own limits on this process; the host enforces its own beside them."""
-    # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
-    seconds = math.ceil(time.process_time() + limits.cpu_ms / 1000)
-    # A hard limit can never be raised again, so that further cells leave it where it is.
-    hard = seconds + 1 if last else resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
-    # What is mapped. What is used is counted by the group that the host has put this process in,
-    # where there is one; this bound is the lower of the two in practice, and raises MemoryError.
-    most = limits.memory_mb * 1024 * 1024
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -11,7 +11,6 @@ what its code made is collected.
 from __future__ import annotations
 
 import gc
-import resource
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -32,6 +31,7 @@ from caps.protocol.messages import (
 from caps.worker.inside.cells import UserSpace
 from caps.worker.inside.channel import NOTHING, Channel, python_version
 from caps.worker.inside.compiler import compile_plainly, compile_source, pack, unpack
+from caps.worker.inside.own_limits import rehearse_limits
 from caps.worker.inside.running import run
 
 _SOURCE = """\
@@ -147,8 +147,7 @@ class Rehearsal:
         compile_code = compile_source if self._restricted else compile_plainly
         packed = pack(compile_code(start.source, start.filename))
         program = unpack(packed, start.source, start.filename, restricted=self._restricted)
-        for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
-            resource.setrlimit(kind, resource.getrlimit(kind))
+        rehearse_limits(start.limits)
         stage.send(StartedMessage)
         space.grant(manifest, start.limits.concurrency)
         ended = run(program, space, stage)

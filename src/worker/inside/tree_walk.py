@@ -46,7 +46,7 @@ class Walk(RestrictingNodeTransformer):
         visitors = self._visitors
         for field in node._fields:
             value = getattr(node, field, None)
-            kind = type(value)
+            kind: type[Any] = type(value)
             if kind is list:
                 if value:
                     self._visit_all(value)
