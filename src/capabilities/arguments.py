@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from prometheus_client import CollectorRegistry
-
 from caps.capabilities.registry import CapabilityRegistry, refuse_namespace
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.arguments import can, refuse_unless
@@ -40,7 +38,7 @@ def refuse_foreign(
         (
             "metrics",
             metrics,
-            isinstance(metrics, (Metrics, CollectorRegistry)),
+            isinstance(metrics, Metrics) or can(metrics, "register", "collect"),
             "a Prometheus `CollectorRegistry`",
         ),
         (

@@ -493,13 +493,14 @@ class TestBounds:
             if started:
                 await worker.start()
                 await worker.ask("r1")
-            else:
-                await worker.ready()
-            await time_is_up()
+                await time_is_up()
+            await worker.ready()
+            await forever()
 
-        ended = await execute(script, calls=Calls(forever))
+        job = JOB if started else replace(JOB, wall_ms=50)
+        ended = await execute(script, calls=Calls(forever), job=job)
         assert isinstance(ended.outcome, LimitExceededError)
-        assert (ended.error.limit, ended.error.allowed) == ("wall_ms", JOB.wall_ms)
+        assert (ended.error.limit, ended.error.allowed) == ("wall_ms", job.wall_ms)
         assert ended.execution.started is started
         assert ended.calls.cancelled == (["r1"] if started else [])
 
