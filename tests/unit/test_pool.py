@@ -264,6 +264,7 @@ class TestTheStock:
         """Up to a bound, however often that happens."""
         async with opened() as pool:
             await pool.until_stocked(2)
+            await anyio.wait_all_tasks_blocked()  # its keeper knows that it is full, too
             async with anyio.create_task_group() as tasks:
                 for _ in range(3):
                     tasks.start_soon(pool.run)
