@@ -280,6 +280,7 @@ class TestTheStock:
         """One at a time and never below two; the ones that go are ended."""
         async with opened() as pool:
             await pool.until_stocked(2)
+            await anyio.wait_all_tasks_blocked()  # as above
             async with anyio.create_task_group() as tasks:
                 for _ in range(3):
                     tasks.start_soon(pool.run)
