@@ -7,16 +7,18 @@ import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from click.testing import CliRunner
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from audit_examples import decision, request_ids
+from caps.cli.audit import audit
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -250,18 +252,22 @@ def collector() -> Iterator[Any]:
     server.server_close()
 
 
+def _otlp_records(collector: Any) -> list[Any]:
+    return [
+        record
+        for request in collector.handler.received
+        for resource in request.resource_logs
+        for scope in resource.scope_logs
+        for record in scope.log_records
+    ]
+
+
 class TestOtlp:
     async def test_sends_each_record_as_a_log_record(self, tmp_path: Path, collector: Any) -> None:
         """The body is the line; what to filter by is in the attributes."""
         url = f"otlp+http://127.0.0.1:{collector.server_port}"
         await write(tmp_path, [url], "a")
-        records = [
-            record
-            for request in collector.handler.received
-            for resource in request.resource_logs
-            for scope in resource.scope_logs
-            for record in scope.log_records
-        ]
+        records = _otlp_records(collector)
         lines = (tmp_path / "audit-000001.jsonl").read_text().splitlines()
         assert [record.body.string_value for record in records] == lines
         attributes = {item.key: item.value for item in records[1].attributes}
@@ -276,6 +282,107 @@ class TestOtlp:
         url = f"otlp+http://127.0.0.1:{collector.server_port}?deadline_ms=2000"
         with pytest.raises(AuditError, match="did not accept"):
             await write(tmp_path, [url], "a")
+
+
+class TestWhatTheLogSaysOfItself:
+    """That it was mended, and that another key signs: to every sink, as all that it holds."""
+
+    @pytest.fixture(params=["syslog", "otlp", "stdout"])
+    def sink(
+        self,
+        request: pytest.FixtureRequest,
+        receiver: LineReceiver,
+        collector: Any,
+        capfd: pytest.CaptureFixture[str],
+    ) -> tuple[str, Callable[[str], list[str]]]:
+        """The url of one that keeps nothing, and all lines that it got up to a last one."""
+        options = "mode=best_effort&deadline_ms=20000"
+        if request.param == "syslog":
+            url = f"syslog+tcp://127.0.0.1:{receiver.port}?{options}"
+            return url, lambda last: _bodies(receiver, last)
+        if request.param == "otlp":
+            url = f"otlp+http://127.0.0.1:{collector.server_port}?{options}"
+            return url, lambda _: [one.body.string_value for one in _otlp_records(collector)]
+        return f"stdout:?{options}", lambda _: capfd.readouterr().out.splitlines()
+
+    async def test_reaches_a_sink_from_the_opening_to_the_end(
+        self, tmp_path: Path, sink: tuple[str, Callable[[str], list[str]]]
+    ) -> None:
+        """The copy is the log from the first record that this process wrote, in its order."""
+        url, received = sink
+        await write(tmp_path, [], "before")
+        segment = tmp_path / "audit-000001.jsonl"
+        there = len(segment.read_text().splitlines())
+        _tear(segment)
+        async with AuditLog.open(tmp_path, sinks=[parse_sink(url)]) as log:
+            await log.append(decision("a"))
+            await anyio.to_thread.run_sync(log.rotate_key)
+            await log.append(decision("b"))
+            _tear(segment)  # found when the end is signed
+        lines = segment.read_text().splitlines()[there:]
+        assert received(lines[-1]) == lines
+        assert [json.loads(line)["kind"] for line in lines] == [
+            "log_recovered",
+            "decision_made",
+            "key_rotated",
+            "decision_made",
+            "log_recovered",
+        ]
+        assert verify_log(tmp_path).status is VerifyStatus.OK
+
+    async def test_reaches_it_though_the_step_failed_half_way(
+        self, tmp_path: Path, receiver: LineReceiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is in the log is offered: the record of a key whose checkpoint could not be made."""
+        url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=best_effort&deadline_ms=20000"
+        async with AuditLog.open(tmp_path, sinks=[parse_sink(url)]) as log:
+            with monkeypatch.context() as patched, pytest.raises(AuditError):
+                patched.setattr(os, "fdatasync", _SecondFails(os.fdatasync))
+                await anyio.to_thread.run_sync(log.rotate_key)
+            await log.append(decision("after"))
+        lines = (tmp_path / "audit-000001.jsonl").read_text().splitlines()
+        assert _bodies(receiver, lines[-1]) == lines
+        assert b'"kind":"key_rotated"' in receiver.received
+
+    async def test_is_sent_by_the_command_that_rotates_a_key(
+        self, tmp_path: Path, receiver: LineReceiver
+    ) -> None:
+        """It feeds the sinks of the environment, and its own output stays its own."""
+        url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=best_effort&deadline_ms=20000"
+        await write(tmp_path, [], "a")
+        done = CliRunner().invoke(
+            audit,
+            ["rotate-key", "--audit", str(tmp_path), "--json"],
+            env={"CAPS_AUDIT_SINKS": f"{url} stdout:"},
+        )
+        assert set(json.loads(done.stdout)) == {"old_key_id", "new_key_id"}
+        assert receiver.has(b'"kind":"key_rotated"')
+
+
+def _tear(segment: Path) -> None:
+    """As a write that a crash cut short leaves it."""
+    with segment.open("ab") as file:
+        file.write(b'{"seq":')
+
+
+class _SecondFails:
+    """A disk that syncs once more, and not again."""
+
+    def __init__(self, real: Callable[[int], None]) -> None:
+        self._real = real
+        self._left = 1
+
+    def __call__(self, fd: int) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise OSError(5, "Input/output error")
+        self._real(fd)
+
+
+def _bodies(receiver: LineReceiver, last: str) -> list[str]:
+    assert receiver.has(last.encode())
+    messages = _octet_counted(receiver.received)
+    return [message.partition(b"] ")[2].decode() for message in messages]
 
 
 class TestStandardOutput:

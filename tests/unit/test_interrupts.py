@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -127,3 +129,27 @@ async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
         events = [decision("b")]
         assert not log.append_now(events)
         assert not log.took(events)
+
+
+async def test_an_append_that_was_interrupted_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """Wherever it was: the next one is written, and so is what had been handed in."""
+    log = AuditLog.open(tmp_path)
+    number, came = 0, True
+    with anyio.fail_after(30):
+        while came:
+            interrupt, append = Interrupt(number), log.append(decision(f"i{number}"))
+            interrupt.during(functools.partial(_begin, append))
+            append.close()
+            await log.append(decision(f"n{number}"))
+            came, number = interrupt.left < 0, number + 1
+        await log.aclose()
+    written = request_ids(tmp_path)
+    assert number > 10
+    assert [name for name in written if name[0] == "n"] == [f"n{n}" for n in range(number)]
+    assert written.count(f"i{number - 1}") == 1
+    assert len(set(written)) == len(written)
+
+
+def _begin(append: Coroutine[Any, Any, None]) -> bool:
+    append.send(None)
+    return True

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -36,20 +36,21 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     from caps.security.audit.segment import Segment
+    from caps.security.audit.sinks.addresses import SinkAddress
 
 _NEXT: Final = ".signing.key.next"
 _LOCK: Final = ".signing.key.lock"
 
 
-def rotate_key_of(directory: Path) -> KeyRotated:
-    """Makes another key the one that signs for a log; the record of it.
+def rotate_key_of(directory: Path, sinks: Sequence[SinkAddress] = ()) -> KeyRotated:
+    """Makes another key the one that signs for a log; the record of it, which the sinks get, too.
 
     Others may write the log meanwhile. Raises `AuditError`; then the old key signs on, or the next
     writer finishes the exchange.
     """
     from caps.security.audit.log import AuditLog
 
-    log = AuditLog.open(directory)
+    log = AuditLog.open(directory, sinks=sinks)
     try:
         return log.rotate_key()
     finally:

@@ -204,15 +204,26 @@ class AuditLog:
                 self._hand_in(batch)
             elif self._inline and self._flushing is None and self._commit_inline(events, now):
                 return
-            batch = self._gathering = Batch()
-            if self._being_written is None:
-                # Who was woken together with this task has something to write in the same turn,
-                # and joins: without it every second batch would be of one event, and cost a sync.
-                batch.waiters.soon(self._flush)
+            batch = self._begun()
         place = len(batch.appends)
         batch.appends.append((tuple(events), now))
         await batch.waiters.wait()
         batch.outcome(place)
+
+    def _begun(self) -> Batch:
+        """Another batch that gathers, and that will be written."""
+        batch = Batch()
+        idle = self._being_written is None
+        if idle:
+            # Who was woken together with this task has something to write in the same turn, and
+            # joins: without it every second batch would be of one event, and cost a sync. Before
+            # anybody can join: an interrupt in between leaves nobody waiting for ever.
+            batch.waiters.soon(self._flush)
+        self._gathering = batch
+        if not idle and self._being_written is None:
+            # Settled meanwhile; if its loop is over, nobody else goes on.
+            batch.waiters.soon(self._flush)
+        return batch
 
     async def aclose(self) -> None:
         """Waits for what was handed in, signs the head, closes the file. May be repeated."""

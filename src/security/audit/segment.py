@@ -88,6 +88,8 @@ class Segment:
         self._failure: str | None = None
         self.attempt: tuple[int, bytes] | None = None
         """The last write that was begun, and where; whoever asks for it sets it to None before."""
+        self.on_written: Callable[[int, Sequence[bytes]], None] | None = None
+        """Hears of everything that is written: the number of the first record, and the lines."""
         number = newest_segment(directory)
         self._take_up(number, os.open(directory / segment_name(number), _FLAGS, 0o600))
         try:
@@ -244,6 +246,8 @@ class Segment:
         self._offset += len(data)
         self._unpinned += len(lines)
         self._torn = b""
+        if self.on_written is not None:
+            self.on_written(head.seq - len(lines) + 1, lines)
         return lines
 
     def _nothing_new(self) -> bool:

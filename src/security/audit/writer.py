@@ -1,10 +1,12 @@
 """(8) One writer for a log that has sinks or upkeep: commits, and offers what was committed.
 
-A commit and its offers are one step under a mutex, so that each sink is offered records in their
-order. Offering never waits; waiting for required sinks comes after, outside the mutex. What the log
-has to say about its sinks is noted first (`note`) and joins the next commit, since it is noticed
-where nothing may be written. Checkpoints are made within a commit, and offered after its records: a
-copy that had a checkpoint of records that it lacks would look cut.
+Whatever the segment writes is offered: batches, what the log says of itself, a new key. A step that
+writes and its offers are one under a mutex, so that each sink is offered records in their order,
+also if the step fails when a part of it was written. Offering never waits; waiting for required
+sinks comes after, outside the mutex. What the log has to say about its sinks is noted first
+(`note`) and joins the next commit, since it is noticed where nothing may be written. Checkpoints
+are made within a commit, and offered after its records: a copy that had a checkpoint of records
+that it lacks would look cut.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class Writer:
         self._required: tuple[Feed, ...] = ()
         self._notes: deque[Entry] = deque()
         # Made in the step under way. Under the mutex.
+        self._records: list[Delivery] = []
         self._pins: list[Delivery] = []
 
     @property
@@ -50,7 +53,9 @@ class Writer:
         self._feeds = tuple(feeds)
         self._required = tuple(f for f in feeds if f.terms.mode is SinkMode.REQUIRED)
         lines = self._segment.opening_lines
-        self._offer(lines, self._segment.head.seq - len(lines) + 1)
+        self._take_down(self._segment.head.seq - len(lines) + 1, lines)
+        self._offer()
+        self._segment.on_written = self._take_down
         for feed in feeds:
             feed.start()
 
@@ -64,14 +69,13 @@ class Writer:
                 return 0
             noted = [self._notes.popleft() for _ in range(len(self._notes))]
             try:
-                lines = self._segment.commit([*entries, *noted], wait=wait)
+                self._segment.commit([*entries, *noted], wait=wait)
             except BaseException:
                 self._notes.extendleft(reversed(noted))
-                self._offer((), 0)
                 raise
-            head = self._segment.head.seq
-            self._offer(lines, head - len(lines) + 1)
-            return head
+            finally:
+                self._offer()
+            return self._segment.head.seq
         finally:
             self._mutex.release()
 
@@ -114,7 +118,7 @@ class Writer:
             try:
                 return act()
             finally:
-                self._offer((), 0)
+                self._offer()
 
     def close(self) -> None:
         """Lets sinks finish, signs the head, closes all, also if it raises `AuditError`."""
@@ -130,8 +134,12 @@ class Writer:
             # first, and it finds the log closed the next time.
             self.exclusively(self._segment.close)
 
-    def _offer(self, lines: Sequence[bytes], first: int) -> None:
-        records = [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
+    def _take_down(self, first: int, lines: Sequence[bytes]) -> None:
+        """What was written just now. Called by the segment, within a step, under the mutex."""
+        self._records += [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
+
+    def _offer(self) -> None:
+        records, self._records = self._records, []
         pins, self._pins = self._pins, []
         for feed in self._feeds:
             items = [*records, *pins] if feed.terms.checkpoints else records
