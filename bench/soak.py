@@ -34,6 +34,8 @@ MOST_SPARES = 33  # the pool's largest stock, and one that is being forked
 POLICY = {"id": "soak", "allow": ["math.*"]}
 SHORT_POLICY = {"id": "soak-short", "limits": {"wall_ms": 100}}
 CANCEL_AFTER_SECONDS = 0.05
+# A worker that is not buried by then is a zombie for good.
+BURIAL_SECONDS = 20
 
 PROGRAMS = {
     "value": "sum(n * n for n in range(100))",
@@ -81,8 +83,15 @@ class Soak:
                 for _ in range(self.at_once):
                     tasks.start_soon(self._work, runtime, short, numbers)
             seconds = time.perf_counter() - began
-            self.on_the_way[100] = read()  # everything is over and the runtime is still open
+            self.on_the_way[100] = await self._settled()
         return before, read(), seconds
+
+    async def _settled(self) -> Reading:
+        """Everything is over and the runtime is still open; no result waits for a burial."""
+        with anyio.move_on_after(BURIAL_SECONDS):
+            while read().zombies:  # noqa: ASYNC110 - the kernel tells no event of it
+                await anyio.sleep(0.01)
+        return read()
 
     async def _work(self, runtime: Runtime, short: object, numbers: itertools.count[int]) -> None:
         kinds = tuple(PROGRAMS)

@@ -121,6 +121,23 @@ def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
         impatient.close()
 
 
+def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
+    """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
+    line = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(line, fcntl.LOCK_EX)
+    writer = _Writer(tmp_path, seconds=0.05)
+    writer.take()
+    assert writer.lock._patience < 0.05
+    writer.let_go()
+    writer.take()
+    writer.let_go()
+    fcntl.flock(line, fcntl.LOCK_UN)
+    writer.take()
+    assert writer.lock._patience == 0.05
+    writer.close()
+    os.close(line)
+
+
 def test_where_a_directory_cannot_be_locked_the_log_can(tmp_path: Path) -> None:
     """There is no line then."""
     writer = _Writer(tmp_path)

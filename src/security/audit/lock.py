@@ -4,8 +4,9 @@ The kernel's own waiting has no deadline, so this asks again and again. A writer
 the lock nearly all the time, and who only asks now and then would hardly ever find it free. So
 there is a line before it, which is another lock, on the directory: who finds the log taken waits
 for the line, and only the first in line asks for the log; the one that just let it go is not let
-past. Who waits for the line asks the oftener the longer it waits. Nobody waits for the line while
-they hold a log, so the two never wait for each other.
+past. Who waits for the line asks the oftener the longer it waits; if the first in line leaves a log
+that is free alone for too long, as a process does that is stopped, it is passed. Nobody waits for
+the line while they hold a log, so the two never wait for each other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import random
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from caps.protocol.errors import AuditError
 
@@ -43,8 +44,8 @@ class LogLock:
         """Raises `AuditError` if others keep it; `BlockingIOError` if not `wait`."""
         if not wait:
             fcntl.flock(fd, _EXCLUSIVE)
-        elif not self._taken_at_once(fd):
-            self._take_in_turn(fd, path)
+        elif not self._taken_at_once(fd) and not self._taken_in_turn(fd, path):
+            return  # and the next one does not wait for that line as long again
         self._patience = self._seconds
 
     def take_too(self, fd: int, path: Path, *, wait: bool) -> None:
@@ -69,7 +70,8 @@ class LogLock:
         finally:
             self._leave_the_line()
 
-    def _take_in_turn(self, fd: int, path: Path) -> None:
+    def _taken_in_turn(self, fd: int, path: Path) -> bool:
+        """False if it was taken past a line that does not move."""
         deadline = time.monotonic() + self._patience
         pause = _PAUSE_IN_LINE
         while True:
@@ -78,22 +80,23 @@ class LogLock:
             if self._first_in_line():
                 break
             if time.monotonic() >= deadline:
-                self._give_up(path)
+                self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
+                if _locked(fd):
+                    return False
+                raise _held(path)
             pause = max(0.95 * pause, _SHORTEST_PAUSE_IN_LINE)
         try:
             self._wait_for_the_log(fd, path, deadline)
         finally:
             self._leave_the_line()
+        return True
 
     def _wait_for_the_log(self, fd: int, path: Path, deadline: float) -> None:
         while not _locked(fd):
             if time.monotonic() >= deadline:
-                self._give_up(path)
+                self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
+                raise _held(path)
             time.sleep(_PAUSE_OF_THE_FIRST)
-
-    def _give_up(self, path: Path) -> NoReturn:
-        self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
-        raise AuditError(f"audit log `{path}` cannot be written: another process holds the log")
 
     def _first_in_line(self) -> bool:
         """Always, where a directory cannot be locked: who gets the log is then a matter of luck."""
@@ -108,6 +111,10 @@ class LogLock:
         if self._line is not None:
             with suppress(OSError):  # where it cannot be locked
                 fcntl.flock(self._line, fcntl.LOCK_UN)
+
+
+def _held(path: Path) -> AuditError:
+    return AuditError(f"audit log `{path}` cannot be written: another process holds the log")
 
 
 def _locked(fd: int) -> bool:
