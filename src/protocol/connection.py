@@ -21,6 +21,7 @@ What it holds, beside the table:
 from __future__ import annotations
 
 import enum
+import functools
 import time
 from typing import Any, Generic, TypeVar
 
@@ -198,6 +199,12 @@ class _Connection(Generic[Incoming]):
             )
 
 
+@functools.lru_cache(maxsize=8)
+def _of_messages(limits: FrameLimits) -> FrameLimits:
+    """`limits` of a payload, for a message: its fields are items too."""
+    return replace(limits, max_items=limits.max_items + _MOST_FIELDS)
+
+
 class HostConnection(_Connection[FromWorker]):
     """The host's end: sends `FromHost`, receives `FromWorker`."""
 
@@ -205,8 +212,7 @@ class HostConnection(_Connection[FromWorker]):
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits)
-        # The fields of a message are items too, beside those of its payload.
-        self._shape = replace(limits, max_items=limits.max_items + _MOST_FIELDS)
+        self._shape = _of_messages(limits)
         self._received = 0
         self._code_ran = False
         self._seen: set[str] = set()

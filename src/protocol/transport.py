@@ -132,7 +132,8 @@ class SocketTransport:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        self._sending = anyio.Lock()
+        # Made when somebody has to wait for room, which is rare.
+        self._sending: anyio.Lock | None = None
         self._unsent = b""
         self._incoming: _AsyncioReader | None = None
         self._closed = False
@@ -144,7 +145,7 @@ class SocketTransport:
         return cls(ours), theirs
 
     async def send(self, data: bytes) -> None:
-        if not self._unsent and not self._sending.locked():
+        if not self._unsent and not self._is_sending:
             # The usual case: nobody is in the middle of a send, and the socket takes all of it.
             sent = self._send_some(data)
             if sent == len(data):
@@ -152,6 +153,8 @@ class SocketTransport:
             if sent:
                 # Kept here, since to wait for its turn is to be cancelled, perhaps.
                 self._unsent, data = data[sent:], b""
+        if self._sending is None:
+            self._sending = anyio.Lock()
         async with self._sending:
             view = memoryview(self._unsent + data if self._unsent else data)
             self._unsent = b""
@@ -160,6 +163,10 @@ class SocketTransport:
                 if not sent:
                     await self._until_writable(view)
                 view = view[sent:]
+
+    @property
+    def _is_sending(self) -> bool:
+        return self._sending is not None and self._sending.locked()
 
     def _send_some(self, data: bytes | memoryview) -> int:
         """How many bytes the socket took, without waiting for it."""
@@ -179,7 +186,7 @@ class SocketTransport:
             raise
 
     def send_now(self, data: bytes) -> bool:
-        if not self._unsent and not self._sending.locked():
+        if not self._unsent and not self._is_sending:
             data = data[self._send_some(data) :]
         self._unsent += data
         return not self._unsent

@@ -192,12 +192,13 @@ class PlayedSource:
 
 
 class Calls:
-    """A handler that nobody calls."""
+    """A handler that answers nobody."""
 
     def begin(self) -> None:
         return
 
     async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        await anyio.sleep_forever()
         raise AssertionError(request)
 
     def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
@@ -259,6 +260,26 @@ class TestTheStock:
             spares = await pool.until_stocked(2)
             assert spares[0] is second
             assert first not in spares
+
+    @pytest.mark.parametrize("asks", [False, True], ids=["and computes", "and waits for a call"])
+    async def test_is_refilled_while_an_execution_takes_long(self, asks: bool) -> None:
+        """It does not wait for the end of what may run for minutes."""
+
+        async def takes_long(worker: PlayedWorker) -> None:
+            await worker.take_code()
+            await worker.say(StartedMessage)
+            if asks:
+                asked = {"request_id": "r1", "capability": "files.read", "payload": {}}
+                await worker.say(CapabilityRequestMessage, **asked)
+            await anyio.sleep_forever()
+
+        async with opened(takes_long) as pool, anyio.create_task_group() as tasks:
+            first, second = await pool.until_stocked(2)
+            tasks.start_soon(pool.run)
+            await pool.until_stocked(1)
+            spares = await pool.until_stocked(2)
+            assert (spares[0], first.is_over) == (second, False)
+            tasks.cancel_scope.cancel()
 
     async def test_grows_when_it_was_found_empty(self) -> None:
         """Up to a bound, however often that happens."""

@@ -123,19 +123,25 @@ class WorkerPool:
         Raises LimitExceededError, ProtocolError or WorkerLostError.
         """
         try:
-            return await self._run_in(await self.borrow(), job, calls, on_output)
+            return await self._run_in(await self._claim(), job, calls, on_output)
         except WorkerLostError as lost:
             if lost.started or self._closed or "waited_ms" in lost.details:
                 raise
         # Nothing ran, so nothing is done twice. It was a spare that had died, perhaps, and not the
         # only one: this time the worker is a new one.
-        return await self._run_in(await self.borrow(fresh=True), job, calls, on_output)
+        return await self._run_in(await self._claim(fresh=True), job, calls, on_output)
 
     async def borrow(self, *, fresh: bool = False) -> Spare:
         """A worker for several jobs of one caller; `end` it. ProtocolError or WorkerLostError.
 
         `fresh`: started now, as those in stock may have died.
         """
+        spare = await self._claim(fresh=fresh)
+        self._refill()
+        return spare
+
+    async def _claim(self, *, fresh: bool = False) -> Spare:
+        """A worker; whoever has it says when there is time to `_refill` the stock."""
         await self._slots.acquire()
         try:
             return await (self._prepare() if fresh else self._take())
@@ -162,11 +168,15 @@ class WorkerPool:
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         execution = self._execution(spare, job, calls, on_output)
+        # Not before: what is over at once would share its processor with the one who refills.
+        execution.on_long = self._refill
         try:
             message = await self._outcome(execution, spare)
         except BaseException:
+            self._refill()
             calls.end(execution.used(await self._end(spare)))
             raise
+        self._refill()
         if execution.used_at_result is None:  # only its end can tell
             calls.end(execution.used(await self._end(spare)))
         else:
@@ -215,20 +225,24 @@ class WorkerPool:
         while self._stock:
             spare = self._stock.popleft()
             self._tell_stock()
-            self._wanted.set()
             if not spare.worker.is_over:
                 return spare
+            self._refill()
             await self._dispose(spare.worker)
         self._watch.stock_exhausted()
         if self._was_full:  # not while the first ones are still being made
             self._target = min(2 * self._target, _MOST_SPARES)
         self._tell_stock()
-        self._wanted.set()
+        self._refill()
         self._awaited += 1
         try:
             return await self._prepare()
         finally:
             self._awaited -= 1
+
+    def _refill(self) -> None:
+        """The stock may be short of a spare, and there is time to see to it."""
+        self._wanted.set()
 
     async def _prepare(self) -> Spare:
         began = time.monotonic()

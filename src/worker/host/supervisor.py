@@ -13,7 +13,7 @@ ProtocolError (it lied), WorkerLostError (it died; `started` says whether the co
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -42,6 +42,9 @@ from caps.worker.host.answering import Answering
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
 from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
 from caps.worker.host.process import Ending, Used, Worker
+
+# Short executions are over by then.
+_AT_ONCE_SECONDS = 0.003
 
 __all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
 
@@ -81,6 +84,8 @@ class Execution:
     on_output: OutputHandler
     program: bytes = b""
     """What the source compiles to, if a compiler process has told."""
+    on_long: Callable[[], None] | None = None
+    """Hears, perhaps more than once, that the code is not over at once."""
     used_at_result: Used | None = None
     """What the code had used when it gave its result, if that can be seen while the worker lives;
     what was measured then is not waited for."""
@@ -175,6 +180,8 @@ class Execution:
         arrived = await self._first_arrival() if sent else ()
         if isinstance(arrived, ResultMessage):
             return arrived
+        if self.on_long is not None:
+            self.on_long()
         past_ms = (time.monotonic() - begun) * 1000
         with self.job.clock.start(self.job.wall_ms - past_ms):
             if not sent:
@@ -188,9 +195,18 @@ class Execution:
 
     async def _first_arrival(self) -> ResultMessage | Sequence[FromWorker]:
         """The result, or the first calls; nothing if a limit may have been reached by then."""
-        within_ms = min(self.job.wall_ms, self.job.worker_limits.cpu_ms)
+        within_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
+        if self.on_long is not None and within_s > _AT_ONCE_SECONDS:
+            arrived = await self._arrival(_AT_ONCE_SECONDS)
+            if arrived:
+                return arrived
+            self.on_long()
+            within_s -= _AT_ONCE_SECONDS
+        return await self._arrival(within_s)
+
+    async def _arrival(self, within_s: float) -> ResultMessage | Sequence[FromWorker]:
         try:
-            return await self.worker.transport.receive_until(self._arrived, within_ms / 1000)
+            return await self.worker.transport.receive_until(self._arrived, within_s)
         except OverdueError:
             return ()
         except ChannelClosedError:
