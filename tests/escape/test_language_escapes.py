@@ -30,6 +30,7 @@ from caps.capabilities.result import ExecutionResult
 from caps.worker.host import launching
 from caps.worker.host.zygote import ZygoteSource
 from caps.worker.inside.compiler import SourceError
+from caps.worker.inside.report import message_of
 from escape.attacks import Attack, attacks_on, harmless, limited, locked_down, lost
 from escape.loot import WORKED, judged_names
 from unit.language_programs import power_of, run
@@ -65,7 +66,7 @@ def here(attack: Attack) -> tuple[End, str]:
 def _whole_message(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         return " ".join([str(error), *map(_whole_message, error.exceptions)])
-    return str(error)
+    return message_of(error)
 
 
 def end_of(result: ExecutionResult) -> End:

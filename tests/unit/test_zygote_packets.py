@@ -5,6 +5,7 @@ The zygote is played by the test on a real socket.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -114,9 +115,9 @@ class Stage:
         self.channel: socket.socket
         self.outcome: ForkedWorker | WorkerLostError | None = None
 
-    async def fork(self) -> None:
+    async def fork(self, entrance: int | None = None) -> None:
         try:
-            self.outcome = await self.host.fork()
+            self.outcome = await self.host.fork(entrance=entrance)
         except WorkerLostError as error:
             self.outcome = error
 
@@ -204,6 +205,37 @@ class TestAFork:
         async with staged(lambda zygote, n: zygote.say(Forked(number=n))) as stage:
             assert "Too many open files" in stage.refusal
             assert is_closed(stage.channel)
+
+    @pytest.mark.parametrize(
+        ("error", "reason", "blamed"),
+        [
+            (errno.EMFILE, "Too many open files", False),
+            (errno.ESRCH, "its cpu time cannot be watched: No such process", True),
+        ],
+    )
+    async def test_that_cannot_be_looked_at_blames_its_group_only_if_it_is_gone(
+        self, monkeypatch: pytest.MonkeyPatch, error: int, reason: str, blamed: bool
+    ) -> None:
+        """A host without descriptors would have all later workers moved, which takes long."""
+
+        def fails(_pidfd: int) -> int:
+            raise OSError(error, os.strerror(error))
+
+        monkeypatch.setattr(zygote_process, "process_id", fails)
+        with sleeper() as process:
+            stage = Stage()
+            entrance = os.open("/dev/null", os.O_WRONLY)
+            with stage.zygote.control, anyio.fail_after(20):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(stage.host.read)
+                    async with anyio.create_task_group() as ordering:
+                        ordering.start_soon(stage.fork, entrance)
+                        order, stage.channel = await stage.zygote.order()
+                        stage.zygote.say_forked(order.number, process.pid)
+                    assert stage.refusal == f"no worker could be forked: {reason}"
+                    assert stage.host.group_refused is blamed
+                    stage.host.end()
+            os.close(entrance)
 
     async def test_that_nobody_waits_for_any_more_leaves_nothing(self) -> None:
         """Cancelled while it is forked: channel and descriptor are closed, the exit is ignored."""

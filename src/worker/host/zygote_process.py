@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
+_NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE})
 _GONE = Ending(exit_code=None, signal=signal.SIGKILL)
 
 
@@ -291,9 +292,12 @@ class ZygoteProcess:
                 order.worker = self._workers[number] = ForkedWorker(order.transport, descriptors[0])
             except OSError as error:
                 os.close(descriptors[0])
-                order.reason = f"its cpu time cannot be watched: {error.strerror}"
-                # Gone so soon: most likely it could not enter its group. The next one is moved.
-                self.group_refused = self.group_refused or order.grouped
+                if error.errno in _NO_ROOM:
+                    order.reason = os.strerror(errno.EMFILE)  # as below: it says nothing of it
+                else:
+                    order.reason = f"its cpu time cannot be watched: {error.strerror}"
+                    # Gone so soon: most likely it could not enter its group. The next is moved.
+                    self.group_refused = self.group_refused or order.grouped
         else:
             # The kernel drops what there is no room for.
             order.reason = os.strerror(errno.EMFILE)
