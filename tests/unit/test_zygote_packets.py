@@ -233,6 +233,7 @@ class TestAFork:
                         order, stage.channel = await stage.zygote.order()
                         stage.zygote.say_forked(order.number, process.pid)
                     assert stage.refusal == f"no worker could be forked: {reason}"
+                    assert is_closed(stage.channel)
                     assert stage.host.group_refused is blamed
                     stage.host.end()
             os.close(entrance)
