@@ -14,6 +14,7 @@ def main() -> None:
     """Take the steps; the command line's own are those of `src/cli/run.py`."""
     import importlib
     import json
+    import os
     import sys
     from pathlib import Path
 
@@ -26,6 +27,7 @@ def main() -> None:
     importlib.import_module("caps.cli.main")
     from caps.cli.loading import loading
 
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # as the command does
     with loading():
         importlib.import_module("caps.cli.run")
     from caps.worker.host.launching import launched_ahead
@@ -35,13 +37,19 @@ def main() -> None:
         mark("launch the zygote")
         with loading():
             from caps.capabilities.runtime import Runtime
+            from caps.cli.telemetry import telemetry
             from caps.providers.builtin import builtin_registry
             from caps.worker.host.zygote import ZygoteSource
         mark("import the runtime")
         registry = builtin_registry()
         mark("register capabilities")
         workers = ZygoteSource(launched=launched)
-        with Runtime(policy, registry=registry, audit=audit, workers=workers) as runtime:
+        with (
+            telemetry(None, "127.0.0.1") as watching,
+            Runtime(
+                policy, registry=registry, audit=audit, workers=workers, watch=False, **watching
+            ) as runtime,
+        ):
             mark("open: audit, policy, the rest of the zygote's start")
             runtime.run_sync(Path(program).read_text()).unwrap()
             mark("run")

@@ -6,7 +6,8 @@ import os
 
 from caps.capabilities.registry import CapabilityRegistry, refuse_namespace
 from caps.capabilities.telemetry import Metrics
-from caps.protocol.arguments import can, refuse_unless
+from caps.protocol.errors import ConfigurationError
+from caps.protocol.handed_over import can, refuse_unless
 from caps.security.audit.settings import AuditSettings
 
 _PATH = (str, os.PathLike)
@@ -32,7 +33,7 @@ def refuse_foreign(
     )
     for name, value, fits, wanted in (
         ("registry", registry, isinstance(registry, CapabilityRegistry), "a `CapabilityRegistry`"),
-        ("audit", audit, a_log, "a path, `AuditSettings`, or a log that has `append`"),
+        ("audit", audit, a_log, "a path, `AuditSettings`, or a log"),
         ("isolation", isolation, isinstance(isolation, str), "`full` or `best-effort`"),
         ("workers", workers, can(workers, "open", "start"), "a source of workers, or nothing"),
         (
@@ -63,13 +64,15 @@ def refuse_foreign(
         ),
     ):
         refuse_unless(value is None or fits, name, value, wanted)
+    for name, value in (("audit", audit), ("approver", approver)):
+        if value == "":
+            raise ConfigurationError(f"{name} is empty; hand over the path of a directory")
     refuse_unless(isinstance(namespace, str), "namespace", namespace, "a `str`")
     refuse_namespace(namespace)
 
 
 def refuse_foreign_listener(on_output: object, check: object = False) -> None:
     """A ConfigurationError for what an execution cannot be told to do with its code."""
-    if on_output is not None and not callable(on_output):
-        refuse_unless(False, "on_output", on_output, "a function of one text")
-    if check is not False:
-        refuse_unless(check is True, "check", check, "a `bool`")
+    fits = on_output is None or callable(on_output)
+    refuse_unless(fits, "on_output", on_output, "a function of one text")
+    refuse_unless(isinstance(check, bool), "check", check, "a `bool`")

@@ -48,6 +48,12 @@ _STOPPED = ProviderError("the call was stopped; whether it had its effect is not
 
 _encoder = msgspec.msgpack.Encoder()
 
+_async_library: contextvars.ContextVar[str | None] | None
+try:
+    from sniffio import current_async_library_cvar as _async_library
+except ImportError:  # then anyio asks asyncio itself
+    _async_library = None
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended: what the worker is told, and what the audit is."""
@@ -105,30 +111,34 @@ def call_at_once(
 
     It runs in no task, also if this does: what it cancelled there would be the host's own.
     """
-    task = _task_here()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # on trio, which has no tasks of this kind
+        return _call_in_no_task(terms, context, payload, policy_id, on_asyncio=False)
+    task = asyncio.current_task(loop)
     if task is None:
         return _call_in_no_task(terms, context, payload, policy_id)
-    loop = task.get_loop()
     try:
         asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - what asyncio has for this
         return _call_in_no_task(terms, context, payload, policy_id)
     finally:
-        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001
-
-
-def _task_here() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # on trio, which has no such thing
-        return None
+        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - as above
 
 
 def _call_in_no_task(
-    terms: Terms, context: CallContext, payload: Mapping[str, Any], policy_id: str
+    terms: Terms,
+    context: CallContext,
+    payload: Mapping[str, Any],
+    policy_id: str,
+    *,
+    on_asyncio: bool = True,
 ) -> Outcome:
     """It runs in a context of its own, as in a task: what it sets there is nobody else's."""
+    own = contextvars.copy_context()
+    if on_asyncio and _async_library is not None:
+        own.run(_async_library.set, "asyncio")  # what anyio asks, which looks for a task else
     try:
-        result = contextvars.copy_context().run(_stepped, terms.provider, context, payload)
+        result = own.run(_stepped, terms.provider, context, payload)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - nobody cancels or closes what never waits

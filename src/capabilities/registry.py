@@ -19,8 +19,8 @@ from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
-from caps.protocol.arguments import refuse_unless
 from caps.protocol.errors import RegistrationError
+from caps.protocol.handed_over import refuse_unless
 from caps.security.guarded import Guarded
 from caps.security.patterns import quoted
 from caps.security.policy import SecurityPolicy

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 
 from caps.capabilities.approvals import ApprovalDesk
 from caps.capabilities.arguments import refuse_foreign, refuse_foreign_listener
@@ -54,9 +55,9 @@ from caps.capabilities.settings import capability_timeout_ms
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
 from caps.capabilities.telemetry.observed_workers import ObservedWorkers
-from caps.protocol.arguments import refuse_unless_whole
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.protocol.handed_over import refuse_unless_whole
 from caps.security.approval import Approver
 from caps.security.audit.log import AuditSink
 from caps.security.audit.settings import AuditSettings
@@ -142,6 +143,7 @@ class Runtime(SyncWays):
             ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
         )
         self._opened: Opened | None = None
+        self._home: anyio.lowlevel.EventLoopToken | None = None
 
     async def __aenter__(self) -> Self:
         """Open audit, policy and workers.
@@ -153,6 +155,7 @@ class Runtime(SyncWays):
         async with AsyncExitStack() as stack:
             try:
                 self._opened = await self._open_all(stack)
+                self._home = anyio.lowlevel.current_token()
             except CapsError as error:
                 failure = error  # raised below, outside the task groups, which would wrap it
             else:
@@ -358,7 +361,7 @@ class Runtime(SyncWays):
             )
             return await self._execute(request, policy)
 
-        async with aclosing(stream_of(self._open().tasks, execute)) as events:
+        async with aclosing(stream_of(self._open_here().tasks, execute)) as events:
             async for event in events:
                 yield event
 
@@ -383,7 +386,7 @@ class Runtime(SyncWays):
             identity=Identity(principal=principal, agent=agent, session=None),
             on_output=on_output,
         )
-        opened = self._open()
+        opened = self._open_here()
         grant = self._inject(new_id(), opened.bound)
         return await opened.run(grant.for_learning(), request)
 
@@ -415,17 +418,27 @@ class Runtime(SyncWays):
     async def _execute(
         self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
     ) -> ExecutionResult:
-        bound = self._open().bound if policy is None else await self.bind(policy)
+        bound = await self._bound(policy)
         return await self._open().run(self._inject(new_id(), bound), request)
 
     async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:
-        return self._open().bound if policy is None else await self.bind(policy)
+        opened = self._open_here()
+        return opened.bound if policy is None else await self.bind(policy)
 
     def _inject(self, execution_id: str, bound: BoundPolicy) -> Grant:
         return self.registry.inject(self._namespace, execution_id, bound)
 
     def _is_open(self) -> bool:
         return self._opened is not None
+
+    def _open_here(self) -> Opened:
+        """`_open` for who awaits something of it, which only its own event loop can bring."""
+        opened = self._open()
+        if anyio.lowlevel.current_token() != self._home:
+            raise ConfigurationError(
+                "the runtime was opened on another event loop; use `run_sync` or `submit` here"
+            )
+        return opened
 
     def _open(self) -> Opened:
         if self._opened is None:

@@ -29,8 +29,8 @@ from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import KeyedAnswers
 from caps.capabilities.opened import Opened, take_workers
 from caps.capabilities.result import ExecutionResult
-from caps.protocol.arguments import refuse_unless_whole
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
+from caps.protocol.handed_over import refuse_unless_whole
 from caps.security.audit.records import ExecutionStatus
 from caps.security.policy_source import PolicySource
 from caps.worker.host.lease import Lease, SessionEnd

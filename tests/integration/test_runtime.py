@@ -273,9 +273,15 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
         ({"namespace": 3}, "namespace is of type `int`; hand over a `str`"),
         ({"isolation": 3}, "isolation is of type `int`; hand over `full` or `best-effort`"),
         ({"workers": 3}, "workers is of type `int`; hand over a source of workers, or nothing"),
-        ({"max_workers": "3"}, "max_workers is `'3'`; set at least 1"),
-        ({"max_workers": 1.5}, "max_workers is `1.5`; set at least 1"),
-        ({"default_timeout_ms": True}, "default_timeout_ms is `True`; set a whole number"),
+        (
+            {"max_workers": "3"},
+            "max_workers is of type `str`; hand over a whole number of at least 1",
+        ),
+        (
+            {"max_workers": 1.5},
+            "max_workers is of type `float`; hand over a whole number of at least 1",
+        ),
+        ({"default_timeout_ms": True}, "default_timeout_ms is of type `bool`; hand over a whole"),
         ({"metrics": 3}, "metrics is of type `int`; hand over a Prometheus `CollectorRegistry`"),
         ({"tracer_provider": 3}, "tracer_provider is of type `int`; hand over an OpenTelemetry"),
         ({"meter_provider": 3}, "meter_provider is of type `int`; hand over an OpenTelemetry"),

@@ -32,7 +32,7 @@ def series() -> dict[str, frozenset[str]]:
             case CounterTally(labels=labels):
                 metric.add(("x",) * len(labels))
             case GaugeTally(labels=labels):
-                metric.set(1, ("x",) * len(labels))
+                metric.set(("x",) * len(labels), 1)
             case HistogramTally(labels=labels):
                 metric.observe(("x",) * len(labels), 1.0)
     for family in registry.collect():

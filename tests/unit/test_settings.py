@@ -59,5 +59,5 @@ def test_a_bad_argument_is_an_error(value: int) -> None:
 
 def test_a_runtime_needs_room_for_a_worker() -> None:
     """None at all could run nothing."""
-    with pytest.raises(ConfigurationError, match="max_workers is `0`; set at least 1"):
+    with pytest.raises(ConfigurationError, match="max_workers is `0`; set a whole number"):
         Runtime(max_workers=0)

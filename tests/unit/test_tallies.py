@@ -91,7 +91,7 @@ def test_a_gauge_with_labels_tells_what_the_librarys_would(values: list[tuple[st
     offer([tally], ours)
     gauge = Gauge("x", "Things.", ["kind"], registry=theirs)
     for kind, value in values:
-        tally.set(value, (kind,))
+        tally.set((kind,), value)
         gauge.labels(kind).set(value)
     assert told(ours) == told(theirs)
 
@@ -100,9 +100,9 @@ def test_what_nobody_holds_has_no_sample() -> None:
     """It comes with its first holder, and goes with its last."""
     tally = GaugeTally("x", "Things.", ["kind"])
     for change in (1, 1, -1):
-        tally.add_holder(change, ("a",))
-    tally.add_holder(1, ("b",))
-    tally.add_holder(-1, ("b",))
+        tally.add_holder(("a",), change)
+    tally.add_holder(("b",), 1)
+    tally.add_holder(("b",), -1)
     assert tally.samples() == [(("a",), 1)]
 
 

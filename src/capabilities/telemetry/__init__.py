@@ -1,8 +1,8 @@
 """(8) Metrics and spans: what operators see of executions and calls, beside the evidence.
 
-`metrics` are Prometheus's and always counted; `tracing` has spans and instruments of OpenTelemetry,
-which cost next to nothing without a configured provider; `calls` observes each call for both.
-`exposition` serves the metrics, `otlp` exports spans as the usual variables say.
+`metrics` are always counted, as `tallies`; `collecting` makes them Prometheus's own, `exposition`
+serves them. `tracing` says whether there is anything to trace, `spans` traces it by OpenTelemetry,
+and `otlp` exports that as the usual variables say; `calls` observes each call for both.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _gauged(tally: GaugeTally) -> Metric:
 
 def _distributed(tally: HistogramTally) -> Metric:
     family = HistogramMetricFamily(tally.name, tally.documentation, labels=tally.labels)
-    bounds: list[str] = [floatToGoString(bound) for bound in tally.bounds]  # type: ignore[no-untyped-call]
+    bounds: list[str] = [floatToGoString(bound) for bound in tally.bounds]  # type: ignore[no-untyped-call] # the library's has none
     for labels, counts, total in tally.samples():
         family.add_metric(labels, list(zip(bounds, accumulate(counts), strict=True)), total)
     return family

@@ -67,7 +67,7 @@ class Metrics:
         from caps.capabilities.telemetry.collecting import offer
 
         build = GaugeTally("caps_build_info", "The release of Caps, as a label.", ["version"])
-        build.set(1, (release(),))
+        build.set((release(),), 1)
         offer([build, *(one for one in vars(self).values() if isinstance(one, Tally))], registry)
         _made[registry] = self
 
@@ -239,7 +239,7 @@ class Metrics:
     ) -> None:
         """One is over; `cpu_us` is what its code used, if anybody could measure it."""
         self.executions_in_flight.add(-1)
-        self.executions.add((status._value_,))
+        self.executions.add((status.value,))
         self.execution_seconds.observe((), seconds)
         if output_bytes:
             self.output_bytes.add((), output_bytes)
@@ -249,11 +249,11 @@ class Metrics:
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
         """One open runtime more or less has these layers."""
         for layer in layers:
-            self.isolation_layers.add_holder(change, (layer.name, layer.enforcement.value))
+            self.isolation_layers.add_holder((layer.name, layer.enforcement.value), change)
 
     def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
         """One runtime more or less has this policy; in force for none, it has no sample."""
-        self.policy_info.add_holder(change, (policy_id, policy_sha256))
+        self.policy_info.add_holder((policy_id, policy_sha256), change)
 
     def zygote_started(self, again: bool) -> None:
         """A zygote was started; `again`: in the place of one that is gone."""

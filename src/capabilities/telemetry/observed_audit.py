@@ -84,7 +84,7 @@ class SinkMetrics:
         self._metrics = metrics
 
     def sink_up(self, sink: str, up: bool) -> None:
-        self._metrics.audit_sink_up.set(1 if up else 0, (sink,))
+        self._metrics.audit_sink_up.set((sink,), 1 if up else 0)
 
     def sink_dropped(self, sink: str, records: int) -> None:
         self._metrics.audit_sink_dropped.add((sink,), records)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import enum
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -152,7 +153,7 @@ def _tracer_provider(exporter: Exporter) -> TracerProvider:
 
     def make() -> TracerProvider:
         if exporter is Exporter.CONSOLE:
-            return _with_processor(BatchSpanProcessor(ConsoleSpanExporter()))
+            return _with_processor(BatchSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
         return _with_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -177,7 +178,7 @@ def _meter_provider(exporter: Exporter) -> MeterProvider:
     def make() -> MeterProvider:
         chosen: MetricExporter
         if exporter is Exporter.CONSOLE:
-            chosen = ConsoleMetricExporter()
+            chosen = ConsoleMetricExporter(out=sys.stderr)
         else:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 

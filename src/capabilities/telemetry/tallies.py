@@ -62,15 +62,16 @@ class GaugeTally(Tally):
         super().__init__(name, documentation, labels)
         self._values: dict[Labels, float] = {} if labels else {(): 0}
 
-    def add(self, change: float, labels: Labels = ()) -> None:
+    def add(self, change: float) -> None:
+        """To the number of one without labels."""
         with self._lock:
-            self._values[labels] = self._values.get(labels, 0) + change
+            self._values[()] += change
 
-    def set(self, value: float, labels: Labels) -> None:
+    def set(self, labels: Labels, value: float) -> None:
         with self._lock:
             self._values[labels] = value
 
-    def add_holder(self, change: int, labels: Labels) -> None:
+    def add_holder(self, labels: Labels, change: int) -> None:
         """Count those that hold `labels`; what nobody holds has no sample."""
         with self._lock:
             held = self._values.pop(labels, 0) + change

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
-from caps.protocol.arguments import (
+from caps.protocol.errors import ConfigurationError
+from caps.protocol.handed_over import (
     can,
     refuse_unless,
     refuse_unless_seconds,
     refuse_unless_whole,
 )
-from caps.protocol.errors import ConfigurationError
 from caps.security.audit.rotation import NEVER, Rotation
 from caps.security.audit.segment import Durability
 from caps.security.audit.sinks.addresses import SinkAddress, SinkKind, parse_sink

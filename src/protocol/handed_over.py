@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from caps.protocol.errors import CallerFault, ConfigurationError
 
-_SHOWN = 80
-
 
 def refuse_unless(
     fits: bool,
@@ -25,17 +23,21 @@ def refuse_unless(
 
 def refuse_unless_whole(name: str, value: object, least: int, most: int | None = None) -> None:
     """A ConfigurationError unless `value` is a whole number within these bounds."""
-    number = value if isinstance(value, int) and not isinstance(value, bool) else least - 1
-    if number < least or (most is not None and number > most):
-        bounds = f"at least {least}" if most is None else f"a whole number from {least} to {most}"
-        raise ConfigurationError(f"{name} is `{value!r:.{_SHOWN}}`; set {bounds}")
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    wanted = f"a whole number {bounds}"
+    refuse_unless(isinstance(value, int) and not isinstance(value, bool), name, value, wanted)
+    assert isinstance(value, int)
+    if value < least or (most is not None and value > most):
+        raise ConfigurationError(f"{name} is `{value}`; set {wanted}")
 
 
 def refuse_unless_seconds(name: str, value: object) -> None:
     """A ConfigurationError unless `value` is a time that can be waited for."""
-    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else -1
-    if not 0 <= number < float("inf"):
-        raise ConfigurationError(f"{name} is `{value!r:.{_SHOWN}}`; set a number of seconds")
+    fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+    refuse_unless(fits, name, value, "a number of seconds")
+    assert isinstance(value, (int, float))
+    if not 0 <= value < float("inf"):
+        raise ConfigurationError(f"{name} is `{value}`; set a number of seconds, 0 or more")
 
 
 def can(value: object, *methods: str) -> bool:
