@@ -348,7 +348,7 @@ class ExecutionBroker:
                 policy_id=self.grant.policy_id,
                 stoppable=stoppable,
             )
-        except anyio.get_cancelled_exc_class():
+        except BaseException:  # a cancellation or an interrupt; what a provider fails by is told
             # The execution is over. The effect may have begun, so its end is evidence, too.
             with anyio.CancelScope(shield=True):
                 await self.evidence.record_outcome(

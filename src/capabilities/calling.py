@@ -244,7 +244,9 @@ def _broke(context: CallContext, error: BaseException) -> Outcome:
 def _described(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - its own text is the provider's code, too
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - its own text is the provider's code, too
         return type(error).__name__
 
 

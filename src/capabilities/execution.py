@@ -39,6 +39,7 @@ from caps.protocol.errors import (
 from caps.protocol.messages import ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
 from caps.security.audit.records import (
+    AuditEvent,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
@@ -243,9 +244,8 @@ class _Run:
             mode="learn" if grant.learning else None,
             terms_sha256=bound.terms_sha256,
         )
-        recorder = self._broker.recorder
-        if not recorder.record_now((started,)):
-            await recorder.record(started)
+        if not self._recorded_now(started):
+            await self._broker.recorder.record(started)
         self._broker.metrics.count_injected(bound.granted)
 
     async def _record_trouble(self, error: CapsError) -> None:
@@ -296,16 +296,27 @@ class _Run:
         if self._span.traced:
             self._span.settle(status.value, progress.failure.code if progress.failure else None)
 
+    def _recorded_now(self, event: AuditEvent) -> bool:
+        """`record_now`, once, also if an interrupt comes within it or just after it."""
+        recorder, events = self._broker.recorder, (event,)
+        try:
+            return recorder.record_now(events)
+        except AuditError:
+            raise
+        except BaseException:
+            if not recorder.recorded_when_interrupted(events):
+                recorder.record_now(events)
+            raise
+
     async def _append_or_fail(self, event: Any) -> bool:
         """Write a record; if it cannot be written the execution has failed. True if so.
 
         If that has to wait, nobody's giving up cuts it short.
         """
-        recorder = self._broker.recorder
         try:
-            if not recorder.record_now((event,)):
+            if not self._recorded_now(event):
                 with anyio.CancelScope(shield=True):
-                    await recorder.record(event)
+                    await self._broker.recorder.record(event)
         except AuditError as error:
             self._miss_evidence(error)
             return True

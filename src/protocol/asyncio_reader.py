@@ -43,6 +43,15 @@ def as_it_is(data: bytes) -> bytes | None:
     return data
 
 
+class _Raised:
+    """What `take` raised. No exception of a future, which refuses some and swallows others."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
 class AsyncioReader:
     """Reads on asyncio, which is told once what to watch, and not anew for every message.
 
@@ -82,7 +91,7 @@ class AsyncioReader:
             taken = take(data)
             if taken is not None:
                 return taken
-        waiter: asyncio.Future[T] = self._loop.create_future()
+        waiter: asyncio.Future[T | _Raised] = self._loop.create_future()
         self._waiter, self._take = waiter, take
         # The event loop's own steps have the context of whoever read first.
         self._context = contextvars.copy_context()
@@ -93,15 +102,17 @@ class AsyncioReader:
             self._loop.add_reader(self._socket.fileno(), self._readable)
             self._watched = True
         try:
-            return await waiter
+            brought = await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                taken = waiter.result()
-                # By then it is bytes, which mypy cannot know.
-                self._untaken = taken if take is as_it_is else None  # type: ignore[assignment]
+                kept = waiter.result()
+                self._untaken = kept if take is as_it_is and isinstance(kept, bytes) else None
             raise
         finally:
             self._waiter = None
+        if isinstance(brought, _Raised):
+            raise brought.error
+        return brought
 
     def _readable(self) -> None:
         waiter = self._waiter
@@ -111,10 +122,12 @@ class AsyncioReader:
         try:
             data = received(self._socket)
             taken = None if data is None else self._context.run(self._take, data)
-        except Exception as error:  # noqa: BLE001 - it is raised where somebody waits
+        except (KeyboardInterrupt, SystemExit):
+            raise  # to end the event loop, and who waits is cancelled with it
+        except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits
             self._unwatch()
             if not waiter.done():  # what was called may have cancelled who waits
-                waiter.set_exception(error)
+                waiter.set_result(_Raised(error))
         else:
             if taken is not None and not waiter.done():
                 waiter.set_result(taken)

@@ -12,7 +12,7 @@ import enum
 import functools
 import time
 from datetime import UTC, datetime
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, get_args
 
 import msgspec
 
@@ -73,9 +73,8 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     _envelope_prev: ClassVar[msgspec.Raw] = GAP
     _envelope_hash: ClassVar[msgspec.Raw] = GAP
 
-    @property
-    def _envelope_kind(self) -> str:
-        return str(self.__struct_config__.tag)
+    # Its tag, set below. No property: what one raises, an interrupt too, is lost in the encoder.
+    _envelope_kind: ClassVar[str] = ""
 
 
 class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -305,6 +304,8 @@ AuditEvent = (
     | SinkFailed
     | SinkRecovered
 )
+for _kind in get_args(AuditEvent):
+    _kind._envelope_kind = str(_kind.__struct_config__.tag)  # noqa: SLF001 - of this module
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,7 +321,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 def kind_of(event: AuditEvent) -> str:
     """The value of the field `kind` for this event."""
-    return str(event.__struct_config__.tag)
+    return event._envelope_kind  # noqa: SLF001 - of this module
 
 
 def timestamp() -> str:
