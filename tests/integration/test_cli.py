@@ -832,6 +832,32 @@ class TestStartUp:
         )
         assert done.stdout.splitlines()[-1] == "loaded: []"
 
+    @pytest.mark.parametrize(("disabled", "loaded"), [(None, False), ("", True)])
+    def test_no_plugin_has_a_say_in_policies(
+        self, place: Place, disabled: str | None, loaded: bool
+    ) -> None:
+        """Whatever package says that it is one of pydantic's; unless the operator wants that."""
+        package = place.directory / "installed"
+        about = package / "nosy-1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nosy\nVersion: 1\n")
+        (about / "entry_points.txt").write_text("[pydantic]\nnosy = nosy:plugin\n")
+        (package / "nosy.py").write_text(
+            "import sys\nprint('plugin loaded', file=sys.stderr)\n"
+            "class plugin:\n    @staticmethod\n"
+            "    def new_schema_validator(*a, **k):\n        return None, None, None\n"
+        )
+        variables = {} if disabled is None else {"PYDANTIC_DISABLE_PLUGINS": disabled}
+        done = subprocess.run(
+            [SCRIPT, "run", place.code("1"), "--policy", str(place.policy)],
+            env=place.environment(PYTHONPATH=str(package), **variables),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert ("plugin loaded" in done.stderr) is loaded
+
     def test_the_collector_is_left_as_it_was(self, place: Place) -> None:
         """Nothing that a command loaded stays out of its sight."""
         gc.unfreeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import threading
 from decimal import Decimal
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
+import anyio
 import pytest
 
 from caps import (
@@ -269,6 +271,8 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
     [
         ({"registry": {}}, "registry is of type `dict`; hand over a `CapabilityRegistry`"),
         ({"audit": 3}, "audit is of type `int`; hand over a path"),
+        ({"audit": ""}, "audit is empty; hand over the path of a directory"),
+        ({"approver": ""}, "approver is empty; hand over the path of a directory"),
         ({"audit": []}, "audit is of type `list`; hand over a path"),
         ({"namespace": 3}, "namespace is of type `int`; hand over a `str`"),
         ({"isolation": 3}, "isolation is of type `int`; hand over `full` or `best-effort`"),
@@ -333,3 +337,43 @@ async def test_a_sync_way_in_says_what_to_use_in_an_event_loop() -> None:
             runtime.run_sync("1")
         with pytest.raises(ConfigurationError, match=r"use `async with runtime\.session`"):
             runtime.session_sync().__enter__()
+
+
+@pytest.mark.parametrize("way", ["run", "learn", "stream", "session"])
+def test_who_awaits_it_on_another_event_loop_is_told_at_once(way: str) -> None:
+    """What it waits for would never come there."""
+    with Runtime({}, audit=MemoryAuditLog()) as runtime:
+
+        async def elsewhere() -> None:
+            match way:
+                case "run":
+                    await runtime.run("1")
+                case "learn":
+                    await runtime.learn("1")
+                case "stream":
+                    await anext(runtime.stream("1"))
+                case _:
+                    async with runtime.session() as session:
+                        await session.run("1")
+
+        with pytest.raises(ConfigurationError, match="opened on another event loop"):
+            asyncio.run(asyncio.wait_for(elsewhere(), 20))
+        assert runtime.run_sync("1").value == 1
+
+
+def test_a_provider_without_an_await_may_use_anyio() -> None:
+    """Also where only asyncio itself was asked to run; it has no task by which anyio could tell."""
+    registry = CapabilityRegistry()
+
+    @registry.capability("host.clock")
+    async def clock() -> bool:
+        anyio.Event().set()
+        return anyio.current_time() > 0
+
+    async def main() -> Any:
+        policy = {"allow": ["host.*"]}
+        async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
+            twice = "[await caps.host.clock() for _ in range(2)]"
+            return (await runtime.run(twice)).unwrap()
+
+    assert asyncio.run(main()) == [True, True]
