@@ -215,16 +215,11 @@ class AuditLog:
     def _begun(self) -> Batch:
         """Another batch that gathers, and that will be written."""
         batch = Batch()
-        idle = self._being_written is None
-        if idle:
-            # Who was woken together with this task has something to write in the same turn, and
-            # joins: without it every second batch would be of one event, and cost a sync. Before
-            # anybody can join: an interrupt in between leaves nobody waiting for ever.
-            batch.waiters.soon(self._flush)
+        # Who was woken together with this task has something to write in the same turn, and joins:
+        # without it every second batch would be of one event, and cost a sync. Before anybody can
+        # join: an interrupt in between leaves nobody waiting for ever.
+        batch.waiters.soon(self._flush)
         self._gathering = batch
-        if not idle and self._being_written is None:
-            # Settled meanwhile; if its loop is over, nobody else goes on.
-            batch.waiters.soon(self._flush)
         return batch
 
     async def aclose(self) -> None:
