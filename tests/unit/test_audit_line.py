@@ -36,26 +36,39 @@ class _Writer:
 
 
 @contextmanager
-def writers(directory: Path, count: int) -> Iterator[list[_Writer]]:
-    made = [_Writer(directory) for _ in range(count)]
+def writers(directory: Path, count: int, seconds: float = 20) -> Iterator[list[_Writer]]:
+    """All of them have left the line when they are done, and before they are closed."""
+    made = [_Writer(directory, seconds) for _ in range(count)]
     yield made
+    assert not somebody_stands_in_line(directory)
     for writer in made:
         writer.close()
 
 
-def until_somebody_stands_in_line(directory: Path) -> None:
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Locked by somebody else."""
+    fd = os.open(path, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    yield
+    os.close(fd)
+
+
+def somebody_stands_in_line(directory: Path) -> bool:
     line = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    deadline = time.monotonic() + 20
     try:
-        while time.monotonic() < deadline:
-            try:
-                fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            fcntl.flock(line, fcntl.LOCK_UN)
+        fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     finally:
         os.close(line)
-    raise AssertionError("nobody stands in line")
+    return False
+
+
+def until_somebody_stands_in_line(directory: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not somebody_stands_in_line(directory):
+        assert time.monotonic() < deadline, "nobody stands in line"
 
 
 def test_who_lets_go_of_it_gets_it_again_after_who_waits(tmp_path: Path) -> None:
@@ -107,35 +120,46 @@ def test_who_will_not_wait_does_not_stand_in_line(tmp_path: Path) -> None:
 
 
 def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
-    """Also for who is not the first, and the line is left when nothing came of it."""
-    with writers(tmp_path, 2) as (holder, later):
-        impatient = _Writer(tmp_path, seconds=0.01)
-        holder.take()
-        for _ in range(2):
-            with pytest.raises(AuditError, match="another process holds the log"):
-                impatient.take()
-        holder.let_go()
+    """For the first as well, who leaves the line when nothing came of it."""
+    with writers(tmp_path, 2, seconds=0.01) as (impatient, later):
+        with held(impatient.path):
+            for _ in range(2):
+                with pytest.raises(AuditError, match="another process holds the log"):
+                    impatient.take()
+                assert not somebody_stands_in_line(tmp_path)
         later.take()
         later.let_go()
         impatient.take()
-        impatient.close()
+
+
+def test_who_is_not_the_first_has_no_log_that_is_held(tmp_path: Path) -> None:
+    """At the deadline the line is passed, and the log is not."""
+    with writers(tmp_path, 1, seconds=0.01) as (waiting,):
+        with held(tmp_path), held(waiting.path):
+            for _ in range(2):
+                with pytest.raises(AuditError, match="another process holds the log"):
+                    waiting.take()
+        waiting.take()
+
+
+def test_who_finds_it_free_does_not_stay_in_line(tmp_path: Path) -> None:
+    """Others would find somebody before them who wants nothing."""
+    with writers(tmp_path, 1) as (writer,):
+        writer.take()
+        assert not somebody_stands_in_line(tmp_path)
 
 
 def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
     """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
-    line = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.flock(line, fcntl.LOCK_EX)
-    writer = _Writer(tmp_path, seconds=0.05)
-    writer.take()
-    assert writer.lock._patience < 0.05
-    writer.let_go()
-    writer.take()
-    writer.let_go()
-    fcntl.flock(line, fcntl.LOCK_UN)
-    writer.take()
-    assert writer.lock._patience == 0.05
-    writer.close()
-    os.close(line)
+    with writers(tmp_path, 1, seconds=0.05) as (writer,):
+        with held(tmp_path):
+            writer.take()
+            assert writer.lock._patience < 0.05
+            writer.let_go()
+            writer.take()
+            writer.let_go()
+        writer.take()
+        assert writer.lock._patience == 0.05
 
 
 def test_where_a_directory_cannot_be_locked_the_log_can(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import sys
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 import pytest
 from prometheus_client import CollectorRegistry
 
-from audit_examples import decision, request_ids
+from audit_examples import decision, request_ids, segment_of
 from caps import MemoryAuditLog
 from caps.capabilities.telemetry import Metrics
 from caps.capabilities.telemetry.observed_audit import ObservedAudit
@@ -119,6 +121,35 @@ async def test_a_log_knows_whether_an_interrupted_write_went_in(
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+@pytest.mark.parametrize("written", [False, True])
+async def test_what_another_thread_writes_meanwhile_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    """It waited for the file that the interrupt let go; what is lost is not called safe."""
+    events = [decision("interrupted")]
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "pwrite", InterruptedWrite(written=written))
+            log.append_now(events)
+        await anyio.to_thread.run_sync(log.rotate_key)
+        assert log.took(events) is written
+        assert request_ids(tmp_path) == ["interrupted"] * written
+
+
+async def test_where_a_log_cannot_be_read_an_interrupted_write_did_not_go_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given once more rather than not at all."""
+    events = [decision("interrupted")]
+    log = AuditLog.open(tmp_path, durability=Durability.OS)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "pwrite", InterruptedWrite(written=True))
+        log.append_now(events)
+    assert log.took(events)
+    await log.aclose()
+    assert not log.took(events)
+
+
 async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
     """The same in other words is not the same, and what had to wait is not in either."""
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
@@ -128,6 +159,17 @@ async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
     async with AuditLog.open(tmp_path, durability=Durability.SYNC) as log:
         events = [decision("b")]
         assert not log.append_now(events)
+        assert not log.took(events)
+
+
+async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
+    """Though something else was written before, by the same way."""
+    events = [decision("b")]
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        assert log.append_now([decision("a")])
+        with segment_of(tmp_path).open("rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            assert not log.append_now(events)
         assert not log.took(events)
 
 

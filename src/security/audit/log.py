@@ -27,6 +27,7 @@ import anyio
 import anyio.to_thread
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.attempt import Attempt
 from caps.security.audit.batch import Batch
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import Head
@@ -84,8 +85,8 @@ class AuditLog:
         # A thread of its own: busy providers must not keep evidence waiting.
         self._thread = ThreadPoolExecutor(1, "audit log")
         self._closed = False
-        # What was committed inline last, or was about to be.
-        self._inline_last: Sequence[AuditEvent] | None = None
+        # What was committed inline last, or was about to be. Only the loop's.
+        self._attempt: Attempt | None = None
 
     @classmethod
     def open(
@@ -191,7 +192,8 @@ class AuditLog:
 
         For whoever is interrupted, at once: the next append makes it forgotten.
         """
-        return events is self._inline_last and self._segment.attempt_went_in()
+        attempt = self._attempt
+        return attempt is not None and attempt.events is events and self._segment.has(attempt)
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
         """Commits events one after the other in one piece, all or none; as `append` otherwise."""
@@ -213,16 +215,11 @@ class AuditLog:
     def _begun(self) -> Batch:
         """Another batch that gathers, and that will be written."""
         batch = Batch()
-        idle = self._being_written is None
-        if idle:
-            # Who was woken together with this task has something to write in the same turn, and
-            # joins: without it every second batch would be of one event, and cost a sync. Before
-            # anybody can join: an interrupt in between leaves nobody waiting for ever.
-            batch.waiters.soon(self._flush)
+        # Who was woken together with this task has something to write in the same turn, and joins:
+        # without it every second batch would be of one event, and cost a sync. Before anybody can
+        # join: an interrupt in between leaves nobody waiting for ever.
+        batch.waiters.soon(self._flush)
         self._gathering = batch
-        if not idle and self._being_written is None:
-            # Settled meanwhile; if its loop is over, nobody else goes on.
-            batch.waiters.soon(self._flush)
         return batch
 
     async def aclose(self) -> None:
@@ -270,11 +267,10 @@ class AuditLog:
         if self._segment.slow_commit_due(len(events)):
             return False
         entries = [(storable(event), now) for event in events]
-        self._segment.attempt, self._inline_last = None, events
+        attempt = self._attempt = Attempt(events)
         try:
-            self._writer.commit(entries, wait=False)
+            self._writer.commit(entries, wait=False, attempt=attempt)
         except BlockingIOError:
-            self._inline_last = None
             return False
         return True
 

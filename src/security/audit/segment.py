@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.attempt import Attempt
 from caps.security.audit.bounds import storable
 from caps.security.audit.chain import ORIGIN, Head, seal_all
 from caps.security.audit.keyfiles import sync_directory
@@ -86,8 +87,6 @@ class Segment:
         self._unpinned = 0
         self._torn: bytes = b""
         self._failure: str | None = None
-        self.attempt: tuple[int, bytes] | None = None
-        """The last write that was begun, and where; whoever asks for it sets it to None before."""
         self.on_written: Callable[[int, Sequence[bytes]], None] | None = None
         """Hears of everything that is written: the number of the first record, and the lines."""
         number = newest_segment(directory)
@@ -130,15 +129,18 @@ class Segment:
             self._rotation is not NEVER and self._rotation_reason() is not None
         )
 
-    def commit(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
+    def commit(
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+    ) -> list[bytes]:
         """Writes `entries` as one unbroken piece of the chain, or nothing; the lines written.
 
-        Raises `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
+        `attempt` is told what is about to be written, for who wants to ask `has` of it. Raises
+        `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
         """
         self.refuse_unusable()
         self._lock.take(self._fd, self._path, wait=wait)
         try:
-            lines = self._commit_locked(entries, wait=wait)
+            lines = self._commit_locked(entries, wait=wait, attempt=attempt)
             if self._unpinned >= self._checkpoint_every:
                 self._try_pin()
         except BlockingIOError:
@@ -149,15 +151,9 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
-    def attempt_went_in(self) -> bool:
-        """Whether what was begun is in the file, though an interrupt came before it was noted."""
-        if self.attempt is None:
-            return False
-        offset, data = self.attempt
-        try:
-            return os.pread(self._fd, len(data), offset) == data
-        except OSError:
-            return False  # to be written again, if that can be
+    def has(self, attempt: Attempt) -> bool:
+        """Whether it is in the file that is written now."""
+        return attempt.went_in(self._fd)
 
     def pin(self) -> None:
         """Signs the head if this process wrote since the last checkpoint. Raises `AuditError`."""
@@ -213,7 +209,9 @@ class Segment:
                 f"audit log `{self._path}` was opened by another process; open it anew"
             )
 
-    def _commit_locked(self, entries: Sequence[Entry], *, wait: bool = True) -> list[bytes]:
+    def _commit_locked(
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+    ) -> list[bytes]:
         if not self._nothing_new():
             self._catch_up(wait=wait)
         # Who cannot wait leaves it to the next who can: it takes syncs.
@@ -223,7 +221,7 @@ class Segment:
             entries = (*self._preface(), *entries)
         if not entries:
             return closing
-        lines = self._chained(entries)
+        lines = self._chained(entries, attempt)
         return closing + lines if closing else lines
 
     def _closed_if_due(self) -> list[bytes]:
@@ -237,10 +235,11 @@ class Segment:
         self._catch_up(wait=True)
         return lines
 
-    def _chained(self, entries: Sequence[Entry]) -> list[bytes]:
+    def _chained(self, entries: Sequence[Entry], attempt: Attempt | None = None) -> list[bytes]:
         lines, head = seal_all(entries, self._head)
         data = b"".join(lines)
-        self.attempt = (self._offset, data)
+        if attempt is not None:
+            attempt.begin(self._offset, data)
         self._write(data)
         self._head = head
         self._offset += len(data)

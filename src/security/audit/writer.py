@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.attempt import Attempt
 from caps.security.audit.bounds import storable
 from caps.security.audit.records import AuditEvent, timestamp
 from caps.security.audit.segment import Entry, Segment
@@ -59,17 +60,19 @@ class Writer:
         for feed in feeds:
             feed.start()
 
-    def commit(self, entries: Sequence[Entry], *, wait: bool = True) -> int:
+    def commit(
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+    ) -> int:
         """As `Segment.commit`; the number of the last record, for `confirm`."""
         if not self._mutex.acquire(blocking=wait):
             raise BlockingIOError
         try:
             if not self._feeds:
-                self._segment.commit(entries, wait=wait)
+                self._segment.commit(entries, wait=wait, attempt=attempt)
                 return 0
             noted = [self._notes.popleft() for _ in range(len(self._notes))]
             try:
-                self._segment.commit([*entries, *noted], wait=wait)
+                self._segment.commit([*entries, *noted], wait=wait, attempt=attempt)
             except BaseException:
                 self._notes.extendleft(reversed(noted))
                 raise
