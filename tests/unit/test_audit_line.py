@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import threading
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.lock import LogLock
+from caps.security.audit import lock
+from caps.security.audit.lock import LINE, LogLock
 
 
 class _Writer:
@@ -48,14 +50,23 @@ def writers(directory: Path, count: int, seconds: float = 20) -> Iterator[list[_
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Locked by somebody else."""
-    fd = os.open(path, os.O_RDONLY)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(fd, fcntl.LOCK_EX)
     yield
     os.close(fd)
 
 
+def locked_by_another(path: Path) -> None:
+    """BlockingIOError if somebody else has it."""
+    fd = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(fd)
+
+
 def somebody_stands_in_line(directory: Path) -> bool:
-    line = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    line = os.open(directory / LINE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -135,7 +146,7 @@ def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
 def test_who_is_not_the_first_has_no_log_that_is_held(tmp_path: Path) -> None:
     """At the deadline the line is passed, and the log is not."""
     with writers(tmp_path, 1, seconds=0.01) as (waiting,):
-        with held(tmp_path), held(waiting.path):
+        with held(tmp_path / LINE), held(waiting.path):
             for _ in range(2):
                 with pytest.raises(AuditError, match="another process holds the log"):
                     waiting.take()
@@ -152,14 +163,62 @@ def test_who_finds_it_free_does_not_stay_in_line(tmp_path: Path) -> None:
 def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
     """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
     with writers(tmp_path, 1, seconds=0.05) as (writer,):
-        with held(tmp_path):
-            writer.take()
-            assert writer.lock._patience < 0.05
-            writer.let_go()
-            writer.take()
-            writer.let_go()
+        with held(tmp_path / LINE):
+            for _ in range(3):
+                writer.take()
+                writer.let_go()
         writer.take()
-        assert writer.lock._patience == 0.05
+
+
+def test_who_passed_the_line_waits_for_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others take turns with it; to ask once would be a throw of the dice."""
+    asked = threading.Event()
+    locked = lock._locked
+
+    def ask(fd: int) -> bool:
+        found = locked(fd)
+        if fd == writer.fd and not found:
+            asked.set()
+        return found
+
+    monkeypatch.setattr(lock, "_PATIENCE_AFTER_FAILURE", 0.01)
+    monkeypatch.setattr(lock, "_locked", ask)
+    with writers(tmp_path, 1) as (writer,):
+        writer.lock._patience_in_line = 0.01
+        with held(tmp_path / LINE):
+            thread = threading.Thread(target=writer.take)
+            with held(writer.path):
+                thread.start()
+                assert asked.wait(20)
+            thread.join(20)
+            assert not thread.is_alive()
+            with pytest.raises(BlockingIOError):
+                locked_by_another(writer.path)
+
+
+def test_only_its_writers_can_stand_in_line(tmp_path: Path) -> None:
+    """A directory could be locked by whoever may read it."""
+    with writers(tmp_path, 1) as (writer,):
+        writer.take()
+        assert (tmp_path / LINE).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_file_that_cannot_be_locked_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: bool
+) -> None:
+    """As on some network file systems."""
+
+    def fails(_fd: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with writers(tmp_path, 1) as (writer,), monkeypatch.context() as patched:
+        patched.setattr("fcntl.flock", fails)
+        with pytest.raises(AuditError, match="cannot be locked: No locks available"):
+            writer.lock.take(writer.fd, writer.path, wait=wait)
+        patched.undo()
 
 
 def test_where_a_directory_cannot_be_locked_the_log_can(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ async def test_the_files_are_for_their_owner_only(tmp_path: Path) -> None:
         await log.append(decision())
     assert mode_of(directory) == 0o700
     assert {path.name: oct(mode_of(path)) for path in directory.iterdir()} == {
+        ".line": "0o600",
         "audit-000001.jsonl": "0o600",
         "checkpoints.jsonl": "0o600",
         "redaction.key": "0o600",
@@ -465,8 +466,8 @@ async def test_the_segment_is_where_the_reader_looks(tmp_path: Path) -> None:
     [
         ({"directory": "log"}, "directory is of type `str`; hand over a `Path`"),
         ({"durability": "os"}, "durability is of type `str`; hand over a `Durability`"),
-        ({"checkpoint_every": 0}, "checkpoint_every is `0`; set at least 1"),
-        ({"checkpoint_seconds": "1"}, "checkpoint_seconds is `'1'`; set a number of seconds"),
+        ({"checkpoint_every": 0}, "checkpoint_every is `0`; set a whole number"),
+        ({"checkpoint_seconds": "1"}, "checkpoint_seconds is of type `str`; hand over a number"),
         ({"checkpoints_to": "x"}, "checkpoints_to is of type `str`; hand over a `Path`"),
         ({"lock_seconds": -1}, "lock_seconds is `-1`; set a number of seconds"),
         ({"lock_seconds": float("nan")}, "lock_seconds is `nan`; set a number of seconds"),

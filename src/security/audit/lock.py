@@ -2,11 +2,12 @@
 
 The kernel's own waiting has no deadline, so this asks again and again. A writer that syncs holds
 the lock nearly all the time, and who only asks now and then would hardly ever find it free. So
-there is a line before it, which is another lock, on the directory: who finds the log taken waits
-for the line, and only the first in line asks for the log; the one that just let it go is not let
-past. Who waits for the line asks the oftener the longer it waits; if the first in line leaves a log
-that is free alone for too long, as a process does that is stopped, it is passed. Nobody waits for
-the line while they hold a log, so the two never wait for each other.
+there is a line before it, which is another lock, on a file beside the log that only its writers can
+open: who finds the log taken waits for the line, and only the first in line asks for the log; the
+one that just let it go is not let past. (Who may not wait at all asks for the log alone.) Who waits
+for the line asks the oftener the longer it waits; a line that does not move, as when its first is
+stopped, is passed after a time, and then not waited for as long again until it moves. Nobody waits
+for the line while they hold a log, so the two never wait for each other.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Final
 from caps.protocol.errors import AuditError
 
 DEFAULT_LOCK_SECONDS: Final = 5.0
+LINE: Final = ".line"
+_LINE_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 _PAUSE_IN_LINE: Final = 0.01
 _SHORTEST_PAUSE_IN_LINE: Final = 0.001
@@ -36,16 +39,23 @@ class LogLock:
     def __init__(self, seconds: float, directory: Path) -> None:
         """`directory` is where the writers of the log stand in line."""
         self._seconds = seconds
+        # With the log, and with the line before it.
         self._patience = seconds
+        self._patience_in_line = seconds
         self._directory = directory
         self._line: int | None = None
 
     def take(self, fd: int, path: Path, *, wait: bool) -> None:
         """Raises `AuditError` if others keep it; `BlockingIOError` if not `wait`."""
-        if not wait:
-            fcntl.flock(fd, _EXCLUSIVE)
-        elif not self._taken_at_once(fd) and not self._taken_in_turn(fd, path):
-            return  # and the next one does not wait for that line as long again
+        try:
+            if not wait:
+                fcntl.flock(fd, _EXCLUSIVE)
+            elif not self._taken_at_once(fd):
+                self._take_in_turn(fd, path)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise AuditError(f"audit log `{path}` cannot be locked: {error.strerror}") from error
         self._patience = self._seconds
 
     def take_too(self, fd: int, path: Path, *, wait: bool) -> None:
@@ -70,39 +80,42 @@ class LogLock:
         finally:
             self._leave_the_line()
 
-    def _taken_in_turn(self, fd: int, path: Path) -> bool:
-        """False if it was taken past a line that does not move."""
-        deadline = time.monotonic() + self._patience
+    def _take_in_turn(self, fd: int, path: Path) -> None:
+        first = self._has_come_first()
+        try:
+            self._wait_for_the_log(fd, path, time.monotonic() + self._patience)
+        finally:
+            if first:
+                self._leave_the_line()
+
+    def _has_come_first(self) -> bool:
+        """Waits for it; False if the line does not move, and is to be passed."""
+        deadline = time.monotonic() + self._patience_in_line
         pause = _PAUSE_IN_LINE
-        while True:
+        while time.monotonic() < deadline:
             # At random: no two may always ask one after the other.
             time.sleep(random.uniform(0, pause))  # noqa: S311 - no secret
             if self._first_in_line():
-                break
-            if time.monotonic() >= deadline:
-                self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
-                if _locked(fd):
-                    return False
-                raise _held(path)
+                self._patience_in_line = self._seconds
+                return True
             pause = max(0.95 * pause, _SHORTEST_PAUSE_IN_LINE)
-        try:
-            self._wait_for_the_log(fd, path, deadline)
-        finally:
-            self._leave_the_line()
-        return True
+        self._patience_in_line = min(self._seconds, _PATIENCE_AFTER_FAILURE)
+        return False
 
     def _wait_for_the_log(self, fd: int, path: Path, deadline: float) -> None:
         while not _locked(fd):
             if time.monotonic() >= deadline:
                 self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
-                raise _held(path)
+                raise AuditError(
+                    f"audit log `{path}` cannot be written: another process holds the log"
+                )
             time.sleep(_PAUSE_OF_THE_FIRST)
 
     def _first_in_line(self) -> bool:
-        """Always, where a directory cannot be locked: who gets the log is then a matter of luck."""
+        """Always, where there can be no line: who gets the log is then a matter of luck."""
         try:
             if self._line is None:
-                self._line = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                self._line = os.open(self._directory / LINE, _LINE_FLAGS, 0o600)
             return _locked(self._line)
         except OSError:
             return True
@@ -111,10 +124,6 @@ class LogLock:
         if self._line is not None:
             with suppress(OSError):  # where it cannot be locked
                 fcntl.flock(self._line, fcntl.LOCK_UN)
-
-
-def _held(path: Path) -> AuditError:
-    return AuditError(f"audit log `{path}` cannot be written: another process holds the log")
 
 
 def _locked(fd: int) -> bool:
