@@ -62,6 +62,8 @@ def _name(function: Callable[..., Any]) -> str:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     if not inspect.isroutine(function):
         raise RegistrationError(f"a `{_name(function)}` is no function; wrap it in one")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise RegistrationError(f"`{_name(function)}` is a generator; return the whole result")
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -253,6 +253,14 @@ def _misspelt(a: typing.Strings) -> None: ...  # type: ignore[name-defined]
 def _no_schema(a: Callable[[int], int]) -> None: ...
 
 
+def _generator(a: int) -> Iterator[int]:
+    yield a
+
+
+async def _async_generator(a: int) -> AsyncIterator[int]:
+    yield a
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -264,6 +272,8 @@ def _no_schema(a: Callable[[int], int]) -> None: ...
         (_unresolved, "`_unresolved` has an annotation that cannot be resolved"),
         (_misspelt, "`_misspelt` has an annotation that cannot be resolved"),
         (_no_schema, "`_no_schema` has no json schema"),
+        (_generator, "`_generator` is a generator; return the whole result"),
+        (_async_generator, "`_async_generator` is a generator; return the whole result"),
         (functools.partial(sync_sum, b=1), "a `partial` is no function; wrap it in one"),
     ],
 )
