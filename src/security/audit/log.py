@@ -324,7 +324,7 @@ class AuditLog:
         or when that is over.
         """
         rest = self._gathering
-        if rest is None or rest.settled:
+        if rest is None:
             return
         try:
             rest.waiters.from_thread(self._flush)
