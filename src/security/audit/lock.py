@@ -3,10 +3,12 @@
 The kernel's own waiting has no deadline, so this asks again and again. A writer that syncs holds
 the lock nearly all the time, and who only asks now and then would hardly ever find it free. So
 there is a line before it, which is another lock, on the directory: who finds the log taken waits
-for the line, and only the first in line asks for the log; the one that just let it go is not let
-past. Who waits for the line asks the oftener the longer it waits; if the first in line leaves a log
-that is free alone for too long, as a process does that is stopped, it is passed. Nobody waits for
-the line while they hold a log, so the two never wait for each other.
+for the line, and of those who wait only the first in line asks for the log; the one that just let
+it go is not let past. Who waits for the line asks the oftener the longer it waits; if the first in
+line leaves a log that is free alone for too long, as a process does that is stopped, it is passed.
+Who will not wait (`wait=False`) asks once, whoever stands in line: it holds the log for a write
+without a sync, so the first in line soon finds it free. Nobody waits for the line while they hold a
+log, so the two never wait for each other.
 """
 
 from __future__ import annotations
