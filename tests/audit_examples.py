@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -61,6 +62,15 @@ def segment_of(directory: Path) -> Path:
 def mode_of(path: Path) -> int:
     """The permission bits of a file."""
     return path.stat().st_mode & 0o777
+
+
+def open_beneath(directory: Path) -> list[Path]:
+    """What this process has open of a directory, itself included."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the one that lists them
+            found.append(link.readlink())
+    return [path for path in found if path.is_relative_to(directory)]
 
 
 def segmented_log(directory: Path, *sizes: int) -> None:

@@ -32,7 +32,6 @@ from caps.security.approval import (
 )
 from caps.security.approval_store import ApprovalStore, default_approvals_directory
 from caps.security.audit.bounds import legible_value
-from caps.security.audit.log import AuditSink
 from caps.security.audit.records import (
     ApprovalOutcome,
     ApprovalRequested,
@@ -40,6 +39,7 @@ from caps.security.audit.records import (
     ShownValue,
 )
 from caps.security.audit.redaction import Redacted
+from caps.security.audit.taking import AuditSink
 from caps.security.decision import ApprovalUse
 
 _LOOK_SECONDS = 0.2

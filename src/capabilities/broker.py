@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from caps.capabilities.approvals import ApprovalDesk, AskedCall, Settled
 from caps.capabilities.at_once import CallsAtOnce
 from caps.capabilities.calling import Outcome, call_provider, failure_answer
-from caps.capabilities.evidence import CallEvidence, DecisionSummary, Recorder
+from caps.capabilities.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.grant import Grant, Terms
 from caps.capabilities.identity import Identity
 from caps.capabilities.keyed_answers import CUT_SHORT, NOT_KEPT, KeyedAnswer, KeyedAnswers
@@ -42,8 +42,8 @@ from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.capabilities.usage import UsageMeter
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log import AuditSink
 from caps.security.audit.records import CallStatus
+from caps.security.audit.taking import AuditSink, Recorder
 from caps.security.decision import (
     NOTHING_USED,
     ApprovalUse,

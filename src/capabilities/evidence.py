@@ -6,26 +6,15 @@ it is not; the broker, not this, sees to it that nothing happens without them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from caps.capabilities.grant import Terms
 from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.records import (
-    AuditEvent,
-    CallStatus,
-    DecisionMade,
-    OutcomeRecorded,
-)
-from caps.security.audit.redaction import Redactor
-from caps.security.audit.taking import (
-    AuditSink,
-    all_at_once,
-    in_this_step,
-    taken_when_interrupted,
-)
+from caps.security.audit.records import CallStatus, DecisionMade, OutcomeRecorded
+from caps.security.audit.taking import Recorder
 from caps.security.decision import Decision
 
 
@@ -56,31 +45,6 @@ def _summary(
         approval=approval_id,
         dry_run_rule=decision.dry_run_rule,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Recorder:
-    """How one sink takes evidence: found out once, and not anew for every execution."""
-
-    redactor: Redactor
-    record: Callable[[AuditEvent], Awaitable[None]]
-    """Returns when the record is durable, and raises AuditError when it is not."""
-    record_all: Callable[[Sequence[AuditEvent]], Awaitable[None]]
-    """Returns when all are durable; nothing may come of any of them if this raises."""
-    record_now: Callable[[Sequence[AuditEvent]], bool]
-    """The same without waiting: False, and nothing is recorded, if that is not possible."""
-    recorded_when_interrupted: Callable[[Sequence[AuditEvent]], bool]
-    """Whether `record_now` had done its work when an interrupt ended it; asked at once."""
-
-    @classmethod
-    def of(cls, sink: AuditSink) -> Recorder:
-        return cls(
-            sink.redactor,
-            sink.append,
-            all_at_once(sink),
-            in_this_step(sink),
-            taken_when_interrupted(sink),
-        )
 
 
 class CallEvidence:

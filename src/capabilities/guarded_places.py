@@ -8,8 +8,9 @@ from typing import Final
 from caps.capabilities.approvals import DirectoryApprover
 from caps.security.approval import Approver
 from caps.security.approval_store import default_approvals_directory
-from caps.security.audit.log import AuditLog, AuditSink
+from caps.security.audit.log import AuditLog
 from caps.security.audit.settings import AuditSettings
+from caps.security.audit.taking import AuditSink
 from caps.security.guarded import POLICY_FILE, Guarded
 
 _APPROVALS: Final = "the approvals directory"

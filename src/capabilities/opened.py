@@ -28,8 +28,9 @@ from caps.protocol.errors import (
     WorkerLostError,
 )
 from caps.security.approval import Approver
-from caps.security.audit.log import AuditLog, AuditSink
+from caps.security.audit.log import AuditLog
 from caps.security.audit.settings import AuditSettings
+from caps.security.audit.taking import AuditSink
 from caps.security.guarded import Guarded
 from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
 from caps.worker.host.pool import WorkerPool

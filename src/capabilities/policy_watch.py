@@ -30,8 +30,8 @@ from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import AuditError, ConfigurationError, PolicyInvalidError
-from caps.security.audit.log import AuditSink
 from caps.security.audit.records import PolicyLoaded
+from caps.security.audit.taking import AuditSink
 from caps.security.policy import SecurityPolicy
 from caps.security.policy_source import (
     POLICY_PATH_VARIABLE,

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from caps.capabilities.grant import Grant
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import ConfigurationError, ExecutionUnknownError
-from caps.security.audit.log import AuditSink
 from caps.security.audit.records import GrantRevoked
+from caps.security.audit.taking import AuditSink
 from caps.security.patterns import checked_rule, matching_rule, nearest, quoted
 
 

@@ -59,8 +59,8 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.protocol.handed_over import refuse_unless_whole
 from caps.security.approval import Approver
-from caps.security.audit.log import AuditSink
 from caps.security.audit.settings import AuditSettings
+from caps.security.audit.taking import AuditSink
 from caps.security.policy_source import PolicySource, load_policy, policy_path
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.pools import WorkerPools

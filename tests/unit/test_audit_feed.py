@@ -217,6 +217,19 @@ class TestAFeed:
         feed.close()
 
 
+async def test_that_a_sink_is_back_is_recorded_without_waiting_for_an_append(
+    tmp_path: Path,
+) -> None:
+    """There may be none for hours."""
+    async with AuditLog.open(tmp_path) as log:
+        sink = _Controlled()
+        sink.failing = True
+        log._writer.start([_feed_of(log, tmp_path, sink)])
+        _wait_until(lambda: "SinkFailed" in kinds(tmp_path))
+        sink.failing = False
+        _wait_until(lambda: "SinkRecovered" in kinds(tmp_path))
+
+
 async def test_a_log_is_not_closed_under_a_feed_that_hung(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,16 +238,7 @@ async def test_a_log_is_not_closed_under_a_feed_that_hung(
     writer, sink = log._writer, _Controlled()
     sink.open.clear()
     sink.failing = True
-    feed = Feed(
-        sink,
-        SinkTerms(name="t", mode=SinkMode.BEST_EFFORT, deadline=0.05, queue=4, checkpoints=False),
-        History(tmp_path),
-        CursorFile(tmp_path, "t"),
-        report=writer.note,
-        flush=writer.flush,
-        observer=None,
-        newest=0,
-    )
+    feed = _feed_of(log, tmp_path, sink, deadline=0.05)
     locked, closed = threading.Event(), threading.Event()
     take, close = LogLock.take, Feed.close
 
@@ -258,6 +262,22 @@ async def test_a_log_is_not_closed_under_a_feed_that_hung(
     feed._thread.join(20)
     assert not feed._thread.is_alive()
     assert kinds(tmp_path)[-1] == "SinkFailed"
+
+
+def _feed_of(log: AuditLog, directory: Path, sink: _Controlled, deadline: float = 20.0) -> Feed:
+    """One of a best-effort sink, that writes what becomes of it into the log."""
+    return Feed(
+        sink,
+        SinkTerms(
+            name="t", mode=SinkMode.BEST_EFFORT, deadline=deadline, queue=4, checkpoints=False
+        ),
+        History(directory),
+        CursorFile(directory, "t"),
+        report=log._writer.note,
+        flush=log._writer.flush,
+        observer=None,
+        newest=0,
+    )
 
 
 async def _written(directory: Path, records: int, **settings: Any) -> None:

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from audit_examples import decision, kinds, mode_of, request_ids, segment_of
+from audit_examples import decision, kinds, mode_of, open_beneath, request_ids, segment_of
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -71,6 +71,14 @@ def syncs(monkeypatch: pytest.MonkeyPatch) -> Syncs:
     counter = Syncs()
     monkeypatch.setattr(os, "fdatasync", counter)
     return counter
+
+
+async def test_a_log_that_is_closed_leaves_nothing_open(tmp_path: Path) -> None:
+    """Neither its file nor the line before it."""
+    async with AuditLog.open(tmp_path) as log:
+        await log.append(decision("a"))
+        assert open_beneath(tmp_path)
+    assert open_beneath(tmp_path) == []
 
 
 async def test_a_new_log_starts_with_its_opening(tmp_path: Path, durability: Durability) -> None:

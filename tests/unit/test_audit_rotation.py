@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import itertools
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from audit_examples import decision, kinds, request_ids
+from audit_examples import decision, kinds, request_ids, segment_of
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -109,6 +110,42 @@ async def test_parallel_appends_cross_files_in_order(tmp_path: Path) -> None:
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+async def test_a_file_is_followed_by_another_though_somebody_waits_in_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait for the file that is being left, and must not be waited for."""
+    real, line = os.fdatasync, os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def then_stand_in_line(fd: int) -> None:
+        real(fd)
+        fcntl.flock(line, fcntl.LOCK_EX)
+
+    settings = {"rotation": Rotation(bytes=4096), "lock_seconds": 40}
+    async with AuditLog.open(tmp_path, **settings) as log:  # type: ignore[arg-type]
+        while segment_of(tmp_path).stat().st_size < 4096:
+            await log.append(decision("before"))
+        with monkeypatch.context() as patch, anyio.fail_after(20):
+            patch.setattr(os, "fdatasync", then_stand_in_line)
+            await log.append(decision("after"))
+        os.close(line)
+    assert len(segment_paths(tmp_path)) == 2
+    assert request_ids(tmp_path)[-1] == "after"
+
+
+async def test_who_cannot_wait_leaves_a_full_file_to_who_can(tmp_path: Path) -> None:
+    """Another process filled it meanwhile, and the next one takes syncs."""
+    settings = {"durability": Durability.OS, "rotation": Rotation(bytes=4096)}
+    async with AuditLog.open(tmp_path, **settings) as log:  # type: ignore[arg-type]
+        await write(tmp_path, 20)
+        assert segment_of(tmp_path).stat().st_size > 4096
+        assert log.append_now([decision("at once")])
+        assert len(segment_paths(tmp_path)) == 1
+        await log.append(decision("later"))
+        assert len(segment_paths(tmp_path)) == 2
+    assert request_ids(tmp_path)[-2:] == ["at once", "later"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
 @pytest.mark.parametrize("moment", ["first_record", "_pack"])
 async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -154,6 +191,9 @@ async def test_a_log_is_opened_while_its_files_are_compressed(
 ) -> None:
     """A file that is gone since it was listed is no lost one if its packed form is there."""
     await write(tmp_path, 20, rotation=Rotation(bytes=4096))
+    signed = tmp_path / CHECKPOINTS
+    kept = signed.read_bytes().splitlines(keepends=True)[:-1]
+    signed.write_bytes(b"".join(kept))  # as after a crash: the last one is of a file that is closed
 
     def then_compress(directory: Path) -> list[Path]:
         paths = segment_paths(directory)

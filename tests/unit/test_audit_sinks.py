@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,11 +15,9 @@ from typing import Any
 
 import anyio
 import pytest
-from click.testing import CliRunner
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from audit_examples import decision, request_ids
-from caps.cli.audit import audit
+from audit_examples import decision, open_beneath, request_ids
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -103,6 +102,14 @@ class TestAFile:
                 await other.append(decision(name))
         assert request_ids(copy) == ["a", "b", "c"]
         assert verify_log(copy).status is VerifyStatus.OK
+
+    async def test_leaves_nothing_open(self, tmp_path: Path) -> None:
+        """Neither the file nor the line before it."""
+        log, copy = tmp_path / "log", tmp_path / "copy"
+        async with AuditLog.open(log, sinks=[patient(f"file://{copy}")]) as opened:
+            await opened.append(decision("a"))
+            assert open_beneath(copy)
+        assert open_beneath(copy) == []
 
     async def test_that_holds_another_log_is_refused(self, tmp_path: Path) -> None:
         """Two chains in one file would be none."""
@@ -350,10 +357,10 @@ class TestWhatTheLogSaysOfItself:
         """It feeds the sinks of the environment, and its own output stays its own."""
         url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=best_effort&deadline_ms=20000"
         await write(tmp_path, [], "a")
-        done = CliRunner().invoke(
-            audit,
-            ["rotate-key", "--audit", str(tmp_path), "--json"],
-            env={"CAPS_AUDIT_SINKS": f"{url} stdout:"},
+        caps = Path(sys.executable).with_name("caps")
+        done = await anyio.run_process(
+            [caps, "audit", "rotate-key", "--audit", tmp_path, "--json"],
+            env={**os.environ, "CAPS_AUDIT_SINKS": f"{url} stdout:"},
         )
         assert set(json.loads(done.stdout)) == {"old_key_id", "new_key_id"}
         assert receiver.has(b'"kind":"key_rotated"')

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from caps.security.audit.log import AuditLog, AuditSink, default_audit_directory
+from caps.security.audit.log import AuditLog
 from caps.security.audit.memory import MemoryAuditLog
 from caps.security.audit.reader import read_records
 from caps.security.audit.records import (
@@ -53,7 +53,8 @@ from caps.security.audit.records import (
 from caps.security.audit.redaction import Redacted, Redactor
 from caps.security.audit.rotation import Rotation
 from caps.security.audit.segment import Durability
-from caps.security.audit.settings import AuditSettings
+from caps.security.audit.settings import AuditSettings, default_audit_directory
+from caps.security.audit.taking import AuditSink
 
 if TYPE_CHECKING:
     from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log

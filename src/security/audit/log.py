@@ -43,19 +43,15 @@ from caps.security.audit.segment import Durability, Segment
 from caps.security.audit.settings import (
     DEFAULT_CHECKPOINT_EVERY,
     AuditSettings,
-    default_audit_directory,
     log_places,
     refuse_foreign_settings,
 )
-from caps.security.audit.taking import AuditSink
 from caps.security.audit.upkeep import Upkeep
 from caps.security.audit.writer import Writer
 
 if TYPE_CHECKING:
     from caps.security.audit.sinks.addresses import SinkAddress
     from caps.security.audit.sinks.sink import SinkObserver
-
-__all__ = ["AuditLog", "AuditSink", "default_audit_directory"]
 
 
 class AuditLog:
@@ -324,7 +320,7 @@ class AuditLog:
         or when that is over.
         """
         rest = self._gathering
-        if rest is None or rest.settled:
+        if rest is None:
             return
         try:
             rest.waiters.from_thread(self._flush)

@@ -6,6 +6,7 @@ A sink that offers less is served by its `append`, at the price of the time that
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from caps.security.audit.records import AuditEvent
@@ -91,3 +92,28 @@ def taken_when_interrupted(sink: AuditSink) -> Callable[[Sequence[AuditEvent]], 
         return False
 
     return sink.took if isinstance(sink, InterruptedSink) else unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """How one sink takes evidence: found out once, and not anew for every execution."""
+
+    redactor: Redactor
+    record: Callable[[AuditEvent], Awaitable[None]]
+    """Returns when the record is durable, and raises AuditError when it is not."""
+    record_all: Callable[[Sequence[AuditEvent]], Awaitable[None]]
+    """Returns when all are durable; nothing may come of any of them if this raises."""
+    record_now: Callable[[Sequence[AuditEvent]], bool]
+    """The same without waiting: False, and nothing is recorded, if that is not possible."""
+    recorded_when_interrupted: Callable[[Sequence[AuditEvent]], bool]
+    """Whether `record_now` had done its work when an interrupt ended it; asked at once."""
+
+    @classmethod
+    def of(cls, sink: AuditSink) -> Recorder:
+        return cls(
+            sink.redactor,
+            sink.append,
+            all_at_once(sink),
+            in_this_step(sink),
+            taken_when_interrupted(sink),
+        )
