@@ -9,6 +9,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -40,7 +41,7 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import MemoryTransport, SocketTransport, Transport
-from caps.worker.host import endings
+from caps.worker.host import endings, supervisor
 from caps.worker.host import pool as pool_module
 from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
@@ -516,6 +517,27 @@ class TestBounds:
 
         await execute(script, calls=calls)
 
+    async def test_the_wall_limit_counts_what_passed_before_the_first_call(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Code that computes and then asks has no more time than code that asks at once."""
+        now, left = [0.0], list[float]()
+        clock = SimpleNamespace(monotonic=lambda: now[0])
+        monkeypatch.setattr(supervisor, "time", clock)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            now[0] = JOB.wall_ms / 1000 - 1
+            await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
+            assert JOB.clock._scope is not None
+            left.append(JOB.clock._scope.deadline - anyio.current_time())
+            await time_is_up()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert ended.error.limit == "wall_ms"
+        assert left[0] <= 1
+
 
 class TestTheCpuLimit:
     """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
@@ -716,6 +738,17 @@ class TestCodeThatTheChannelHasNoRoomFor:
         ended = await execute(script, job=job, ends=self.sockets())
         assert (ended.error.limit, ended.execution.started) == ("wall_ms", False)
 
+    async def test_and_whose_worker_hangs_up_meanwhile_never_ran(self) -> None:
+        """How the worker ended is learnt where it is read from, and told as any other end."""
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await anyio.wait_all_tasks_blocked()
+
+        ended = await execute(script, job=self.JOB, ends=self.sockets())
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is False
+
 
 class TestASession:
     async def test_the_next_cell_gets_code_and_no_manifest_and_no_late_answer(self) -> None:
@@ -779,6 +812,19 @@ class TestALostWorker:
         ended = await execute(script)
         assert isinstance(ended.outcome, WorkerLostError)
         assert ended.error.started is started
+
+    async def test_whose_channel_the_host_closed_is_lost_like_any_other(self) -> None:
+        """While its code computes: who waits for its first word is told what it may raise."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await anyio.wait_all_tasks_blocked()
+            worker.held.transport.close()
+            await forever()
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is True
 
     async def test_cancels_its_calls(self) -> None:
         """Nobody is there to hear the answer."""
