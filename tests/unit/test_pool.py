@@ -328,9 +328,9 @@ class TestTheStock:
             async with anyio.create_task_group() as tasks:
                 for _ in range(90):
                     tasks.start_soon(pool.run)
-            await pool.until_stocked(pool_module._MOST_SPARES)
+            await pool.until_stocked(pool_module.MOST_SPARES)
             await anyio.wait_all_tasks_blocked()
-            assert len(pool.stock) == pool_module._MOST_SPARES
+            assert len(pool.stock) == pool_module.MOST_SPARES
 
     async def test_shrinks_when_it_is_idle(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One at a time and never below two; the ones that go are ended."""

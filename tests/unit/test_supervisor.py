@@ -46,7 +46,8 @@ from caps.worker.host import pool as pool_module
 from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
-from caps.worker.host.supervisor import Answer, Execution, Job, until_ready
+from caps.worker.host.readiness import until_ready
+from caps.worker.host.supervisor import Answer, Execution, Job
 from direct_workers import DirectWorkers
 
 pytestmark = pytest.mark.anyio
