@@ -203,6 +203,8 @@ class Ended:
     execution: Execution
     calls: Calls
     printed: list[str]
+    long: int
+    """How often it was told that it takes long."""
     outcome: ResultMessage | Exception
 
     @property
@@ -223,7 +225,10 @@ async def execute(
     ours, theirs = MemoryTransport.pair() if ends is None else ends
     handler, printed, held = calls or Calls(), list[str](), Held(ours)
     connection = HostConnection(limits)
-    execution = Execution(job, held, connection, handler, printed.append)
+    long = list[None]()
+    execution = Execution(
+        job, held, connection, handler, printed.append, on_long=lambda: long.append(None)
+    )
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
@@ -241,7 +246,7 @@ async def execute(
             ours.close()
             theirs.close()
             group.cancel_scope.cancel()
-    return Ended(execution, handler, printed, outcome)
+    return Ended(execution, handler, printed, len(long), outcome)
 
 
 def violation(ended: Ended) -> str:
@@ -313,6 +318,39 @@ class TestAnHonestWorker:
         ended = await execute(script)
         assert isinstance(ended.outcome, ResultMessage)
         assert ended.execution.started is False
+
+    async def test_that_is_over_at_once_does_not_take_long(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody is told anything of it but its result."""
+        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", 20)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.say(ResultMessage)
+
+        limits = replace(JOB.worker_limits, cpu_ms=JOB.wall_ms)
+        ended = await execute(script, job=replace(JOB, worker_limits=limits))
+        assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 0)
+
+    @pytest.mark.parametrize("at_once_s", [0, 20], ids=["and computes", "and waits for a call"])
+    async def test_that_takes_long_is_told_once(
+        self, monkeypatch: pytest.MonkeyPatch, at_once_s: float
+    ) -> None:
+        """Whichever of the two it is first, and whatever it does later."""
+        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", at_once_s)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await anyio.wait_all_tasks_blocked()
+            for number in range(2):
+                await worker.ask(f"r{number}")
+                await worker.hear()
+            await worker.say(ResultMessage)
+
+        limits = replace(JOB.worker_limits, cpu_ms=JOB.wall_ms)
+        ended = await execute(script, job=replace(JOB, worker_limits=limits))
+        assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 1)
 
     async def test_leaves_no_call_behind(self) -> None:
         """The result ends the execution: calls under way are cancelled."""
@@ -726,7 +764,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
 
         ended = await execute(script, job=self.JOB, ends=self.sockets())
         assert isinstance(ended.outcome, ResultMessage)
-        assert heard[1].source == self.JOB.source
+        assert (heard[1].source, ended.long) == (self.JOB.source, 1)
 
     async def test_is_not_waited_for_longer_than_the_wall_limit(self) -> None:
         """A worker that does not read holds nobody up."""
