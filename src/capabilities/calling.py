@@ -113,7 +113,7 @@ def call_at_once(
         asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - what asyncio has for this
         return _call_in_no_task(terms, context, payload, policy_id)
     finally:
-        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001
+        asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - as above
 
 
 def _task_here() -> asyncio.Task[Any] | None:
