@@ -7,7 +7,7 @@ caller that cancels. What the host and the zygote hold is read before, on the wa
 script exits with 1 if anything leaked:
 
 - processes and descriptors: as many after closing as before opening; with the last execution over
-  and the runtime still open, no process but the zygote's two and `MOST_SPARES`, and no zombie;
+  and the runtime still open, no process but the zygote's two and `MOST_WORKERS`, and no zombie;
 - memory: `MOST_GROWTH_KB` in the second half, in the host and in the zygote. By then caches, pools
   and metrics are filled, so that what grows after it grows with every execution.
 """
@@ -27,9 +27,10 @@ from pathlib import Path
 import anyio
 
 from caps import Runtime, builtin_registry
+from caps.worker.host.pool import MOST_SPARES
 
 MOST_GROWTH_KB = {"host": 2048, "zygote": 512}
-MOST_SPARES = 33  # the pool's largest stock, and one that is being forked
+MOST_WORKERS = MOST_SPARES + 1  # the pool's largest stock, and one that is being forked
 
 POLICY = {"id": "soak", "allow": ["math.*"]}
 SHORT_POLICY = {"id": "soak-short", "limits": {"wall_ms": 100}}
@@ -176,7 +177,7 @@ def leaks(before: Reading, half: Reading, end: Reading, after: Reading) -> list[
         left = getattr(after, what) - getattr(before, what)
         if left > 0:
             found.append(f"{left} {what} left after closing")
-    if end.processes > 2 + MOST_SPARES:
+    if end.processes > 2 + MOST_WORKERS:
         found.append(f"{end.processes} processes at the end, more than zygote and spares")
     if end.zombies or after.zombies:
         found.append(f"{end.zombies} zombies at the end, {after.zombies} after closing")

@@ -71,13 +71,12 @@ class CallsAtOnce(TakenUp):
         self._broker = broker
         self._places = [_begin(broker, request) for request in requests]
         self._calls = [call for call in self._places if call is not None]
-        self._steps = self._all_steps()
-        # What must be durable before the next step; if that is nothing, others may run first. None
-        # before the first.
+        # What stands before the next step. None, before the first of all: nothing. Records: that
+        # they are durable. No records: that others have had a turn.
         self._due: Sequence[AuditEvent] | None = None
         self._finished = not self._calls
-        if self._finished:
-            self._steps.close()  # it holds this, which holds it
+        if self._calls:
+            self._steps = self._all_steps()
 
     @property
     def answers(self) -> list[Answer | None]:
@@ -173,7 +172,7 @@ class CallsAtOnce(TakenUp):
             return
         except BaseException:
             # An interrupt may come when the step is done already: there is more to do then.
-            self._finished = inspect.getgeneratorstate(self._steps) is inspect.GEN_CLOSED
+            self._finished = inspect.getgeneratorstate(self._steps) == inspect.GEN_CLOSED
             raise
         self._finished = False
 

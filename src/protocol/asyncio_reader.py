@@ -70,8 +70,8 @@ class AsyncioReader:
         # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
         # of its own made of it is that one's to keep.
         self._untaken: bytes | None = None
-        # One timer serves many reads, each of which ends later than the one before: it looks when
-        # it rings whether anybody waits for so long.
+        # One timer serves many reads, as each usually ends later than the one before: it looks when
+        # it rings whether anybody waits for so long. It is set anew for one that ends earlier.
         self._overdue_at = math.inf
         self._rings_at = math.inf
         self._timer: asyncio.TimerHandle | None = None

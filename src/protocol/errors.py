@@ -25,6 +25,7 @@ embedding program catches them on the host. The split is by who can mend it.
         ├── CapabilityTimeoutError   a provider did not answer in time (a TimeoutError)
         ├── ProtocolError            the peer broke the protocol
         ├── WorkerLostError          the worker died; says whether the code had started
+        │   └── NotReadyError        it was waited for in vain (defined beside the pool)
         ├── IsolationError           less than every layer is in force, and nobody allowed that
         └── AuditError               evidence could not be written or read; before an effect, it
                                      does not happen; after it, its result is withheld

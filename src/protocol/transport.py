@@ -59,7 +59,7 @@ class Transport(Protocol):
 
         `take` gets what `receive` would return, in the caller's context. It may be called in the
         event loop's own step, in no task, so it must not wait; what it raises is raised here.
-        OverdueError if it returns nothing `within_s` seconds.
+        OverdueError if it returns nothing within `within_s` seconds.
         """
 
     def close(self) -> None:

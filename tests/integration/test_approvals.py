@@ -357,6 +357,14 @@ class TestCovers:
             await runtime.run(DROP, principal="alice", policy=other)
             assert len(place.asked) == 5
 
+    async def test_it_is_forgotten_with_its_execution(self) -> None:
+        """A runtime that lives for months holds none that nothing can use any more."""
+        place = Place(lambda request: allowing(seconds=3600))
+        async with place.runtime() as runtime:
+            await runtime.run(DROP)
+            assert len(place.asked) == 1
+            assert runtime._open().broker.approvals._covers == {}
+
     async def test_it_covers_the_later_runs_of_its_session(self) -> None:
         """And ends with it."""
         place = Place(lambda request: allowing(calls=3))

@@ -45,7 +45,7 @@ from caps.security.audit import (
     verify_log,
 )
 from caps.worker.host.process import Worker
-from caps.worker.host.supervisor import until_ready
+from caps.worker.host.readiness import until_ready
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio

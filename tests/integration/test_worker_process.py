@@ -13,7 +13,7 @@ import pytest
 
 from caps import MemoryAuditLog, Runtime
 from caps.protocol.connection import HostConnection
-from caps.worker.host.supervisor import until_ready
+from caps.worker.host.readiness import until_ready
 from caps.worker.host.zygote import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio

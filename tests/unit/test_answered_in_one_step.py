@@ -26,7 +26,8 @@ from caps.protocol.messages import (
 from caps.protocol.transport import SocketTransport
 from caps.worker.host.job import Answer, TakenUp
 from caps.worker.host.process import Ending, Used
-from caps.worker.host.supervisor import Execution, until_ready
+from caps.worker.host.readiness import until_ready
+from caps.worker.host.supervisor import Execution
 from unit.test_pool import JOB as POOLED
 
 pytestmark = pytest.mark.anyio

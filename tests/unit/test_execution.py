@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 from prometheus_client import CollectorRegistry
 
@@ -128,5 +129,26 @@ async def test_an_execution_is_counted_out_though_its_end_is_cancelled_again() -
         with pytest.raises(asyncio.CancelledError):
             await running
         assert samples.get_sample_value("caps_executions_in_flight") == 0
+    ends = [event.status for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert ends == [ExecutionStatus.CANCELLED]
+
+
+async def test_the_record_of_an_end_is_not_cut_short_by_who_gives_up() -> None:
+    """The log has to wait for a turn, and the execution was cancelled by then."""
+
+    class Late(MemoryAuditLog):
+        """The record of an end takes a turn to be handed in."""
+
+        async def append(self, event: AuditEvent) -> None:
+            if isinstance(event, ExecutionEnded):
+                await anyio.lowlevel.checkpoint()
+            await super().append(event)
+
+    audit = Late()
+    async with Runtime({}, audit=audit) as runtime:
+        with anyio.CancelScope() as scope:
+            await runtime.run(
+                "print(1, flush=True)\nwhile True: pass", on_output=lambda _: scope.cancel()
+            )
     ends = [event.status for event in audit.events if isinstance(event, ExecutionEnded)]
     assert ends == [ExecutionStatus.CANCELLED]

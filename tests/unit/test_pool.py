@@ -14,6 +14,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.enforcement import Layer
@@ -29,8 +30,8 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import ChannelClosedError, MemoryTransport
+from caps.worker.host import endings, readiness
 from caps.worker.host import pool as pool_module
-from caps.worker.host import readiness
 from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
@@ -51,6 +52,8 @@ JOB = Job(
     most_requests=5,
     worker_limits=WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2),
 )
+# No limit of it is reached while a test lasts.
+LONG = replace(JOB, worker_limits=WorkerLimits(cpu_ms=60_000, memory_mb=64, concurrency=2))
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -219,8 +222,8 @@ class Pool:
     def _count(self, change: int) -> None:
         self.alive += change
 
-    async def run(self) -> ResultMessage:
-        return await self.pool.run(JOB, Calls(), print)
+    async def run(self, job: Job = JOB) -> ResultMessage:
+        return await self.pool.run(job, Calls(), print)
 
     @property
     def stock(self) -> list[PlayedWorker]:
@@ -275,11 +278,43 @@ class TestTheStock:
 
         async with opened(takes_long) as pool, anyio.create_task_group() as tasks:
             first, second = await pool.until_stocked(2)
-            tasks.start_soon(pool.run)
+            tasks.start_soon(pool.run, LONG)
             await pool.until_stocked(1)
             spares = await pool.until_stocked(2)
             assert (spares[0], first.is_over) == (second, False)
             tasks.cancel_scope.cancel()
+
+    async def test_is_refilled_when_an_execution_fails(self) -> None:
+        """At once, and not when the next one takes a spare."""
+        async with opened(dies_at_work) as pool:
+            first, second = await pool.until_stocked(2)
+            with pytest.raises(WorkerLostError):
+                await pool.run()
+            spares = await pool.until_stocked(2)
+            assert (spares[0], first.is_over) == (second, True)
+
+    async def test_is_refilled_when_one_is_borrowed(self) -> None:
+        """It may be kept for hours."""
+        async with opened() as pool:
+            first, second = await pool.until_stocked(2)
+            borrowed = await pool.pool.borrow()
+            spares = await pool.until_stocked(2)
+            assert (borrowed.worker, spares[0]) == (first, second)
+            await pool.pool.end(borrowed)
+
+    async def test_is_refilled_while_a_dead_one_is_buried(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whose zygote takes its time to say how it ended."""
+        monkeypatch.setattr(endings, "_REAP_SECONDS", 30)
+        async with opened() as pool, anyio.create_task_group() as tasks:
+            dead, second = await pool.until_stocked(2)
+            dead.ending, dead.kill = Ending(1, None), lambda: None  # type: ignore[method-assign]
+            tasks.start_soon(pool.run)
+            await pool.until_stocked(1)
+            spares = await pool.until_stocked(2)
+            assert spares[0] is second
+            dead.die(Ending(1, None))
 
     async def test_grows_when_it_was_found_empty(self) -> None:
         """Up to a bound, however often that happens."""
@@ -293,9 +328,9 @@ class TestTheStock:
             async with anyio.create_task_group() as tasks:
                 for _ in range(90):
                     tasks.start_soon(pool.run)
-            await pool.until_stocked(pool_module._MOST_SPARES)
+            await pool.until_stocked(pool_module.MOST_SPARES)
             await anyio.wait_all_tasks_blocked()
-            assert len(pool.stock) == pool_module._MOST_SPARES
+            assert len(pool.stock) == pool_module.MOST_SPARES
 
     async def test_shrinks_when_it_is_idle(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One at a time and never below two; the ones that go are ended."""
@@ -419,6 +454,19 @@ class TestAWorkerThatIsNotReady:
             await honest(worker)
 
         async with opened(slow) as pool:
+            assert (await pool.run()).value == b"\x07"
+
+    async def test_and_whose_clock_cannot_be_seen_is_waited_for(self) -> None:
+        """Nobody can say of it that it does nothing."""
+
+        async def unseen(worker: PlayedWorker) -> None:
+            looks = list[None]()
+            worker.cpu_us = lambda: looks.append(None)  # type: ignore[method-assign]
+            while len(looks) < 20:  # as above
+                await anyio.lowlevel.checkpoint()
+            await honest(worker)
+
+        async with opened(unseen) as pool:
             assert (await pool.run()).value == b"\x07"
 
     async def test_is_given_up_in_the_end_whatever_it_does(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import math
 import socket
+import weakref
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -342,6 +344,24 @@ async def test_what_has_no_room_goes_before_what_is_sent_next() -> None:
     right.close()
 
 
+async def test_what_is_sent_at_once_does_not_overtake_a_send_under_way() -> None:
+    """Though there is room by then: it would stand in the middle of the frame."""
+    left, raw = SocketTransport.pair()
+    frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(left.send, frame)
+            await anyio.wait_all_tasks_blocked()
+            got = raw.recv(1 << 20)
+            assert not left.send_now(b"next")
+            right = SocketTransport(raw)
+            group.start_soon(left.send, b"")
+            got += await received(right, len(frame) + 4 - len(got))
+    assert got == frame + b"next"
+    left.close()
+    right.close()
+
+
 async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
     """As for `send`."""
     left, _ = ends
@@ -457,3 +477,17 @@ async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends
     assert await right.receive_until(lambda data: data, 0.01) == b"one"
     with anyio.fail_after(20), pytest.raises(OverdueError):
         await right.receive_until(lambda data: data, 0.05)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_closed_end_is_kept_by_no_clock() -> None:
+    """What somebody might have waited for is let go with it, and not an hour later."""
+    left, raw = SocketTransport.pair()
+    with raw:
+        raw.send(b"one")
+        assert await left.receive_until(lambda data: data, 3600) == b"one"
+    reader = weakref.ref(left._incoming)
+    left.close()
+    del left
+    gc.collect()
+    assert reader() is None

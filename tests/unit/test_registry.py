@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -166,6 +167,15 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
     assert grant.revoked == frozenset()
     assert less.revoked == frozenset({"box.put", "box.get"})
     assert less.bound is grant.bound
+
+
+def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:
+    """Nothing of it is left out, be it revoked or watched."""
+    injected = registry.inject("tools", "e1", {"allow": ["box.*"]})
+    grant = injected.revoking("box.put").for_learning()
+    for field in fields(grant):  # none would be missed for having its default
+        assert not field.init or getattr(grant, field.name) != field.default
+    assert grant.named("e2") == replace(grant, execution_id="e2")
 
 
 def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:

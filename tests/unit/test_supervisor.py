@@ -9,6 +9,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -40,12 +41,13 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import MemoryTransport, SocketTransport, Transport
-from caps.worker.host import endings
+from caps.worker.host import endings, supervisor
 from caps.worker.host import pool as pool_module
 from caps.worker.host.job import TakenUp
 from caps.worker.host.pool import WorkerPool
 from caps.worker.host.process import Ending, Used
-from caps.worker.host.supervisor import Answer, Execution, Job, until_ready
+from caps.worker.host.readiness import until_ready
+from caps.worker.host.supervisor import Answer, Execution, Job
 from direct_workers import DirectWorkers
 
 pytestmark = pytest.mark.anyio
@@ -201,6 +203,8 @@ class Ended:
     execution: Execution
     calls: Calls
     printed: list[str]
+    long: int
+    """How often it was told that it takes long."""
     outcome: ResultMessage | Exception
 
     @property
@@ -221,7 +225,10 @@ async def execute(
     ours, theirs = MemoryTransport.pair() if ends is None else ends
     handler, printed, held = calls or Calls(), list[str](), Held(ours)
     connection = HostConnection(limits)
-    execution = Execution(job, held, connection, handler, printed.append)
+    long = list[None]()
+    execution = Execution(
+        job, held, connection, handler, printed.append, on_long=lambda: long.append(None)
+    )
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
@@ -239,7 +246,7 @@ async def execute(
             ours.close()
             theirs.close()
             group.cancel_scope.cancel()
-    return Ended(execution, handler, printed, outcome)
+    return Ended(execution, handler, printed, len(long), outcome)
 
 
 def violation(ended: Ended) -> str:
@@ -311,6 +318,39 @@ class TestAnHonestWorker:
         ended = await execute(script)
         assert isinstance(ended.outcome, ResultMessage)
         assert ended.execution.started is False
+
+    async def test_that_is_over_at_once_does_not_take_long(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nobody is told anything of it but its result."""
+        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", 20)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.say(ResultMessage)
+
+        limits = replace(JOB.worker_limits, cpu_ms=JOB.wall_ms)
+        ended = await execute(script, job=replace(JOB, worker_limits=limits))
+        assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 0)
+
+    @pytest.mark.parametrize("at_once_s", [0, 20], ids=["and computes", "and waits for a call"])
+    async def test_that_takes_long_is_told_once(
+        self, monkeypatch: pytest.MonkeyPatch, at_once_s: float
+    ) -> None:
+        """Whichever of the two it is first, and whatever it does later."""
+        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", at_once_s)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await anyio.wait_all_tasks_blocked()
+            for number in range(2):
+                await worker.ask(f"r{number}")
+                await worker.hear()
+            await worker.say(ResultMessage)
+
+        limits = replace(JOB.worker_limits, cpu_ms=JOB.wall_ms)
+        ended = await execute(script, job=replace(JOB, worker_limits=limits))
+        assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 1)
 
     async def test_leaves_no_call_behind(self) -> None:
         """The result ends the execution: calls under way are cancelled."""
@@ -516,6 +556,27 @@ class TestBounds:
 
         await execute(script, calls=calls)
 
+    async def test_the_wall_limit_counts_what_passed_before_the_first_call(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Code that computes and then asks has no more time than code that asks at once."""
+        now, left = [0.0], list[float]()
+        clock = SimpleNamespace(monotonic=lambda: now[0])
+        monkeypatch.setattr(supervisor, "time", clock)
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            now[0] = JOB.wall_ms / 1000 - 1
+            await worker.ask("r1")
+            await anyio.wait_all_tasks_blocked()
+            assert JOB.clock._scope is not None
+            left.append(JOB.clock._scope.deadline - anyio.current_time())
+            await time_is_up()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert ended.error.limit == "wall_ms"
+        assert left[0] <= 1
+
 
 class TestTheCpuLimit:
     """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
@@ -703,7 +764,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
 
         ended = await execute(script, job=self.JOB, ends=self.sockets())
         assert isinstance(ended.outcome, ResultMessage)
-        assert heard[1].source == self.JOB.source
+        assert (heard[1].source, ended.long) == (self.JOB.source, 1)
 
     async def test_is_not_waited_for_longer_than_the_wall_limit(self) -> None:
         """A worker that does not read holds nobody up."""
@@ -715,6 +776,17 @@ class TestCodeThatTheChannelHasNoRoomFor:
         job = replace(self.JOB, wall_ms=50)
         ended = await execute(script, job=job, ends=self.sockets())
         assert (ended.error.limit, ended.execution.started) == ("wall_ms", False)
+
+    async def test_and_whose_worker_hangs_up_meanwhile_never_ran(self) -> None:
+        """How the worker ended is learnt where it is read from, and told as any other end."""
+
+        async def script(worker: Worker) -> None:
+            await worker.ready()
+            await anyio.wait_all_tasks_blocked()
+
+        ended = await execute(script, job=self.JOB, ends=self.sockets())
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is False
 
 
 class TestASession:
@@ -779,6 +851,19 @@ class TestALostWorker:
         ended = await execute(script)
         assert isinstance(ended.outcome, WorkerLostError)
         assert ended.error.started is started
+
+    async def test_whose_channel_the_host_closed_is_lost_like_any_other(self) -> None:
+        """While its code computes: who waits for its first word is told what it may raise."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await anyio.wait_all_tasks_blocked()
+            worker.held.transport.close()
+            await forever()
+
+        ended = await execute(script)
+        assert isinstance(ended.outcome, WorkerLostError)
+        assert ended.error.started is True
 
     async def test_cancels_its_calls(self) -> None:
         """Nobody is there to hear the answer."""

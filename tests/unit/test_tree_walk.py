@@ -25,7 +25,12 @@ class Slowly(Transformer):
     """Every rule of ours, and the walk of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
-    node_contents_visit = RestrictingNodeTransformer.node_contents_visit
+
+
+# Under every name that it has there: it is the visitor of many nodes, too.
+for _name in dir(Transformer):
+    if getattr(Transformer, _name) is Walk.node_contents_visit:
+        setattr(Slowly, _name, RestrictingNodeTransformer.node_contents_visit)
 
 
 class Replacing(Walk):

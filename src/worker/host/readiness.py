@@ -10,14 +10,45 @@ from __future__ import annotations
 import anyio
 
 from caps.protocol.connection import HostConnection
-from caps.protocol.errors import WorkerLostError
-from caps.protocol.messages import ReadyMessage
+from caps.protocol.errors import ProtocolError, WorkerLostError
+from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
+from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.process import Worker
-from caps.worker.host.supervisor import until_ready
 
 # Even where hundreds start at once, each has had some time of a processor by then.
 _STUCK_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
+
+
+class NotReadyError(WorkerLostError):
+    """It was waited for in vain, and another would make the caller wait as long again.
+
+    Details: `waited_ms`.
+    """
+
+
+async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
+    """Wait until the worker has shut itself in; WorkerLostError or ProtocolError if it does not."""
+    while True:
+        try:
+            data = await transport.receive()
+        except ChannelClosedError:
+            data = b""
+        if not data:
+            connection.at_end()
+            raise WorkerLostError("the worker closed its channel", started=False)
+        for message in connection.receive(data):
+            if isinstance(message, ReadyMessage):
+                return _checked(message)
+
+
+def _checked(ready: ReadyMessage) -> ReadyMessage:
+    if ready.protocol != PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"the worker speaks protocol {ready.protocol}, not {PROTOCOL_VERSION}",
+            violation="version",
+        )
+    return ready
 
 
 class Readiness:
@@ -50,11 +81,11 @@ class Readiness:
             self._used_us, self._moved = used, now
         self._stuck = now - self._moved >= _STUCK_SECONDS
 
-    def missed(self) -> WorkerLostError:
-        """What it comes to: nothing ran, and another would make the caller wait as long again."""
+    def missed(self) -> NotReadyError:
+        """What it comes to: nothing ran."""
         waited = anyio.current_time() - self._began
         doing = " and does nothing" if self._stuck else ""
-        return WorkerLostError(
+        return NotReadyError(
             f"the worker was not ready after {waited:.0f} seconds{doing}",
             started=False,
             waited_ms=int(waited * 1000),

@@ -27,50 +27,29 @@ from caps.protocol.errors import (
     WorkerLostError,
 )
 from caps.protocol.messages import (
-    PROTOCOL_VERSION,
     CapabilityRequestMessage,
     FromWorker,
     ManifestMessage,
     OutputMessage,
-    ReadyMessage,
     ResultMessage,
     StartedMessage,
     StartMessage,
 )
-from caps.protocol.transport import ChannelClosedError, OverdueError, Transport
+from caps.protocol.transport import ChannelClosedError, OverdueError
 from caps.worker.host.answering import Answering
 from caps.worker.host.cpu_limit import cpu_limit_reached, is_used_up
 from caps.worker.host.job import Answer, CallHandler, Job, OutputHandler
 from caps.worker.host.process import Ending, Used, Worker
 
-# Short executions are over by then.
-_AT_ONCE_SECONDS = 0.003
+# Short executions are over by then: to make a spare, which would take their processor from them,
+# waits for so long.
+AT_ONCE_SECONDS = 0.003
 
-__all__ = ["Answer", "CallHandler", "Execution", "Job", "OutputHandler", "until_ready"]
-
-
-async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
-    """Wait until the worker has shut itself in; WorkerLostError or ProtocolError if it does not."""
-    while True:
-        try:
-            data = await transport.receive()
-        except ChannelClosedError:
-            data = b""
-        if not data:
-            connection.at_end()
-            raise WorkerLostError("the worker closed its channel", started=False)
-        for message in connection.receive(data):
-            if isinstance(message, ReadyMessage):
-                return _checked(message)
+__all__ = ["AT_ONCE_SECONDS", "Answer", "CallHandler", "Execution", "Job", "OutputHandler"]
 
 
-def _checked(ready: ReadyMessage) -> ReadyMessage:
-    if ready.protocol != PROTOCOL_VERSION:
-        raise ProtocolError(
-            f"the worker speaks protocol {ready.protocol}, not {PROTOCOL_VERSION}",
-            violation="version",
-        )
-    return ready
+def _unheard() -> None:
+    """Nobody waits for it."""
 
 
 @dataclass(slots=True)
@@ -84,8 +63,8 @@ class Execution:
     on_output: OutputHandler
     program: bytes = b""
     """What the source compiles to, if a compiler process has told."""
-    on_long: Callable[[], None] | None = None
-    """Hears, perhaps more than once, that the code is not over at once."""
+    on_long: Callable[[], None] = _unheard
+    """Hears, once, that the code is not over at once, or waits for a call."""
     used_at_result: Used | None = None
     """What the code had used when it gave its result, if that can be seen while the worker lives;
     what was measured then is not waited for."""
@@ -177,11 +156,9 @@ class Execution:
         needs neither a scope nor a task beside this one.
         """
         begun = time.monotonic()
-        arrived = await self._first_arrival() if sent else ()
+        arrived = await self._first_arrival(sent)
         if isinstance(arrived, ResultMessage):
             return arrived
-        if self.on_long is not None:
-            self.on_long()
         past_ms = (time.monotonic() - begun) * 1000
         with self.job.clock.start(self.job.wall_ms - past_ms):
             if not sent:
@@ -193,16 +170,19 @@ class Execution:
             allowed=self.job.wall_ms,
         )
 
-    async def _first_arrival(self) -> ResultMessage | Sequence[FromWorker]:
-        """The result, or the first calls; nothing if a limit may have been reached by then."""
-        within_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
-        if self.on_long is not None and within_s > _AT_ONCE_SECONDS:
-            arrived = await self._arrival(_AT_ONCE_SECONDS)
-            if arrived:
-                return arrived
-            self.on_long()
-            within_s -= _AT_ONCE_SECONDS
-        return await self._arrival(within_s)
+    async def _first_arrival(self, sent: bool) -> ResultMessage | Sequence[FromWorker]:
+        """The result, or the first calls.
+
+        Nothing if a limit may have been reached by then, or if the worker waits for its code.
+        """
+        most_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
+        arrived = await self._arrival(min(most_s, AT_ONCE_SECONDS)) if sent else ()
+        if isinstance(arrived, ResultMessage):
+            return arrived
+        self.on_long()
+        if arrived or not sent:
+            return arrived
+        return await self._arrival(most_s - AT_ONCE_SECONDS)
 
     async def _arrival(self, within_s: float) -> ResultMessage | Sequence[FromWorker]:
         try:

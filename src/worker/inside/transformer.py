@@ -117,7 +117,7 @@ class Transformer(Walk):
 
     # -- nodes that only need their contents visited --------------------------------------------
 
-    _plain = Walk.plainly
+    _plain = Walk.node_contents_visit
 
     visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _plain
     visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain

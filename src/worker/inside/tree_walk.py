@@ -15,34 +15,40 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 # Most of what a node holds that is no node; and how a name is used, which every name says, and in
 # which nothing is that could be refused.
-_EMPTY = frozenset({str, int, type(None), ast.Load, ast.Store, ast.Del})
+_NOT_VISITED = frozenset({str, int, type(None), ast.Load, ast.Store, ast.Del})
+
+_Visitor = Callable[[Any, Any], Any]
+
+
+class _Visitors(dict[type[ast.AST], _Visitor]):
+    """Those of one transformer, by the type of node that each is for."""
+
+    def __init__(self, transformer: type[Walk]) -> None:
+        super().__init__()
+        self._transformer = transformer
+
+    def __missing__(self, kind: type[ast.AST]) -> _Visitor:
+        """Of a type that is met for the first time."""
+        own = self._transformer
+        # One that has none comes to `generic_visit`, which refuses it.
+        visitor: _Visitor = getattr(own, f"visit_{kind.__name__}", own.generic_visit)
+        self[kind] = visitor
+        return visitor
 
 
 class Walk(RestrictingNodeTransformer):
     """A transformer whose visitors are methods `visit_<type of node>`, as ever."""
 
-    _visitors: dict[type[ast.AST], Callable[[Any, Any], Any]]
+    _visitors: _Visitors
 
     def __init_subclass__(cls) -> None:
-        cls._visitors = {}
+        cls._visitors = _Visitors(cls)
 
     def visit(self, node: ast.AST) -> Any:
-        return (self._visitors.get(type(node)) or self._visitor_of(type(node)))(self, node)
-
-    def _visitor_of(self, kind: type[ast.AST]) -> Callable[[Any, Any], Any]:
-        own = type(self)
-        # One that has none comes to `generic_visit`, which refuses it.
-        visitor = getattr(own, f"visit_{kind.__name__}", own.generic_visit)
-        if visitor is Walk.plainly:
-            visitor = own.node_contents_visit
-        self._visitors[kind] = visitor
-        return visitor
-
-    def plainly(self, node: ast.AST) -> Any:
-        """The visitor of nodes that only need their contents visited."""
-        return self.node_contents_visit(node)
+        return self._visitors[type(node)](self, node)
 
     def node_contents_visit(self, node: Any) -> Any:
+        """Also the visitor itself of nodes that only need their contents visited."""
         visitors = self._visitors
         for field in node._fields:
             value = getattr(node, field, None)
@@ -50,8 +56,8 @@ class Walk(RestrictingNodeTransformer):
             if kind is list:
                 if value:
                     self._visit_all(value)
-            elif kind not in _EMPTY and isinstance(value, ast.AST):
-                visited = (visitors.get(kind) or self._visitor_of(kind))(self, value)
+            elif kind not in _NOT_VISITED and isinstance(value, ast.AST):
+                visited = visitors[kind](self, value)
                 if visited is None:
                     delattr(node, field)
                 elif visited is not value:
@@ -63,10 +69,7 @@ class Walk(RestrictingNodeTransformer):
         visitors = self._visitors
         given: list[Any] = []
         for item in items:
-            visited = item
-            if isinstance(item, ast.AST):
-                kind = type(item)
-                visited = (visitors.get(kind) or self._visitor_of(kind))(self, item)
+            visited = visitors[type(item)](self, item) if isinstance(item, ast.AST) else item
             if isinstance(visited, list):
                 given += visited
             elif visited is not None or item is None:  # a dict has None for `**other`
