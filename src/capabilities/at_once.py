@@ -198,8 +198,9 @@ class CallsAtOnce(TakenUp):
         waiting = [call for call in self._calls if call.decision.allowed]
         # Of the first of those; both lists change together: an interrupt finds no call twice.
         outcomes: list[OutcomeRecorded] = []
+        # Drawn up whole or not at all: no outcome may stand without its decision.
+        self._due = [decided(call.request, call.decision, call.terms) for call in self._calls]
         try:
-            self._due = [decided(call.request, call.decision, call.terms) for call in self._calls]
             yield
             while waiting:
                 until = time.perf_counter() + _TURN_SECONDS

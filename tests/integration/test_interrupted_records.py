@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from caps import CapabilityRegistry, Durability, MemoryAuditLog, Runtime
+from caps.capabilities.evidence import CallEvidence
 from caps.security.audit import AuditLog, read_records
 from caps.security.audit.segment import Segment
 
@@ -72,6 +73,26 @@ def test_what_was_being_written_is_on_record_once(
     found = ended(tmp_path / "log", backend, "await caps.host.now()")
     assert found["ExecutionStarted"] == found["ExecutionEnded"] == 1
     assert found["DecisionMade"] == found["OutcomeRecorded"] == len(effects)
+
+
+@BACKENDS
+def test_no_outcome_stands_without_its_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    """An interrupt while the decisions of several calls are drawn up: none of them is made."""
+    decided, left = CallEvidence.decided, [3]
+
+    def interrupting(self: CallEvidence, *args: Any) -> Any:
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return decided(self, *args)
+
+    monkeypatch.setattr(CallEvidence, "decided", interrupting)
+    many = "await asyncio.gather(*[caps.host.now() for _ in range(3)])"
+    source = f"import asyncio\nawait caps.host.now()\n{many}"
+    found = ended(tmp_path / "log", backend, source)
+    assert found["DecisionMade"] == found["OutcomeRecorded"] == len(effects) == 1
 
 
 @BACKENDS
