@@ -146,15 +146,18 @@ class Answering:
             if arrival.unsent:
                 await self._send(b"")
             return
-        # What raises here stays under way, so that `serve` sees to what is still due.
-        if not taken_up.advance():
-            await taken_up.finish()
-        answers = taken_up.answers
-        for request, answer in zip(requests, answers, strict=True):
-            if answer is None:
-                group.start_soon(self._answer_alone, request)
-        data = self._encoded_all(requests, answers)
-        self._conclude(taken_up)
+        # Not within the `try`: what raises here stays under way, and `serve` gives it up.
+        is_done = taken_up.advance()
+        try:
+            if not is_done:
+                await taken_up.finish()
+            answers = taken_up.answers
+            for request, answer in zip(requests, answers, strict=True):
+                if answer is None:
+                    group.start_soon(self._answer_alone, request)
+            data = self._encoded_all(requests, answers)
+        finally:
+            self._conclude(taken_up)
         await self._send(data)
 
     async def _answer_alone(self, request: CapabilityRequestMessage) -> None:
