@@ -323,7 +323,7 @@ async def test_what_cannot_hear_or_check_is_refused_before_the_code_runs() -> No
             await runtime.run("1", check=foreign)
         for name in ("max_runs", "idle_ms", "wall_ms"):
             limits: Any = {name: "3"}
-            with pytest.raises(ConfigurationError, match=f"^{name} is `'3'`; set a whole number"):
+            with pytest.raises(ConfigurationError, match=f"^{name} is of type `str`; hand over a"):
                 runtime.session(**limits)
         assert len(audit.lines) == before
 
