@@ -304,8 +304,11 @@ class _Run:
         except AuditError:
             raise
         except BaseException:
-            if not recorder.recorded_when_interrupted(events):
-                recorder.record_now(events)
+            try:
+                if not recorder.recorded_when_interrupted(events):
+                    recorder.record_now(events)
+            except AuditError as error:
+                self._miss_evidence(error)  # and the interrupt goes on: nobody else tells of it
             raise
 
     async def _append_or_fail(self, event: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from caps import CapabilityRegistry, Durability, MemoryAuditLog, Runtime
+from caps import AuditError, CapabilityRegistry, Durability, MemoryAuditLog, Runtime
 from caps.capabilities.evidence import CallEvidence
 from caps.security.audit import AuditLog, read_records
 from caps.security.audit.segment import Segment
@@ -73,6 +73,29 @@ def test_what_was_being_written_is_on_record_once(
     found = ended(tmp_path / "log", backend, "await caps.host.now()")
     assert found["ExecutionStarted"] == found["ExecutionEnded"] == 1
     assert found["DecisionMade"] == found["OutcomeRecorded"] == len(effects)
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    ("kind", "event"),
+    [("execution_started", "ExecutionStarted"), ("execution_ended", "ExecutionEnded")],
+)
+def test_a_log_that_fails_too_does_not_hide_the_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, kind: str, event: str
+) -> None:
+    """The program ends by it all the same."""
+    write, left = Segment._write, [1]
+
+    def interrupting(self: Segment, data: bytes) -> None:
+        if f'"kind":"{kind}'.encode() in data:
+            if left:
+                left.clear()
+                raise KeyboardInterrupt
+            raise AuditError("the disk is full")
+        write(self, data)
+
+    monkeypatch.setattr(Segment, "_write", interrupting)
+    assert ended(tmp_path / "log", backend, "1")[event] == 0
 
 
 @BACKENDS

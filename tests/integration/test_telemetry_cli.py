@@ -308,6 +308,14 @@ class TestExport:
         )
         assert done.stdout == "False\n['execution']\n"
 
+    def test_what_goes_to_the_console_leaves_standard_output_to_the_code(
+        self, place: Place
+    ) -> None:
+        """One object is there for a program to read, and the span beside it."""
+        done = place.caps("run", "-", "--json", OTEL_TRACES_EXPORTER="console")
+        assert json.loads(done.stdout)["value"] == {"result": 3}
+        assert '"name": "execute_tool math.add"' in done.stderr
+
 
 class TestVariables:
     @pytest.mark.parametrize(

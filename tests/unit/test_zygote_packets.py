@@ -148,6 +148,18 @@ async def staged(answer: Callable[[Played, int], None]) -> AsyncIterator[Stage]:
             stage.host.end()
 
 
+@asynccontextmanager
+async def crowded() -> AsyncIterator[Stage]:
+    """More forks were ordered than its socket has room for; at the end all have their answer."""
+    stage = Stage()
+    with stage.zygote.control, anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MORE_THAN_FIT):
+                tasks.start_soon(stage.fork)
+            await anyio.wait_all_tasks_blocked()
+            yield stage
+
+
 @contextmanager
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     """A process that a test takes for a worker; gone afterwards, however the test ends."""
@@ -290,31 +302,21 @@ class TestAFork:
 
     async def test_that_finds_no_room_waits_with_others(self) -> None:
         """More orders than the socket of a busy zygote holds: all of them come."""
-        stage = Stage()
-        with stage.zygote.control, anyio.fail_after(20):
-            async with anyio.create_task_group() as tasks:
-                for _ in range(MORE_THAN_FIT):
-                    tasks.start_soon(stage.fork)
-                await anyio.wait_all_tasks_blocked()
-                come: set[int] = set()
-                while len(come) < MORE_THAN_FIT:
-                    order, channel = await stage.zygote.order()
-                    channel.close()
-                    come.add(order.number)
-                    stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
-            assert "enough" in stage.refusal
-            stage.host.end()
+        async with crowded() as stage:
+            come: set[int] = set()
+            while len(come) < MORE_THAN_FIT:
+                order, channel = await stage.zygote.order()
+                channel.close()
+                come.add(order.number)
+                stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
+        assert "enough" in stage.refusal
+        stage.host.end()
 
     async def test_that_waits_for_room_fails_with_the_zygote(self) -> None:
         """All who wait are told, not only the first."""
-        stage = Stage()
-        with stage.zygote.control, anyio.fail_after(20):
-            async with anyio.create_task_group() as tasks:
-                for _ in range(MORE_THAN_FIT):
-                    tasks.start_soon(stage.fork)
-                await anyio.wait_all_tasks_blocked()
-                stage.host.end()
-            assert stage.refusal == "no worker could be forked: the zygote died"
+        async with crowded() as stage:
+            stage.host.end()
+        assert stage.refusal == "no worker could be forked: the zygote died"
 
     async def test_of_a_dead_zygote_fails_at_once(self) -> None:
         """Found out by sending: the next one who asks must not find it alive."""
