@@ -25,7 +25,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m caps.security.policy_schema --check
+	$(BIN)/python -m caps.security.policies.json_schema --check
 	$(BIN)/python scripts/language_page.py --check
 
 types: $(VENV)/.dev
@@ -39,7 +39,7 @@ format: $(VENV)/.dev ## format the code and mend what can be mended
 	$(BIN)/ruff format .
 
 schema: $(VENV)/.core ## write policies/policy.schema.json anew
-	$(BIN)/python -m caps.security.policy_schema
+	$(BIN)/python -m caps.security.policies.json_schema
 
 language: $(VENV)/.core ## write docs/language.md anew
 	$(BIN)/python scripts/language_page.py

@@ -27,7 +27,7 @@ from pathlib import Path
 import anyio
 
 from caps import Runtime, builtin_registry
-from caps.worker.host.pool import MOST_SPARES
+from caps.worker.host.pool.pool import MOST_SPARES
 
 MOST_GROWTH_KB = {"host": 2048, "zygote": 512}
 MOST_WORKERS = MOST_SPARES + 1  # the pool's largest stock, and one that is being forked

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from caps.capabilities.provider import CallContext, Scope, ScopeViolationError, Violation
     from caps.capabilities.registry import CapabilityRegistry
-    from caps.capabilities.result import ExecutionResult, Failure
-    from caps.capabilities.runtime import Runtime
-    from caps.capabilities.session import Session
+    from caps.capabilities.runtime.result import ExecutionResult, Failure
+    from caps.capabilities.runtime.runtime import Runtime
+    from caps.capabilities.runtime.session import Session
     from caps.capabilities.spec import CapabilitySpec
-    from caps.capabilities.stream import Decided, Finished, Output, Started, StreamEvent
+    from caps.capabilities.runtime.stream import Decided, Finished, Output, Started, StreamEvent
     from caps.capabilities.telemetry import Metrics
     from caps.protocol.errors import (
         AuditError,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         WorkerLostError,
     )
     from caps.providers.builtin import builtin_registry
-    from caps.security.approval import ApprovalAnswer, ApprovalRequest
+    from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest
     from caps.security.audit import (
         AuditLog,
         AuditSettings,
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
         Rotation,
     )
     from caps.security.policy import SecurityPolicy
-    from caps.worker.host.lease import SessionEnd
+    from caps.worker.host.pool.lease import SessionEnd
 
 _HOMES = {
-    "ApprovalAnswer": "caps.security.approval",
-    "ApprovalRequest": "caps.security.approval",
+    "ApprovalAnswer": "caps.security.approvals.model",
+    "ApprovalRequest": "caps.security.approvals.model",
     "AuditError": "caps.protocol.errors",
     "AuditLog": "caps.security.audit",
     "AuditSettings": "caps.security.audit",
@@ -60,34 +60,34 @@ _HOMES = {
     "CapabilityTimeoutError": "caps.protocol.errors",
     "CapsError": "caps.protocol.errors",
     "ConfigurationError": "caps.protocol.errors",
-    "Decided": "caps.capabilities.stream",
+    "Decided": "caps.capabilities.runtime.stream",
     "Durability": "caps.security.audit",
     "ExecutionError": "caps.protocol.errors",
-    "ExecutionResult": "caps.capabilities.result",
+    "ExecutionResult": "caps.capabilities.runtime.result",
     "ExecutionUnknownError": "caps.protocol.errors",
-    "Failure": "caps.capabilities.result",
-    "Finished": "caps.capabilities.stream",
+    "Failure": "caps.capabilities.runtime.result",
+    "Finished": "caps.capabilities.runtime.stream",
     "IsolationError": "caps.protocol.errors",
     "LimitExceededError": "caps.protocol.errors",
     "MemoryAuditLog": "caps.security.audit",
     "Metrics": "caps.capabilities.telemetry",
-    "Output": "caps.capabilities.stream",
+    "Output": "caps.capabilities.runtime.stream",
     "PolicyDeniedError": "caps.protocol.errors",
     "PolicyInvalidError": "caps.protocol.errors",
     "ProtocolError": "caps.protocol.errors",
     "ProviderError": "caps.protocol.errors",
     "RegistrationError": "caps.protocol.errors",
     "Rotation": "caps.security.audit",
-    "Runtime": "caps.capabilities.runtime",
+    "Runtime": "caps.capabilities.runtime.runtime",
     "Scope": "caps.capabilities.provider",
     "ScopeViolationError": "caps.capabilities.provider",
     "SecurityPolicy": "caps.security.policy",
-    "Session": "caps.capabilities.session",
+    "Session": "caps.capabilities.runtime.session",
     "SessionBusyError": "caps.protocol.errors",
-    "SessionEnd": "caps.worker.host.lease",
+    "SessionEnd": "caps.worker.host.pool.lease",
     "SessionEndedError": "caps.protocol.errors",
-    "Started": "caps.capabilities.stream",
-    "StreamEvent": "caps.capabilities.stream",
+    "Started": "caps.capabilities.runtime.stream",
+    "StreamEvent": "caps.capabilities.runtime.stream",
     "ValidationError": "caps.protocol.errors",
     "Violation": "caps.capabilities.provider",
     "WorkerLostError": "caps.protocol.errors",

@@ -26,7 +26,7 @@ from bench.peers import RESTRICTEDPYTHON
 from bench.rows import Effort, Row
 from bench.sides.caps import open_runtime, timed_run
 from bench.sources import FIFTY_LINES, TINY
-from caps.worker.inside.compiler import compile_source
+from caps.worker.inside.language.compiler import compile_source
 
 _STOCK = "RestrictedPython, stock"
 _PLAIN = "compile()"

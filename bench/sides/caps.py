@@ -15,8 +15,8 @@ import anyio
 from bench.interleaving import Stopwatch, Turn
 from caps import AuditLog, Durability, ExecutionResult, Runtime, builtin_registry
 from caps.protocol.enforcement import Layer
-from caps.worker.host.process import Worker
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.process.worker import Worker
+from caps.worker.host.zygote.source import ZygoteSource
 
 LIMITS = {
     "wall_ms": 60_000,

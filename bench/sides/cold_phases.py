@@ -25,21 +25,21 @@ def main() -> None:
         marks.append((step, time.perf_counter() - BEGAN))
 
     importlib.import_module("caps.cli.main")
-    from caps.cli.loading import loading
+    from caps.cli.gc_pause import loading
 
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # as the command does
     with loading():
         importlib.import_module("caps.cli.run")
-    from caps.worker.host.launching import launched_ahead
+    from caps.worker.host.zygote.launch import launched_ahead
 
     mark("import the command line")
     with launched_ahead() as launched:
         mark("launch the zygote")
         with loading():
-            from caps.capabilities.runtime import Runtime
+            from caps.capabilities.runtime.runtime import Runtime
             from caps.cli.telemetry import telemetry
             from caps.providers.builtin import builtin_registry
-            from caps.worker.host.zygote import ZygoteSource
+            from caps.worker.host.zygote.source import ZygoteSource
         mark("import the runtime")
         registry = builtin_registry()
         mark("register capabilities")

@@ -15,12 +15,12 @@ from typing import Any
 import anyio
 import msgspec
 
-from caps.capabilities.broker import Broker, ExecutionBroker
-from caps.capabilities.cell import Cell, Runner
-from caps.capabilities.evidence import DecisionSummary
+from caps.capabilities.broker.broker import Broker, ExecutionBroker
+from caps.capabilities.runtime.execution import Cell, Runner
+from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
-from caps.capabilities.result import (
+from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
     Resources,
@@ -28,7 +28,7 @@ from caps.capabilities.result import (
     failure_of_host,
     status_of,
 )
-from caps.capabilities.source_text import SourceText
+from caps.capabilities.runtime.source import SourceText
 from caps.protocol.errors import (
     AuditError,
     CapsError,
@@ -38,7 +38,7 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
-from caps.security.audit.records import (
+from caps.security.audit.model.records import (
     AuditEvent,
     ExecutionEnded,
     ExecutionStarted,
@@ -46,8 +46,8 @@ from caps.security.audit.records import (
     LimitReached,
     ProtocolViolated,
 )
-from caps.worker.host.supervisor import Job
-from caps.worker.host.wall_clock import WallClock
+from caps.worker.host.supervisor.supervisor import Job
+from caps.worker.host.supervisor.wall_clock import WallClock
 
 # Refused requests are answered up to here; beyond it a worker is flooding and is ended.
 _PATIENCE = 64

@@ -17,9 +17,9 @@ from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema, portable
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
-from caps.security.audit.records import Withheld
+from caps.security.audit.model.records import Withheld
 from caps.security.decision import Problem, ReasonCode
-from caps.security.guarded import Guarded
+from caps.security.policies.protected_paths import Guarded
 from caps.security.policy import Limits, Rate, SecurityPolicy
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from caps.capabilities.grant import BoundPolicy
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.guarded import Guarded, Reached, first_reached
-from caps.security.patterns import domain_of
+from caps.security.policies.protected_paths import Guarded, Reached, first_reached
+from caps.security.policies.names import domain_of
 
 
 def kept_away(bound: BoundPolicy, guarded: Sequence[Guarded]) -> BoundPolicy:

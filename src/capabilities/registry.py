@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from caps.capabilities.binding import Domain, Registered, bind_policy
+from caps.capabilities.bind import Domain, Registered, bind_policy
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.guarding import kept_away
 from caps.capabilities.provider import Provider, Scope
@@ -20,11 +20,11 @@ from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.errors import RegistrationError
-from caps.protocol.handed_over import refuse_unless
-from caps.security.guarded import Guarded
-from caps.security.patterns import quoted
+from caps.protocol.argument_checks import refuse_unless
+from caps.security.policies.protected_paths import Guarded
+from caps.security.policies.names import quoted
 from caps.security.policy import SecurityPolicy
-from caps.security.policy_source import LoadedPolicy, PolicySource, load_policy
+from caps.security.policies.load import LoadedPolicy, PolicySource, load_policy
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _DOMAIN_NAME: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(DomainName)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from caps.protocol.errors import ConfigurationError
-from caps.protocol.handed_over import refuse_unless_whole
+from caps.protocol.argument_checks import refuse_unless_whole
 
 DEFAULT_TIMEOUT_VARIABLE = "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS"
 _DEFAULT_TIMEOUT_MS = 30_000

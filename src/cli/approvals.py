@@ -12,8 +12,8 @@ from caps.cli.exits import ExitCode, fail, told_in_one_line
 from caps.cli.options import approvals_option, json_option
 
 if TYPE_CHECKING:
-    from caps.security.approval import ApprovalAnswer, ApprovalRequest
-    from caps.security.approval_store import ApprovalStore
+    from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest
+    from caps.security.approvals.directory import ApprovalStore
 
 _BY = click.option("--by", metavar="NAME", help="Who answers; by default the current user.")
 _REASON = click.option("--reason", metavar="TEXT", help="Why; it is kept in the audit log.")
@@ -29,7 +29,7 @@ def approvals() -> None:
 @json_option
 def list_(directory: Path | None, as_json: bool) -> None:
     """Print what waits, oldest first."""
-    from caps.cli.tables import visible
+    from caps.cli.render.tables import visible
 
     found: list[ApprovalRequest] = []
     odd: list[str] = []
@@ -55,7 +55,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
 @json_option
 def show(approval_id: str, directory: Path | None, as_json: bool) -> None:
     """Print all that is known of one; the start of its ID will do."""
-    from caps.cli.tables import visible
+    from caps.cli.render.tables import visible
 
     with told_in_one_line(), _holding(approval_id, directory) as store:
         found = _as_object(store.find(approval_id))
@@ -95,7 +95,7 @@ def allow(
     With --calls and --for, what follows in the same execution or session is covered, too, until
     either is used up.
     """
-    from caps.security.approval import ApprovalAnswer, Reach, parse_span
+    from caps.security.approvals.model import ApprovalAnswer, Reach, parse_span
 
     try:
         answer = ApprovalAnswer(
@@ -118,7 +118,7 @@ def allow(
 @approvals_option
 def deny(approval_id: str, by: str | None, reason: str | None, directory: Path | None) -> None:
     """Refuse the call; the code meets a PolicyDeniedError."""
-    from caps.security.approval import ApprovalAnswer
+    from caps.security.approvals.model import ApprovalAnswer
 
     try:
         answer = ApprovalAnswer(allowed=False, by=by or _current_user(), reason=reason)
@@ -128,7 +128,7 @@ def deny(approval_id: str, by: str | None, reason: str | None, directory: Path |
 
 
 def _answer(approval_id: str, answer: ApprovalAnswer, directory: Path | None) -> None:
-    from caps.cli.tables import visible
+    from caps.cli.render.tables import visible
 
     with told_in_one_line(), _holding(approval_id, directory) as store:
         request = store.find(approval_id)
@@ -139,7 +139,7 @@ def _answer(approval_id: str, answer: ApprovalAnswer, directory: Path | None) ->
 
 def _holding(approval_id: str, directory: Path | None) -> ApprovalStore:
     """Where the approval waits, if anything ever did."""
-    from caps.cli.tables import visible
+    from caps.cli.render.tables import visible
 
     where = _directory(directory)
     if not where.exists():
@@ -152,13 +152,13 @@ def _holding(approval_id: str, directory: Path | None) -> ApprovalStore:
 
 
 def _opened(directory: Path) -> ApprovalStore:
-    from caps.security.approval_store import ApprovalStore
+    from caps.security.approvals.directory import ApprovalStore
 
     return ApprovalStore.open(directory)
 
 
 def _directory(given: Path | None) -> Path:
-    from caps.security.approval_store import default_approvals_directory
+    from caps.security.approvals.directory import default_approvals_directory
 
     return given or default_approvals_directory()
 
@@ -178,7 +178,7 @@ def _as_object(request: ApprovalRequest) -> dict[str, Any]:
 
 def _print_waiting(found: list[ApprovalRequest]) -> None:
     """Two lines for each: nothing of a call may be cut off where somebody decides about it."""
-    from caps.cli.tables import spelled_arguments, visible
+    from caps.cli.render.tables import spelled_arguments, visible
 
     for request in found:
         arguments = spelled_arguments(request.shown, request.hidden)

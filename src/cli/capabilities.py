@@ -30,7 +30,7 @@ def capabilities(
     policy_path: str | None, registry_name: str | None, as_json: bool, as_stubs: bool
 ) -> None:
     """List the registered capabilities; with a policy, whether each is granted."""
-    from caps.security.policy_source import POLICY_PATH_VARIABLE, load_policy
+    from caps.security.policies.load import POLICY_PATH_VARIABLE, load_policy
 
     if as_stubs and as_json:
         raise click.UsageError("--stubs is text; leave --json out")
@@ -52,7 +52,7 @@ def capabilities(
 
 
 def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
-    from caps.capabilities.stubs import render
+    from caps.capabilities.stubs.render import render
 
     click.echo(render(bound, domains=registry.domains), nl=False)
 

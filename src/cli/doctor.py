@@ -47,7 +47,7 @@ def doctor(as_json: bool) -> None:
 def _applied_layers() -> tuple[Layer, ...]:
     import anyio
 
-    from caps.worker.host.zygote import ZygoteSource
+    from caps.worker.host.zygote.source import ZygoteSource
 
     async def start() -> tuple[Layer, ...]:
         source = ZygoteSource()

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from caps.cli.exits import ExitCode, fail
-from caps.cli.loading import loaded, loading
-from caps.cli.variables import tell_unread
+from caps.cli.gc_pause import loaded, loading
+from caps.cli.unknown_variables import tell_unread
 
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.loading import loading
+from caps.cli.gc_pause import loading
 from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:

@@ -31,12 +31,12 @@ from caps.cli.run import (
     print_output,
     print_result,
 )
-from caps.cli.stopping import leaving_on_terminate
+from caps.cli.signals import leaving_on_terminate
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
-    from caps.capabilities.blocking import SyncSession
-    from caps.capabilities.runtime import Runtime
+    from caps.capabilities.runtime.sync import SyncSession
+    from caps.capabilities.runtime.runtime import Runtime
 
 _MARK = "# %%"
 # A person thinks for longer than an agent.
@@ -77,7 +77,7 @@ def repl(
     the cell that runs and with it the session, and a new one is opened; Ctrl-D leaves. From a
     pipe all cells are run, and the exit code is that of the first that did not end well.
     """
-    from caps.capabilities.runtime import Runtime
+    from caps.capabilities.runtime.runtime import Runtime
     from caps.cli.telemetry import telemetry
 
     interactive = sys.stdin is not None and sys.stdin.isatty()

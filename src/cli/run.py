@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.loading import loading
+from caps.cli.gc_pause import loading
 from caps.cli.options import (
     approvals_option,
     audit_settings,
@@ -23,14 +23,14 @@ from caps.cli.options import (
     registry_option,
     telemetry_options,
 )
-from caps.cli.stopping import StopSignals
+from caps.cli.signals import StopSignals
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from caps.capabilities.approvals import DirectoryApprover
-    from caps.capabilities.result import ExecutionResult, Failure
-    from caps.security.approval import ApprovalRequest
+    from caps.capabilities.broker.approvals import DirectoryApprover
+    from caps.capabilities.runtime.result import ExecutionResult, Failure
+    from caps.security.approvals.model import ApprovalRequest
 
 _NOT_SHOWN = "\N{REPLACEMENT CHARACTER}"
 EXIT_BY_STATUS = {
@@ -80,7 +80,7 @@ def run(
     as_json: bool,
 ) -> None:
     """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
-    from caps.worker.host.launching import launched_ahead
+    from caps.worker.host.zygote.launch import launched_ahead
 
     shown_name = "<stdin>" if file == "-" else Path(file).name
     result = None
@@ -92,9 +92,9 @@ def run(
             fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
         with StopSignals() as stop:
             with loading():
-                from caps.capabilities.runtime import Runtime
+                from caps.capabilities.runtime.runtime import Runtime
                 from caps.cli.telemetry import telemetry
-                from caps.worker.host.zygote import ZygoteSource
+                from caps.worker.host.zygote.source import ZygoteSource
 
                 registry = load_registry(registry_name)
             with (
@@ -140,13 +140,13 @@ def run(
 
 def announcing_approver(directory: Path | None) -> DirectoryApprover:
     """Asks through the directory, and says on standard error what waits there."""
-    from caps.capabilities.approvals import DirectoryApprover
+    from caps.capabilities.broker.approvals import DirectoryApprover
 
     return DirectoryApprover(directory, announce=_announce)
 
 
 def _announce(request: ApprovalRequest) -> None:
-    from caps.cli.tables import spelled_arguments, visible
+    from caps.cli.render.tables import spelled_arguments, visible
 
     arguments = spelled_arguments(request.shown, request.hidden)
     what = visible(f"{request.capability}({arguments})")
@@ -223,7 +223,7 @@ def print_result(result: ExecutionResult) -> None:
 
 
 def _shown(value: Any) -> str:
-    from caps.capabilities.json_form import json_form
+    from caps.capabilities.runtime.result_json import json_form
 
     try:
         return repr(value)
@@ -232,7 +232,7 @@ def _shown(value: Any) -> str:
 
 
 def _print_failure(failure: Failure) -> None:
-    from caps.cli.tables import visible
+    from caps.cli.render.tables import visible
 
     if failure.traceback:
         lines = failure.traceback.rstrip("\n").split("\n")
@@ -244,7 +244,7 @@ def _print_failure(failure: Failure) -> None:
 def _print_trail(directory: Path, execution_id: str, *, beside_json: bool) -> None:
     from rich.console import Console
 
-    from caps.cli.tables import audit_table
+    from caps.cli.render.tables import audit_table
     from caps.security.audit import read_records
 
     console = Console(stderr=beside_json)

@@ -31,13 +31,13 @@ class Watching(TypedDict):
 @contextmanager
 def telemetry(port: int | None, address: str) -> Iterator[Watching]:
     """Serve metrics if `port` is given, and export what the variables say. ConfigurationError."""
-    from caps.capabilities.telemetry.otlp import exporting
+    from caps.capabilities.telemetry.otlp_export import exporting
 
     with ExitStack() as stack:
         if port is not None:
             from prometheus_client import REGISTRY
 
-            from caps.capabilities.telemetry.exposition import serving
+            from caps.capabilities.telemetry.http_server import serving
 
             url = stack.enter_context(serving(REGISTRY, port, address))
             click.echo(f"caps: metrics at {url}", err=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.providers.arithmetic import register_arithmetic
-from caps.providers.clock import register_clock
+from caps.providers.math import register_arithmetic
+from caps.providers.time import register_clock
 from caps.providers.files import register_files
 
 

@@ -43,7 +43,7 @@ from caps.protocol.errors import (
     PolicyDeniedError,
     ValidationError,
 )
-from caps.security.patterns import domain_of, nearest, quoted
+from caps.security.policies.names import domain_of, nearest, quoted
 from caps.security.policy import Limits, Rate, RuleEffect, SecurityPolicy
 from caps.security.scopes import Scope
 

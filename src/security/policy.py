@@ -37,9 +37,9 @@ from pydantic import (
     model_validator,
 )
 
-from caps.security.deny_rules import DenyRules, RuleMode
-from caps.security.module_names import MODULE_PATTERN, MOST_MODULES, checked_module
-from caps.security.patterns import (
+from caps.security.policies.deny_rules import DenyRules, RuleMode
+from caps.security.policies.modules import MODULE_PATTERN, MOST_MODULES, checked_module
+from caps.security.policies.names import (
     CAPABILITY_PATTERN,
     NAME_PATTERN,
     RULE_PATTERN,

@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict
 from caps.protocol.errors import PolicyFault
 
 if TYPE_CHECKING:
-    from caps.security.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
-    from caps.security.width import Width
+    from caps.security.review.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+    from caps.security.review.width import Width
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ class Scope(BaseModel):
 
     def widths_to(self, newer: Scope) -> dict[str, Width]:
         """For each key what `newer` lets through beside this scope; both are anchored."""
-        from caps.security.width import Width
+        from caps.security.review.width import Width
 
         older, changed = self.model_dump(), newer.model_dump()
         return {

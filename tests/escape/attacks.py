@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from caps import MemoryAuditLog, Runtime
-from caps.capabilities.result import ExecutionResult
+from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.enforcement import gaps
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.zygote.source import ZygoteSource
 
 HERE = Path(__file__).parent
 LAYERS = ("language", "kernel", "channel")

@@ -13,10 +13,10 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
-from caps.worker.inside import cells
-from caps.worker.inside.builtins_ import make_builtins
-from caps.worker.inside.output import Stream
-from caps.worker.inside.zygote import main
+from caps.worker.inside.runner import user_space as cells
+from caps.worker.inside.language.builtins_ import make_builtins
+from caps.worker.inside.channel.output import Stream
+from caps.worker.inside.zygote.server import main
 from escape.loot import judged_names
 
 

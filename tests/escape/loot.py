@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from caps.worker.inside.record import record_of
+from caps.worker.inside.caps_api.record import record_of
 from unit.language_programs import power_of
 
 WORKED = "it worked: "

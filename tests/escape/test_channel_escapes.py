@@ -24,11 +24,11 @@ from typing import Any
 import pytest
 
 from caps import CapabilityRegistry, MemoryAuditLog, Runtime, SessionEnd, SessionEndedError
-from caps.capabilities.result import ExecutionResult
+from caps.capabilities.runtime.result import ExecutionResult
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import DecisionMade, ExecutionEnded, OutcomeRecorded, ProtocolViolated
-from caps.worker.host import pool
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.pool.pool import pool
+from caps.worker.host.zygote.source import ZygoteSource
 from direct_workers import DirectWorkers
 from escape.attacks import HERE, Attack, attacks_on
 

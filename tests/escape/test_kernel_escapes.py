@@ -18,7 +18,7 @@ import pytest
 from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
 from caps.protocol.enforcement import gaps
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.zygote.source import ZygoteSource
 from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {
@@ -65,7 +65,7 @@ def test_the_attack_does_not_work(
 # Runs a program as a worker would run it, and nothing holds it.
 UNCONFINED = """
 import sys
-from caps.worker.inside.compiler import compile_plainly
+from caps.worker.inside.language.compiler import compile_plainly
 program = compile_plainly(sys.stdin.read(), "<attack>")
 space = {"__name__": "__main__"}
 eval(program.code, space)

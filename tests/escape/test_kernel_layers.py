@@ -25,10 +25,10 @@ import pytest
 
 from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
-from caps.capabilities.result import ExecutionResult
+from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import IsolationError, WorkerLostError
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.zygote.source import ZygoteSource
 from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {

@@ -26,11 +26,11 @@ from typing import Any
 import pytest
 
 from caps import Runtime
-from caps.capabilities.result import ExecutionResult
-from caps.worker.host import launching
-from caps.worker.host.zygote import ZygoteSource
-from caps.worker.inside.compiler import SourceError
-from caps.worker.inside.report import message_of
+from caps.capabilities.runtime.result import ExecutionResult
+from caps.worker.host.zygote.source import launch as launching
+from caps.worker.host.zygote.source import ZygoteSource
+from caps.worker.inside.language.compiler import SourceError
+from caps.worker.inside.errors.report import message_of
 from escape.attacks import Attack, attacks_on, harmless, limited, locked_down, lost
 from escape.loot import WORKED, judged_names
 from unit.language_programs import power_of, run

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from caps.worker.inside.channel import Channel
-from caps.worker.inside.compiler import Program, compile_source
-from caps.worker.inside.facade_table import FACADES
-from caps.worker.inside.facades import Importer
-from caps.worker.inside.guards import AttributeGuards, OwnClasses
-from caps.worker.inside.loop import Loop
-from caps.worker.inside.namespace import Caller
+from caps.worker.inside.channel.channel import Channel
+from caps.worker.inside.language.compiler import Program, compile_source
+from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
+from caps.worker.inside.aio.loop import Loop
+from caps.worker.inside.caps_api.namespace import Caller
 from escape.reach import Step, reachable
 from unit.language_programs import make_globals, power_of
 from unit.test_facades import SAMPLES, caps

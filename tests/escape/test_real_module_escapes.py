@@ -15,7 +15,7 @@ import pytest
 from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
 from caps.protocol.enforcement import gaps
-from caps.worker.host.zygote import ZygoteSource
+from caps.worker.host.zygote.source import ZygoteSource
 from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {

@@ -24,10 +24,10 @@ from caps.security.audit import (
     OutcomeRecorded,
     Withheld,
 )
-from caps.security.audit.bounds import mended_record, storable
-from caps.security.audit.chain import ORIGIN, Flaw, Head, Link, decode, inspect
-from caps.security.audit.reader import Line
-from caps.security.audit.verify import VerifyStatus, verify_lines
+from caps.security.audit.model.sanitize import mended_record, storable
+from caps.security.audit.model.chain import ORIGIN, Flaw, Head, Link, decode, inspect
+from caps.security.audit.files.reader import Line
+from caps.security.audit.verify.verify import VerifyStatus, verify_lines
 
 # Any code point, lone surrogates too, and often the ones that encoders like to disagree on.
 texts = st.text(

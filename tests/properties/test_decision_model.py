@@ -25,7 +25,7 @@ from caps.security.decision import (
     evaluate_terms,
 )
 from caps.security.policy import Limits, Rate, SecurityPolicy
-from caps.security.policy_source import load_policy
+from caps.security.policies.load import load_policy
 from caps.security.scopes import Scope, Violation
 
 EXAMPLES = settings(max_examples=500, deadline=None)

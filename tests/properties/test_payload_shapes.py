@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.worker.inside.payload import Shape, problems_in
+from caps.worker.inside.caps_api.payload_check import Shape, problems_in
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TYPES = st.sampled_from(["string", "integer", "number", "boolean", "null", "array", "object", "?"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from caps.protocol.errors import PolicyInvalidError
 from caps.providers.builtin import builtin_registry
 from caps.security.policy import SecurityPolicy
-from caps.security.policy_source import load_policy, policy_from_json
+from caps.security.policies.load import load_policy, policy_from_json
 
 REGISTRY = builtin_registry()
 

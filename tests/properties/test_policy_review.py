@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caps.security.decision import ReasonCode, Request, Usage
-from caps.security.patterns import matching_rule
+from caps.security.policies.names import matching_rule
 from caps.security.policy import SecurityPolicy
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import written_form
 from caps.security.review.diff import diff
 from caps.security.review.explain import explain
 from caps.security.review.learn import learn
 from caps.security.review.lint import lint
 from caps.security.review.replay import replay
-from caps.security.width import Width
+from caps.security.review.width import Width
 from policy_worlds import PATHS, REGISTRY, Call, calls, decided, loaded, policies, records_of
 
 ABSOLUTE = [path for path in PATHS if path.startswith("/")]

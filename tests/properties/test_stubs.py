@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caps import CapabilityRegistry, CapabilitySpec
-from caps.capabilities.stubs import render
+from caps.capabilities.stubs.render import render
 
 EXAMPLES = settings(max_examples=200, deadline=None)
 

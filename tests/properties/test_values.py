@@ -15,7 +15,7 @@ import msgspec
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from caps.capabilities.json_form import Spelling, json_form
+from caps.capabilities.runtime.result_json import Spelling, json_form
 from caps.protocol.errors import ProtocolError
 from caps.protocol.values import decode_value, encode_value
 

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from caps import ApprovalAnswer, ApprovalRequest, CapabilityRegistry, MemoryAuditLog, Metrics
-from caps.capabilities.approvals import ApprovalDesk, AskedCall
+from caps.capabilities.broker.approvals import ApprovalDesk, AskedCall
 from caps.security.decision import ApprovalUse
 
 pytestmark = pytest.mark.anyio

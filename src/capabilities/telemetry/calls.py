@@ -30,10 +30,10 @@ from caps.capabilities.telemetry.conventions import (
 from caps.capabilities.telemetry.metrics import UNREGISTERED, Metrics
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.records import CallStatus
-from caps.security.audit.redaction import Redacted, Redactor
+from caps.security.audit.model.records import CallStatus
+from caps.security.audit.model.redaction import Redacted, Redactor
 from caps.security.decision import Decision, ReasonCode
-from caps.worker.host.supervisor import Answer
+from caps.worker.host.supervisor.supervisor import Answer
 
 if TYPE_CHECKING:
     from caps.capabilities.telemetry.spans import CallSpan

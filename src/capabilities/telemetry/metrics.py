@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from caps.capabilities.telemetry.release import release
-from caps.capabilities.telemetry.tallies import CounterTally, GaugeTally, HistogramTally, Tally
+from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally, Tally
 from caps.protocol.enforcement import Layer
-from caps.security.audit.records import ExecutionStatus
+from caps.security.audit.model.records import ExecutionStatus
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -64,7 +64,7 @@ class Metrics:
             self._offer_in(registry)
 
     def _offer_in(self, registry: CollectorRegistry) -> None:
-        from caps.capabilities.telemetry.collecting import offer
+        from caps.capabilities.telemetry.prometheus import offer
 
         build = GaugeTally("caps_build_info", "The release of Caps, as a label.", ["version"])
         build.set((release(),), 1)

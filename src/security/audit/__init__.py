@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from caps.security.audit.log import AuditLog
-from caps.security.audit.memory import MemoryAuditLog
-from caps.security.audit.reader import read_records
-from caps.security.audit.records import (
+from caps.security.audit.log.log import AuditLog
+from caps.security.audit.log.memory import MemoryAuditLog
+from caps.security.audit.files.reader import read_records
+from caps.security.audit.model.records import (
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
@@ -50,14 +50,14 @@ from caps.security.audit.records import (
     SinkRecovered,
     Withheld,
 )
-from caps.security.audit.redaction import Redacted, Redactor
-from caps.security.audit.rotation import Rotation
-from caps.security.audit.segment import Durability
-from caps.security.audit.settings import AuditSettings, default_audit_directory
-from caps.security.audit.taking import AuditSink
+from caps.security.audit.model.redaction import Redacted, Redactor
+from caps.security.audit.log.rotation import Rotation
+from caps.security.audit.log.segment import Durability
+from caps.security.audit.log.settings import AuditSettings, default_audit_directory
+from caps.security.audit.log.interface import AuditSink
 
 if TYPE_CHECKING:
-    from caps.security.audit.verify import VerifyReport, VerifyStatus, verify_log
+    from caps.security.audit.verify.verify import VerifyReport, VerifyStatus, verify_log
 
 __all__ = [
     "ApprovalOutcome",
@@ -103,6 +103,6 @@ def __getattr__(name: str) -> Any:
     """What verifies is loaded when it is asked for: whoever writes a log needs none of it."""
     if name not in __all__:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    from caps.security.audit import verify
+    from caps.security.audit.verify.verify import verify
 
     return getattr(verify, name)

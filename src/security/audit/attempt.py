@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from caps.security.audit.records import AuditEvent
+from caps.security.audit.model.records import AuditEvent
 
 
 class Attempt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from caps.security.audit.chain import ORIGIN
+from caps.security.audit.model.chain import ORIGIN
 
 
 class VerifyStatus(enum.Enum):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from caps.security.audit.records import GAP, RECORD_VERSION
+from caps.security.audit.model.records import GAP, RECORD_VERSION
 
 _ENVELOPE: Final = {"hash": GAP, "prev": GAP, "seq": GAP, "ts": GAP, "v": RECORD_VERSION}
 _HASH: Final = len('"hash":')

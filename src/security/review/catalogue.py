@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
-from caps.security.deny_rules import RuleMode
-from caps.security.guarded import Guarded, Reached, first_reached
-from caps.security.patterns import domain_of
+from caps.security.policies.deny_rules import RuleMode
+from caps.security.policies.protected_paths import Guarded, Reached, first_reached
+from caps.security.policies.names import domain_of
 from caps.security.policy import SecurityPolicy
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.scopes import Scope
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from caps.security.decision import GrantTerms
-from caps.security.patterns import domain_of
+from caps.security.policies.names import domain_of
 from caps.security.policy import Limits, Rate, SecurityPolicy
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import Catalogue, scope_of
-from caps.security.width import Width, joined, width_of
+from caps.security.review.width import Width, joined, width_of
 
 _LIMITS = tuple(name for name in Limits.model_fields if name != "rates")
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from caps.security.decision import Decision, GrantTerms, ReasonCode, Request
-from caps.security.patterns import domain_of
+from caps.security.policies.names import domain_of
 from caps.security.policy import SecurityPolicy, plain_json
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
@@ -28,7 +28,7 @@ from caps.security.review.catalogue import (
     written_form,
 )
 from caps.security.review.policy_tests import run_tests
-from caps.security.scope_answers import SeenCall
+from caps.security.review.scope_answers import SeenCall
 
 # A rule of each kind can be in the way once, and each key of a scope.
 _MOST_STEPS = 16

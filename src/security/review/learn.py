@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from caps.security.audit.records import Record
+from caps.security.audit.model.records import Record
 from caps.security.decision import ReasonCode
-from caps.security.guarded import POLICY_FILE, Guarded
-from caps.security.patterns import domain_of, matching_rule
+from caps.security.policies.protected_paths import POLICY_FILE, Guarded
+from caps.security.policies.names import domain_of, matching_rule
 from caps.security.policy import SecurityPolicy, plain_json
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     first_decision,
@@ -26,12 +26,12 @@ from caps.security.review.catalogue import (
     scope_of,
     written_form,
 )
-from caps.security.review.learn_limits import proposed_limits
-from caps.security.review.lessons import MOST_RECORDS, Asked, Lessons, gather
-from caps.security.review.observed import Observed
+from caps.security.review.suggest_limits import proposed_limits
+from caps.security.review.log_summary import MOST_RECORDS, Asked, Lessons, gather
+from caps.security.review.log_decisions import Observed
 from caps.security.review.replay import Judge
-from caps.security.scope_answers import ScopeProposal, SeenCall
-from caps.security.wording import counted, how_often
+from caps.security.review.scope_answers import ScopeProposal, SeenCall
+from caps.security.review.plurals import counted, how_often
 
 _MOST_EXAMPLES: Final = 3
 _MOST_TESTS_EACH: Final = 3

@@ -13,11 +13,11 @@ from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import GrantTerms, ReasonCode
-from caps.security.deny_rules import RuleMode
-from caps.security.guarded import Guarded, first_reached
-from caps.security.patterns import domain_of, matching_rule, nearest
+from caps.security.policies.deny_rules import RuleMode
+from caps.security.policies.protected_paths import Guarded, first_reached
+from caps.security.policies.names import domain_of, matching_rule, nearest
 from caps.security.policy import Limits, RuleEffect, SecurityPolicy
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
@@ -29,7 +29,7 @@ from caps.security.review.catalogue import (
     scope_of,
     written_form,
 )
-from caps.security.review.findings import Finding, LintCode, finding
+from caps.security.review.lint_codes import Finding, LintCode, finding
 from caps.security.review.policy_tests import run_tests
 
 _LISTS = ("allow", "deny", "approve")

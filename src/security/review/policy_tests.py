@@ -9,7 +9,7 @@ from typing import Any
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import GrantTerms
 from caps.security.policy import PolicyTest
-from caps.security.policy_source import policy_from_json
+from caps.security.policies.load import policy_from_json
 from caps.security.review.catalogue import first_decision
 
 

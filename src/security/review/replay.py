@@ -19,7 +19,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from caps.security.audit.records import Record
+from caps.security.audit.model.records import Record
 from caps.security.decision import (
     CapabilityTerms,
     GrantTerms,
@@ -28,11 +28,11 @@ from caps.security.decision import (
     Usage,
     decide,
 )
-from caps.security.policy_source import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import Catalogue, PolicyTerms
-from caps.security.review.observed import Observed, Walk
+from caps.security.review.log_decisions import Observed, Walk
 from caps.security.scopes import Scope, Violation
-from caps.security.width import Width
+from caps.security.review.width import Width
 
 # Clocks of records and of rate windows are not the same one.
 _SLACK_S = 1.0

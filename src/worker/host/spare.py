@@ -6,7 +6,7 @@ import msgspec
 
 from caps.protocol.connection import HostConnection
 from caps.protocol.messages import ReadyMessage
-from caps.worker.host.process import Worker
+from caps.worker.host.process.worker import Worker
 
 
 class Spare(msgspec.Struct, frozen=True):

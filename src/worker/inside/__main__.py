@@ -8,7 +8,7 @@ sys.modules["typing_extensions"] = None  # type: ignore[assignment]
 
 # All of it stays, so to look through it for garbage again and again would only take time.
 gc.disable()
-from caps.worker.inside.zygote import main  # noqa: E402 - after the lines above
+from caps.worker.inside.zygote.server import main  # noqa: E402 - after the lines above
 
 gc.enable()
 

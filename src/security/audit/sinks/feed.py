@@ -25,9 +25,9 @@ from itertools import islice
 from typing import Final
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.records import AuditEvent, SinkFailed, SinkRecovered
-from caps.security.audit.sinks.history import CursorFile, History
-from caps.security.audit.sinks.sink import Delivery, Sink, SinkMode, SinkObserver, SinkTerms
+from caps.security.audit.model.records import AuditEvent, SinkFailed, SinkRecovered
+from caps.security.audit.sinks.backfill import CursorFile, History
+from caps.security.audit.sinks.interface import Delivery, Sink, SinkMode, SinkObserver, SinkTerms
 
 _BATCH: Final = 256
 _FIRST_PAUSE: Final = 0.05

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.sinks.addresses import SinkAddress, SinkKind
-from caps.security.audit.sinks.sink import Delivery, SinkError
+from caps.security.audit.sinks.urls import SinkAddress, SinkKind
+from caps.security.audit.sinks.interface import Delivery, SinkError
 
 if TYPE_CHECKING:
     from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from caps.security.audit.checkpoint import CHECKPOINTS, append_line
-from caps.security.audit.keyfiles import SIGNING_PUB, read_or_create, sync_directory
-from caps.security.audit.lock import LogLock
-from caps.security.audit.reader import FIRST_SEGMENT
-from caps.security.audit.regular_files import read_regular
-from caps.security.audit.sinks.sink import Delivery, SinkError
-from caps.security.audit.tail import log_id, read_tail
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, append_line
+from caps.security.audit.files.key_files import SIGNING_PUB, read_or_create, sync_directory
+from caps.security.audit.files.lock import LogLock
+from caps.security.audit.files.reader import FIRST_SEGMENT
+from caps.security.audit.files.regular_files import read_regular
+from caps.security.audit.sinks.interface import Delivery, SinkError
+from caps.security.audit.files.tail import log_id, read_tail
 
 # What a pipe that is ready for writing takes at once, without making the writer wait.
 _AT_ONCE: Final = select.PIPE_BUF

@@ -24,9 +24,9 @@ from typing import Any, Final
 import msgspec
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.records import ENVELOPE_FIELDS
-from caps.security.audit.sinks.addresses import SinkAddress, SinkKind
-from caps.security.audit.sinks.sink import Delivery, SinkError
+from caps.security.audit.model.records import ENVELOPE_FIELDS
+from caps.security.audit.sinks.urls import SinkAddress, SinkKind
+from caps.security.audit.sinks.interface import Delivery, SinkError
 
 _LOG_AUDIT: Final = 13
 _MOST_FACILITY: Final = 23

@@ -18,7 +18,7 @@ from caps.worker.inside.aio.sealed import Sealed
 from caps.worker.inside.aio.unretrieved import Unretrieved
 
 if TYPE_CHECKING:
-    from caps.worker.inside.loop import Loop
+    from caps.worker.inside.aio.loop import Loop
 
 Callback = Callable[[Any], object]
 

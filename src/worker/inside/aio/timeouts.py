@@ -12,7 +12,7 @@ from typing import Any
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import Task, current_loop, current_task
 from caps.worker.inside.aio.sealed import Sealed
-from caps.worker.inside.loop import Handle
+from caps.worker.inside.aio.loop import Handle
 
 
 class _State(Enum):

@@ -4,4 +4,4 @@
 # because: reaches into the interpreter
 
 class C:
-    __module__ = "caps.worker.inside.guards"
+    __module__ = "caps.worker.inside.language.guards"

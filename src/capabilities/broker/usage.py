@@ -1,0 +1,99 @@
+"""(6) What one execution has used so far, as the decision about its next call is told it.
+
+Calls, those under way, the window of a rate and the wall clock are counted here and nowhere else;
+the rules about them are the decision's (`security/decision.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from caps.capabilities.grant import Grant, Terms
+from caps.capabilities.broker.idempotency import KeyedAnswers
+from caps.capabilities.broker.rate_windows import RateWindows
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.model.redaction import Redactor
+from caps.security.decision import KeyUse, Usage
+from caps.worker.host.supervisor.wall_clock import WallClock
+
+
+class UsageMeter:
+    """Counts for one execution; `rates` are shared with all others, `keys` with its session."""
+
+    def __init__(
+        self,
+        grant: Grant,
+        principal: str,
+        rates: RateWindows,
+        keys: KeyedAnswers,
+        clock: WallClock,
+        redactor: Redactor,
+    ) -> None:
+        self.calls = 0
+        self._grant = grant
+        self._principal = principal
+        self._rates = rates
+        self._keys = keys
+        self._clock = clock
+        self._redactor = redactor
+        self._in_flight = 0
+        self._deadline = 0.0
+
+    def begin(self) -> None:
+        """Start the clock of the execution: its code is being handed over."""
+        self._deadline = time.monotonic() + self._grant.limits.wall_ms / 1000
+
+    def before(self, request: CapabilityRequestMessage) -> Usage:
+        """What was used before `request`, which is none of it yet."""
+        in_window, past_deadline = self.by_time(request)
+        calls = self.calls
+        if request.idempotency_key is None:
+            return Usage(calls, self._in_flight, in_window, past_deadline)
+        key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
+        if key_use is KeyUse.FRESH:
+            # A session keeps the answers of all its keys: no more of them than calls in one run.
+            calls = max(calls, len(self._keys))
+        return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
+
+    def by_time(self, request: CapabilityRequestMessage) -> tuple[int, bool]:
+        """The calls in the rate's window, and whether the execution's time is over."""
+        terms = self._grant.terms.get(request.capability)
+        now = time.monotonic()
+        in_window = 0
+        if terms is not None and terms.rate is not None:
+            in_window = self._rates.used(self._rate_key(terms), terms.rate, now)
+        return in_window, self._is_over(now)
+
+    def is_over(self) -> bool:
+        """Whether the execution's time is over."""
+        return self._is_over(time.monotonic())
+
+    def _is_over(self, now: float) -> bool:
+        # Most of the time it is not, however long the clock stood still.
+        return now > self._deadline and now > self._deadline + self._clock.stood_still_s
+
+    def add(self) -> None:
+        """A call is under way, whatever comes of it."""
+        self.calls += 1
+        self._in_flight += 1
+
+    def conclude(self, calls: int) -> None:
+        """So many calls are no longer under way."""
+        self._in_flight -= calls
+
+    def take_rate(self, terms: Terms) -> None:
+        """A call is allowed and counts in the window of its rate, if it has one."""
+        if terms.rate is not None:
+            self._rates.add(self._rate_key(terms), terms.rate, time.monotonic())
+
+    def _key_use(self, capability: str, key: str, payload: Mapping[str, Any]) -> KeyUse:
+        recorded = self._keys.get((capability, key))
+        if recorded is None:
+            return KeyUse.FRESH
+        same = recorded.args_hmac == self._redactor.digest(payload)
+        return KeyUse.REPEAT if same else KeyUse.CONFLICT
+
+    def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
+        return (self._grant.policy_id, self._principal, terms.name)

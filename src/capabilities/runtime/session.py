@@ -1,0 +1,252 @@
+"""A REPL session: one worker for one caller, in which names live on from run to run.
+
+async with runtime.session(principal="ada") as session:
+    await session.run("x = 1")
+    (await session.run("x + 1")).value
+
+Each run is an execution of its own: its own id, limits, result and evidence, tied to the others by
+the session that every record names. The policy is the one of the opening. What ends a run with a
+result leaves the session alive, an error of the code included; what kills the worker ends it, and
+whoever asks for more is told why. Nothing of a run goes on after it: its tasks and calls end first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+import anyio
+import msgspec
+
+from caps.capabilities.runtime.options import refuse_foreign_listener
+from caps.capabilities.runtime.execution import Cell
+from caps.capabilities.broker.evidence import DecisionSummary
+from caps.capabilities.execution import ExecutionRequest, new_id
+from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.broker.idempotency import KeyedAnswers
+from caps.capabilities.runtime.open_runtime import Opened, take_workers
+from caps.capabilities.runtime.result import ExecutionResult
+from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
+from caps.protocol.argument_checks import refuse_unless_whole
+from caps.security.audit.model.records import ExecutionStatus
+from caps.security.policies.load import PolicySource
+from caps.worker.host.pool.lease import Lease, SessionEnd
+
+if TYPE_CHECKING:
+    from caps.capabilities.runtime.stream import Feed, StreamEvent
+
+MAX_RUNS = 1000
+IDLE_MS = 10 * 60 * 1000
+WALL_MS = 30 * 60 * 1000
+
+_MOST_RUNS = 1_000_000
+_LONGEST_MS = 24 * 60 * 60 * 1000
+# A provider that refuses to be cancelled holds nobody up for longer.
+_CLOSING_SECONDS = 10
+
+
+class SessionTerms(TypedDict, total=False):
+    """What a session can be opened with; `Runtime.session` says what it means."""
+
+    principal: str
+    agent: str | None
+    session: str | None
+    policy: PolicySource | BoundPolicy | None
+    max_runs: int
+    idle_ms: int
+    wall_ms: int
+
+
+class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What bounds a session beside the policy, whose limits hold for each run."""
+
+    max_runs: int = MAX_RUNS
+    idle_ms: int = IDLE_MS
+    wall_ms: int = WALL_MS
+
+    def __post_init__(self) -> None:
+        for name, most in (
+            ("max_runs", _MOST_RUNS),
+            ("idle_ms", _LONGEST_MS),
+            ("wall_ms", _LONGEST_MS),
+        ):
+            refuse_unless_whole(name, getattr(self, name), 1, most)
+
+
+class Session:
+    """Runs cells, one after another, in one worker. Made by `Runtime.session`."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        bind: Callable[[], Awaitable[BoundPolicy]],
+        inject: Callable[[str, BoundPolicy], Grant],
+        identity: Identity,
+        limits: SessionLimits,
+    ) -> None:
+        self._opened = opened
+        self._bind = bind
+        self._inject = inject
+        self._channel_id = new_id()
+        self._identity = msgspec.structs.replace(
+            identity, session=identity.session or self._channel_id
+        )
+        self._limits = limits
+        self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
+        self._held = AsyncExitStack()
+        self._grant: Grant | None = None
+        self._cell = Cell(channel_id=self._channel_id, keys=KeyedAnswers())
+        self._runs = 0
+        self._busy = False
+        self._run_over: anyio.Event | None = None  # while somebody waits
+
+    @property
+    def id(self) -> str:
+        """What the records of all its runs carry as `session`."""
+        return str(self._identity.session)
+
+    @property
+    def ended(self) -> SessionEnd | None:
+        """Why it is over; None while it lives."""
+        return None if self._lease.ended is None else self._lease.ended.reason
+
+    @property
+    def channel_id(self) -> str:
+        """What its runs share, and nobody else has."""
+        return self._channel_id
+
+    @property
+    def grant(self) -> Grant:
+        """What its next run may do."""
+        if self._grant is None:
+            raise ConfigurationError("the session is not open; use `async with runtime.session()`")
+        return self._grant
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """Whose it is, as records say it."""
+        return self._identity.who(self._channel_id)
+
+    def revoke(self, capabilities: frozenset[str]) -> None:
+        """Take these from its next runs; `Runtime.revoke` does, and from the one under way."""
+        self._grant = self.grant.revoking(*capabilities)
+
+    async def __aenter__(self) -> Self:
+        """Fix the policy and take a worker.
+
+        Raises PolicyInvalidError, ProtocolError, WorkerLostError, and ConfigurationError for a
+        session that was open before.
+        """
+        if self._grant is not None:
+            raise ConfigurationError("a session is opened once; ask the runtime for another")
+        bound = await self._bind()
+        self._grant = self._inject(self._channel_id, bound)
+        async with AsyncExitStack() as stack:
+            self._lease.draw_from(await take_workers(self._opened.pools, stack, bound))
+            await self._lease.open()
+            self._held = stack.pop_all()
+        self._opened.broker.live.add(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Kill the worker. What still runs in it is lost; leaving the context does the same.
+
+        A run that is ended by this has recorded its end before this returns.
+        """
+        self._opened.broker.live.remove(self)
+        self._opened.broker.approvals.forget(self._channel_id)
+        try:
+            await self._lease.end(SessionEnd.CLOSED, "it was closed")
+            with anyio.move_on_after(_CLOSING_SECONDS):
+                while self._busy:
+                    if self._run_over is None:
+                        self._run_over = anyio.Event()
+                    await self._run_over.wait()
+        finally:
+            await self._held.aclose()
+
+    async def run(
+        self, source: str, *, on_output: Callable[[str], None] | None = None
+    ) -> ExecutionResult:
+        """Run a cell; tracebacks call it `<cell N>`. As `Runtime.run`, in this session's worker.
+
+        Cancelling kills the worker and with it the session. Raises SessionBusyError while another
+        run is under way and SessionEndedError once the session is over.
+        """
+        refuse_foreign_listener(on_output)
+        return await self._run_cell(source, on_output)
+
+    async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
+        """`run` as it happens; leaving early ends the session. Raises as `run` does."""
+
+        from caps.capabilities.runtime.stream import stream_of
+
+        async def execute(feed: Feed) -> ExecutionResult:
+            return await self._run_cell(source, feed.output, feed.start, feed.decide)
+
+        async with aclosing(stream_of(self._opened.tasks, execute)) as events:
+            async for event in events:
+                yield event
+
+    async def _run_cell(
+        self,
+        source: str,
+        on_output: Callable[[str], None] | None,
+        on_start: Callable[[str], None] | None = None,
+        on_decision: Callable[[DecisionSummary], None] | None = None,
+    ) -> ExecutionResult:
+        await self._check_alive()
+        self._busy = True
+        self._runs += 1
+        try:
+            request = ExecutionRequest(
+                source=source,
+                filename=f"<cell {self._runs}>",
+                identity=self._identity,
+                on_output=on_output,
+                on_start=on_start,
+                on_decision=on_decision,
+                cell=self._cell,
+            )
+            # The session's grant, under the name of one of its runs.
+            result = await self._opened.execute(self._lease, self.grant.named(new_id()), request)
+            if result.status is ExecutionStatus.PROTOCOL_VIOLATION:
+                await self._end_a_liar(result)
+            return result
+        finally:
+            self._busy = False
+            over, self._run_over = self._run_over, None
+            if over is not None:
+                over.set()
+
+    async def _check_alive(self) -> None:
+        if self._busy:
+            raise SessionBusyError(
+                "the session runs another cell; wait for it, or open a session of its own"
+            )
+        _ = self.grant  # raises if it was never opened
+        if self._runs >= self._limits.max_runs:
+            await self._lease.end(SessionEnd.RUNS, f"it has had its {self._limits.max_runs} runs")
+        ended = self._lease.ended
+        if ended is not None:
+            raise SessionEndedError(
+                f"the session has ended: {ended.message}; open a new one",
+                reason=ended.reason.value,
+            )
+
+    async def _end_a_liar(self, result: ExecutionResult) -> None:
+        """A result that is no value was found out after the worker had given it."""
+        if self._lease.ended is None:
+            reason = result.error.message if result.error else "it broke the protocol"
+            await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)

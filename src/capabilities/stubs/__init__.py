@@ -1,0 +1,1 @@
+"""Type stubs of a grant, as the text of a `.pyi` file."""

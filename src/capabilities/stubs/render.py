@@ -1,0 +1,212 @@
+"""What a grant looks like to the code, as the text of a `.pyi` file made for a prompt.
+
+One class for each domain, one method for each granted capability with its types, its defaults and
+what the schema says in words; classes for the objects that come back; the errors; `caps` itself.
+It is valid Python whatever the schemas hold. Nothing of the policy's scopes or limits is in it.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from caps.capabilities.bind import Domain
+from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.spec import CapabilitySpec
+from caps.capabilities.stubs.text import docstring, one_line
+from caps.capabilities.stubs.types import SchemaTypes
+from caps.capabilities.stubs.constraints import words
+from caps.protocol.errors import USER_ERRORS
+
+_WIDEST = 100
+_LONGEST_DEFAULT = 40
+_TAKEN = frozenset(
+    (
+        "Any",
+        "Caps",
+        "Exception",
+        "Literal",
+        "Never",
+        "NotRequired",
+        "Record",
+        "TimeoutError",
+        "TypedDict",
+    )
+)
+_DEFAULT_TYPES = {str: "str", int: "int", float: "float", bool: "bool", type(None): "None"}
+
+
+def render(
+    bound: BoundPolicy, *, domains: Mapping[str, Domain] | None = None, namespace: str = "caps"
+) -> str:
+    """The namespace that `bound` grants, as the text of a `.pyi` file."""
+    by_domain: dict[str, list[CapabilitySpec]] = {}
+    for name in bound.granted:
+        spec = bound.terms[name].spec
+        by_domain.setdefault(spec.domain, []).append(spec)
+    class_names = _domain_classes(by_domain)
+    errors = {error.__name__ for error in USER_ERRORS}
+    types = SchemaTypes({*_TAKEN, *errors, *class_names.values(), namespace})
+    written = [
+        _domain_text(class_names[domain], specs, (domains or {}).get(domain), types)
+        for domain, specs in by_domain.items()
+    ]
+    root = [f"    {domain}: {name}" for domain, name in class_names.items()]
+    blocks = [
+        _header(bound.policy.id, namespace, types.imports, nothing=not by_domain),
+        _errors_text(),
+        *(["class Record(dict[str, Any]): ..."] if types.classes else []),
+        *types.classes.values(),
+        *written,
+        "\n".join(["class Caps:", *(root or ["    pass"])]),
+        f"{namespace}: Caps",
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _domain_classes(domains: Iterable[str]) -> dict[str, str]:
+    """A class name for each domain; `web_api` and `webapi` do not share one."""
+    found: dict[str, str] = {}
+    for domain in domains:
+        wanted = name = "".join(part.capitalize() for part in domain.split("_"))
+        number = 1
+        while name in _TAKEN or keyword.iskeyword(name) or name in found.values():
+            number += 1
+            name = f"{wanted}{number}"
+        found[domain] = name
+    return found
+
+
+def _header(policy_id: str, namespace: str, imports: set[str], *, nothing: bool) -> str:
+    names = sorted((imports | {"Any"}) - {"builtins"})
+    lines = docstring(
+        [
+            f"What `{namespace}` holds under the policy `{one_line(policy_id)}`"
+            + (": nothing." if nothing else "."),
+            "",
+            "Await every call; arguments go by name, or in the order of the parameters.\n"
+            'An object that comes back is a read-only Record: r.name, r["name"], dict(r).\n'
+            f"{namespace}.<domain>.<function>.options(timeout_ms=…, idempotency_key=…)(…) bounds a"
+            " call, or makes a repeat of it harmless.\n"
+            "The errors can be caught by these names; each has `code`, `message` and `details`.",
+        ]
+    )
+    lines += [""] + (["import builtins"] if "builtins" in imports else [])
+    return "\n".join([*lines, f"from typing import {', '.join(names)}"])
+
+
+def _errors_text() -> str:
+    """The errors with the bases that code can name."""
+    lines = []
+    for error in USER_ERRORS:
+        above = next((one for one in error.__mro__[1:] if one in USER_ERRORS), Exception)
+        also = ", TimeoutError" if issubclass(error, TimeoutError) else ""
+        lines.append(f"class {error.__name__}({above.__name__}{also}): ...")
+    return "\n".join(lines)
+
+
+def _domain_text(
+    name: str, specs: list[CapabilitySpec], domain: Domain | None, types: SchemaTypes
+) -> str:
+    told = docstring([domain.description or domain.title] if domain else [])
+    lines = [f"class {name}:", *(f"    {line}" for line in told)]
+    with types.within(spec.function for spec in specs):
+        for spec in specs:
+            lines += [f"    {line}" if line else "" for line in _method(spec, types)]
+    return "\n".join(lines)
+
+
+def _method(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
+    parameters = _parameters(spec, types)
+    result = types.annotation(
+        spec.schema_out, spec.schema_out, f"{spec.function}_result", answer=True
+    )
+    parts = _told(spec)
+    if result not in types.classes and (note := words(spec.schema_out, spec.schema_out)):
+        parts.append(f"returns: {note}")  # a class has it in its own docstring
+    told = docstring(parts)
+    lines = _signature(spec.function, parameters)
+    lines[-1] += f" -> {result}:" + ("" if told else " ...")
+    return [*lines, *(f"    {line}" if line else "" for line in told)]
+
+
+def _parameters(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
+    """`self` and the parameters, by name only where their order is not one that Python has."""
+    schema = spec.schema_in or {"additionalProperties": False}
+    properties: dict[str, Any] = schema.get("properties", {})
+    required = set(schema.get("required", ()))
+    by_name = {name: inner for name, inner in properties.items() if _can_be_argument(name)}
+    odd = len(by_name) < len(properties)
+    parameters = [
+        _parameter(name, inner, schema, types, spec.function, needed=name in required)
+        for name, inner in by_name.items()
+    ]
+    if by_name and (odd or _optional_first(by_name, required)):
+        parameters.insert(0, "*")
+    if odd or schema.get("additionalProperties", True) is not False:
+        types.imports.add("Any")
+        parameters.append(f"**{_unlike('others', by_name)}: Any")
+    return [_unlike("self", by_name), *parameters]
+
+
+def _signature(function: str, parameters: list[str]) -> list[str]:
+    line = f"async def {function}({', '.join(parameters)})"
+    if len(line) <= _WIDEST:
+        return [line]
+    return [f"async def {function}(", *(f"    {one}," for one in parameters), ")"]
+
+
+def _parameter(
+    name: str,
+    schema: Any,
+    root: Mapping[str, Any],
+    types: SchemaTypes,
+    function: str,
+    *,
+    needed: bool,
+) -> str:
+    held = types.annotation(schema, root, f"{function}_{name}", answer=False)
+    return f"{name}: {held}" if needed else f"{name}: {held} = {_default(schema, held)}"
+
+
+def _default(schema: Any, held: str) -> str:
+    """The default as it is spelt, if it is short and of the annotated type; else `...`."""
+    if not isinstance(schema, dict) or "default" not in schema:
+        return "..."
+    default = schema["default"]
+    kind = _DEFAULT_TYPES.get(type(default))
+    fits = kind in held.split(" | ") or f"Literal[{default!r}" in held or f", {default!r}" in held
+    shown = repr(default)
+    return shown if kind and fits and len(shown) <= _LONGEST_DEFAULT else "..."
+
+
+def _told(spec: CapabilitySpec) -> list[str]:
+    """What the capability does, and what each argument means beyond its type."""
+    parts = [spec.description or spec.title]
+    for name, inner in spec.schema_in.get("properties", {}).items():
+        note = words(inner, spec.schema_in)
+        if not _can_be_argument(name):
+            note = "; ".join(part for part in (f"pass as **{{{name!r}: …}}", note) if part)
+        if note:
+            parts.append(f"{one_line(name)}: {note}")
+    return parts
+
+
+def _unlike(name: str, others: Iterable[str]) -> str:
+    while name in others:
+        name = f"_{name}"
+    return name
+
+
+def _can_be_argument(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def _optional_first(names: Iterable[str], required: set[str]) -> bool:
+    optional_seen = False
+    for name in names:
+        if name in required and optional_seen:
+            return True
+        optional_seen = optional_seen or name not in required
+    return False

@@ -1,0 +1,254 @@
+"""JSON Schema as Python annotations, with classes for the objects in it.
+
+An object that a capability answers with is a `Record` (attributes and items); one that it takes is
+a `TypedDict`. What has no counterpart in Python's types is `Any`, never something wrong: a schema
+says more than a type, and `stub_words` has the rest for the docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from caps.capabilities.stubs.text import comment, docstring
+from caps.capabilities.stubs.constraints import MOST_LITERALS, resolved, words
+
+_PLAIN_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+}
+_BUILTIN_TYPES = frozenset(("str", "int", "float", "bool", "list", "dict"))
+_DEEPEST = 32
+_OF_DICTS = frozenset(dir(dict))
+
+
+class SchemaTypes:
+    """Annotations of schemas, and the classes that they name, in order of first use."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self.classes: dict[str, str] = {}
+        self.imports: set[str] = set()
+        self._named: dict[tuple[bool, str, str], str] = {}
+        self._open: list[tuple[str, str]] = []
+        self._shadowed: frozenset[str] = frozenset()
+
+    @contextmanager
+    def within(self, names: Iterable[str]) -> Iterator[None]:
+        """Annotations inside a class that defines `names`, which hide types of that name."""
+        before, self._shadowed = self._shadowed, _BUILTIN_TYPES & set(names)
+        try:
+            yield
+        finally:
+            self._shadowed = before
+
+    def annotation(self, schema: Any, root: Mapping[str, Any], hint: str, *, answer: bool) -> str:
+        """`schema` as an annotation; `hint` names a class if the schema does not name itself."""
+        parts = list(dict.fromkeys(self._parts(schema, root, hint, answer)))
+        if "Any" in parts or not parts:
+            return self._typing("Any")
+        parts.sort(key=lambda part: part == "None")
+        return " | ".join(parts)
+
+    def _parts(
+        self, schema: Any, root: Mapping[str, Any], hint: str, answer: bool
+    ) -> Iterator[str]:
+        if schema is False:
+            yield self._typing("Never")
+        elif not isinstance(schema, dict) or len(self._open) > _DEEPEST:
+            yield "Any"
+        elif "$ref" in schema:
+            yield from self._referred(schema["$ref"], root, answer)
+        elif "const" in schema or "enum" in schema:
+            values = schema["enum"] if "enum" in schema else [schema["const"]]
+            yield from self._literals(values)
+        elif alternatives := schema.get("anyOf") or schema.get("oneOf"):
+            for one in alternatives:
+                yield from self._parts(one, root, hint, answer)
+        else:
+            yield from self._typed(schema, root, hint, answer)
+        if isinstance(schema, dict) and schema.get("nullable") is True:
+            yield "None"
+
+    def _referred(self, reference: str, root: Mapping[str, Any], answer: bool) -> Iterator[str]:
+        target = resolved(reference, root)
+        place = (reference, _dump(root))
+        if place in self._open and not _is_object(target):
+            yield "Any"  # a list of itself, say, has no finite annotation
+            return
+        self._open.append(place)
+        try:
+            yield from self._parts(target, root, reference.rpartition("/")[2], answer)
+        finally:
+            self._open.pop()
+
+    def _typed(
+        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, answer: bool
+    ) -> Iterator[str]:
+        declared = schema.get("type")
+        if declared is None:
+            declared = "object" if "properties" in schema else "array" if "items" in schema else ()
+        kinds = (declared,) if isinstance(declared, str) else tuple(declared)
+        for kind in kinds or ("any",):
+            if kind == "object":
+                yield self._object(schema, root, hint, answer)
+            elif kind == "array":
+                items = schema.get("items", {})
+                held = self.annotation(items, root, f"{hint}_item", answer=answer)
+                yield f"{self._builtin('list')}[{held}]"
+            else:
+                yield self._builtin(_PLAIN_TYPES.get(kind, "Any"))
+
+    def _literals(self, values: list[Any]) -> Iterator[str]:
+        exact = [value for value in values if value is None or type(value) in (str, int, bool)]
+        if len(exact) == len(values) <= MOST_LITERALS:
+            shown = [repr(value) for value in exact if value is not None]
+            if shown:
+                yield f"{self._typing('Literal')}[{', '.join(shown)}]"
+            if None in exact:
+                yield "None"
+            return
+        for value in values:
+            name = type(value).__name__
+            plain = "None" if value is None else name
+            yield self._builtin(plain) if plain in {*_PLAIN_TYPES.values()} else "Any"
+
+    def _object(
+        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, answer: bool
+    ) -> str:
+        if not schema.get("properties"):
+            held = schema.get("additionalProperties", {})
+            item = self.annotation(held, root, f"{hint}_item", answer=answer) if held else "Any"
+            if item == "Any":
+                self._typing("Any")
+            return f"{self._builtin('dict')}[{self._builtin('str')}, {item}]"
+        key = (answer, _dump(schema), _dump(root.get("$defs", {})))
+        if key not in self._named:
+            self._define(key, schema, root, _class_name(str(schema.get("title") or hint)))
+        return self._named[key]
+
+    def _define(
+        self,
+        key: tuple[bool, str, str],
+        schema: dict[str, Any],
+        root: Mapping[str, Any],
+        wanted: str,
+    ) -> None:
+        """A class of the name `wanted`, or of the first numbered one that is free or the same."""
+        number, name = 1, wanted
+        while True:
+            # Named before it is written: it may hold itself.
+            self._named[key] = name
+            if name not in self._taken:
+                with self.within(()):
+                    text = self._class_text(name, schema, root, answer=key[0])
+                if self.classes.setdefault(name, text) == text:
+                    return
+            number += 1
+            name = f"{wanted}{number}"
+
+    def _class_text(
+        self, name: str, schema: dict[str, Any], root: Mapping[str, Any], *, answer: bool
+    ) -> str:
+        required = schema.get("required", ())
+        members = {
+            field: self.annotation(inner, root, f"{name}_{field}", answer=answer)
+            for field, inner in schema["properties"].items()
+        }
+        used = {name for member in members.values() for name in _names_in(member)}
+        odd = {field for field in members if not _can_be_attribute(field) or field in used}
+        notes = {field: words(inner, root) for field, inner in schema["properties"].items()}
+        told = docstring([str(schema.get("description", ""))])
+        if answer:
+            missing = {field: field not in required for field in members}
+            return _record_text(
+                name, members, notes, missing, odd | (_OF_DICTS & set(members)), told
+            )
+        self._typing("TypedDict")
+        entries = {
+            field: held if field in required else f"{self._typing('NotRequired')}[{held}]"
+            for field, held in members.items()
+        }
+        return _typed_dict_text(name, entries, notes, told, functional=bool(odd))
+
+    def _typing(self, name: str) -> str:
+        self.imports.add(name)
+        return name
+
+    def _builtin(self, name: str) -> str:
+        if name in self._shadowed:
+            self.imports.add("builtins")
+            return f"builtins.{name}"
+        return name
+
+
+def _record_text(
+    name: str,
+    members: Mapping[str, str],
+    notes: Mapping[str, str],
+    missing: Mapping[str, bool],
+    odd: set[str],
+    told: list[str],
+) -> str:
+    lines = [f"class {name}(Record):", *(f"    {line}" for line in told)]
+    for field, held in members.items():
+        note = "; ".join(text for text in (notes[field], "may be missing") if text)
+        note = note if missing[field] else notes[field]
+        if field in odd:
+            # No attribute reaches it: it is no name, or a dict has a method of that name.
+            lines.append(f"    # r[{field!r}]: {held}{comment(note)}")
+        else:
+            lines.append(f"    {field}: {held}{comment(note)}")
+    if not told and odd == set(members):
+        lines.append("    pass")
+    return "\n".join(lines)
+
+
+def _typed_dict_text(
+    name: str,
+    members: Mapping[str, str],
+    notes: Mapping[str, str],
+    told: list[str],
+    *,
+    functional: bool,
+) -> str:
+    if functional:
+        fields = [
+            f"    {field!r}: {held},{comment(notes[field])}" for field, held in members.items()
+        ]
+        return "\n".join([f"{name} = TypedDict({name!r}, {{", *fields, "})"])
+    lines = [f"    {field}: {held}{comment(notes[field])}" for field, held in members.items()]
+    return "\n".join([f"class {name}(TypedDict):", *(f"    {line}" for line in told), *lines])
+
+
+def _names_in(annotation: str) -> set[str]:
+    """The types that an annotation names; a field of that name would hide them."""
+    nodes = ast.walk(ast.parse(annotation, mode="eval"))
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def _can_be_attribute(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def _is_object(schema: Any) -> bool:
+    return isinstance(schema, dict) and bool(schema.get("properties"))
+
+
+def _class_name(text: str) -> str:
+    """`text` as the name of a class: words joined, each with a capital."""
+    found = [part for part in re.split(r"[^0-9A-Za-z]+", text) if part]
+    name = "".join(part[0].upper() + part[1:] for part in found)
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"Object{name}"
+
+
+def _dump(schema: Any) -> str:
+    return json.dumps(schema, sort_keys=True, default=repr)

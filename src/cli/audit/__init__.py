@@ -1,0 +1,179 @@
+"""`caps audit`: read the evidence, count it, follow it; what checks it is in `audit_checks.py`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from caps.cli.audit.checks import (
+    EXIT_CODES,
+    PROOF_EXIT_CODES,
+    digest,
+    exit_code,
+    export,
+    prove,
+    verify,
+    verify_proof,
+)
+from caps.cli.audit.keys import rotate_key
+from caps.cli.audit.options import (
+    Asked,
+    Form,
+    asked_directory,
+    directory_option,
+    filter_options,
+    form_options,
+)
+from caps.cli.exits import told_in_one_line
+from caps.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caps.security.audit import Record
+    from caps.security.audit.query.filters import RecordFilter
+
+__all__ = ["EXIT_CODES", "PROOF_EXIT_CODES", "audit", "exit_code"]
+
+# How often `tail -f` looks: soon enough for a person, and nothing for a machine.
+POLL_SECONDS: Final = 0.25
+
+
+@click.group()
+def audit() -> None:
+    """Read the audit log, and verify it."""
+
+
+for command in (verify, prove, verify_proof, digest, export, rotate_key):
+    audit.add_command(command)
+
+_limit = click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N of them."
+)
+
+
+@audit.command()
+@directory_option
+@filter_options
+@form_options
+@_limit
+def show(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
+    """Print the records, oldest first."""
+    _print_selected(directory, asked, form, limit)
+
+
+@audit.command()
+@directory_option
+@filter_options
+@form_options
+@_limit
+@click.option(
+    "--value-hash",
+    metavar="HMAC",
+    help="Only calls that hold this value, as `caps audit hash` prints it.",
+)
+def query(
+    directory: Path | None, asked: Asked, form: Form, limit: int | None, value_hash: str | None
+) -> None:
+    """Print the records that fit, also by a value that the log only has as a digest."""
+    _print_selected(directory, {**asked, "value_hash": value_hash}, form, limit)
+
+
+@audit.command()
+@directory_option
+@filter_options
+@form_options
+@click.option("-f", "--follow", "following", is_flag=True, help="Wait for more; Ctrl-C ends it.")
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many of the records that are there already.",
+)
+def tail(directory: Path | None, asked: Asked, form: Form, following: bool, lines: int) -> None:
+    """Print the last records, and with -f those that come, from all writers and new files."""
+    if not following:
+        _print_selected(directory, asked, form, lines)
+        return
+    from caps.cli.audit.options import chosen
+    from caps.cli.audit.output import printer
+
+    with told_in_one_line():
+        wanted, show_records = chosen(asked), printer(form, one_by_one=True)
+        try:
+            _follow(asked_directory(directory), wanted, show_records, lines)
+        except KeyboardInterrupt:
+            sys.exit(0)  # the way to end it, so not a failure
+
+
+@audit.command()
+@directory_option
+@filter_options
+@json_option
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many refused capabilities, and callers of each.",
+)
+def stats(directory: Path | None, asked: Asked, as_json: bool, top: int) -> None:
+    """Count decisions, reasons, outcomes, and who was refused what most often."""
+    from caps.security.audit.query.stats import AuditStats
+
+    with told_in_one_line():
+        counted = AuditStats.of(_selected(directory, asked))
+    if as_json:
+        click.echo(json.dumps(counted.as_json(top)))
+        return
+    from caps.cli.audit.output import print_stats
+
+    print_stats(counted, top)
+
+
+def _print_selected(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
+    from caps.cli.audit.output import printer
+
+    with told_in_one_line():
+        records = _selected(directory, asked)
+        printer(form)(records if limit is None else iter(deque(records, maxlen=limit)))
+
+
+def _selected(directory: Path | None, asked: Asked) -> Iterator[Record]:
+    from caps.cli.audit.options import chosen
+    from caps.security.audit import read_records
+
+    return filter(chosen(asked).matches, read_records(asked_directory(directory)))
+
+
+def _follow(
+    directory: Path,
+    wanted: RecordFilter,
+    show_records: Callable[[Iterable[Record]], None],
+    lines: int,
+) -> None:
+    from caps.security.audit.query.follow import follow
+
+    recent: deque[Record] = deque(maxlen=lines)
+    live: list[bool] = []
+
+    def caught_up() -> None:
+        show_records(recent)
+        live.append(True)
+
+    for record in follow(directory, lambda: time.sleep(POLL_SECONDS), caught_up):
+        if not wanted.matches(record):
+            continue
+        if live:
+            show_records((record,))
+        else:
+            recent.append(record)

@@ -1,0 +1,227 @@
+"""`caps audit verify`, `prove`, `verify-proof`, `hash` and `export`: evidence for others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from caps.cli.audit.options import Asked, asked_directory, directory_option, filter_options
+from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caps.security.audit import VerifyStatus
+
+# By the value of the status; a status without a code here counts as unreadable.
+EXIT_CODES: Final = {
+    "ok": 0,
+    "edited": 10,
+    "gap": 11,
+    "reordered": 12,
+    "truncated": 13,
+    "checkpoint_bad": 14,
+    "torn_tail": 15,
+    "unreadable": 16,
+    "empty": 16,
+    "forked": 17,
+    "duplicated": 18,
+    "lost_segment": 19,
+    "unknown_key": 20,
+}
+PROOF_EXIT_CODES: Final = {
+    "proven": 0,
+    "malformed": 30,
+    "edited": 31,
+    "broken": 32,
+    "checkpoint_bad": 33,
+    "unknown_key": 34,
+    "irrelevant": 35,
+}
+
+_output = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file."
+)
+
+
+@click.command()
+@directory_option
+@json_option
+@click.option(
+    "--public-key",
+    type=click.Path(path_type=Path),
+    help="A trusted copy of `signing.pub`; by default the directory's own is believed.",
+)
+@click.option(
+    "--checkpoints",
+    "kept",
+    type=click.Path(path_type=Path),
+    help="Checkpoints kept elsewhere, a file or a directory; the log must agree with them, too.",
+)
+def verify(
+    directory: Path | None, as_json: bool, public_key: Path | None, kept: Path | None
+) -> None:
+    """Check the chain and its checkpoints.
+
+    Exit code: 0 sound, 10 edited, 11 gap, 12 reordered, 13 truncated, 14 bad checkpoint, 15 torn
+    tail (a crash, not an attack), 16 unreadable or empty, 17 forked, 18 duplicated, 19 lost
+    segment, 20 unknown key.
+    """
+    from caps.security.audit import verify_log
+
+    chosen = asked_directory(directory)
+    if public_key is not None:
+        _trusted_keys(public_key)
+    report = verify_log(chosen, public_key=public_key, kept_checkpoints=kept)
+    _print_finding(report, as_json=as_json, of=f"`{chosen}`: ")
+    sys.exit(exit_code(report.status))
+
+
+def exit_code(status: VerifyStatus) -> int:
+    """What `caps audit verify` exits with for this finding."""
+    return EXIT_CODES.get(status.value, EXIT_CODES["unreadable"])
+
+
+@click.command()
+@click.argument("wanted", metavar="ID")
+@directory_option
+@_output
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="Show the records between, too, so that none of the execution's can be left out.",
+)
+def prove(directory: Path | None, wanted: str, output: Path | None, whole: bool) -> None:
+    """Export a proof that the records of execution ID are in the log.
+
+    ID may also be the number or the hash of one record. The proof verifies with `verify-proof`
+    and the public key alone; records of others are in it by digest only.
+    """
+    from caps.cli.audit.output import written
+    from caps.security.audit.verify.prove import prove as proof_of
+
+    with told_in_one_line():
+        data = proof_of(asked_directory(directory), wanted, whole=whole)
+    with written(output) as write:
+        write(data.decode("utf-8").rstrip("\n"))
+
+
+@click.command("verify-proof")
+@click.argument("file", type=click.File("rb"))
+@click.option(
+    "--public-key",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The trusted copy of the log's `signing.pub`.",
+)
+@json_option
+def verify_proof(file: Any, public_key: Path, as_json: bool) -> None:
+    """Check a proof, offline; FILE may be `-`.
+
+    Exit code: 0 proven, 30 not a proof, 31 a record was edited, 32 the records do not lead to what
+    was signed, 33 wrong signature, 34 unknown key, 35 no record is about the subject.
+    """
+    from caps.security.audit.verify.proof import MAX_PROOF_BYTES
+    from caps.security.audit.verify.proof import verify_proof as checked
+
+    report = checked(file.read(MAX_PROOF_BYTES + 1), _trusted_keys(public_key))
+    _print_finding(report, as_json=as_json)
+    sys.exit(PROOF_EXIT_CODES[report.status.value])
+
+
+@click.command("hash")
+@click.argument("value")
+@directory_option
+@click.option("--json", "is_json", is_flag=True, help="VALUE is JSON: a number, a list, an object.")
+def digest(directory: Path | None, value: str, is_json: bool) -> None:
+    """Print the digest that the log has for VALUE, for `caps audit query --value-hash`.
+
+    It takes the key of the log. `-` reads VALUE from standard input, where no history keeps it;
+    one newline at its end does not count.
+    """
+    from caps.security.audit import Redactor
+    from caps.security.audit.files.key_files import existing_redaction_key
+
+    if value == "-":
+        value = sys.stdin.read().removesuffix("\n")
+    try:
+        meant = json.loads(value) if is_json else value
+    except (ValueError, RecursionError):
+        fail("VALUE is not JSON", ExitCode.BAD_USAGE)
+    with told_in_one_line():
+        redactor = Redactor(existing_redaction_key(asked_directory(directory)))
+    click.echo(redactor.digest(meant))
+
+
+@click.command()
+@directory_option
+@filter_options
+@_output
+@click.option("--format", "form", type=click.Choice(["ocsf", "cloudevents"]), required=True)
+@click.option(
+    "--source", metavar="URI", help="The `source` of CloudEvents; by default `/caps/audit`."
+)
+def export(
+    directory: Path | None, asked: Asked, output: Path | None, form: str, source: str | None
+) -> None:
+    """Print the records as events of another system, one JSON object a line.
+
+    ocsf: API Activity (class 6003). cloudevents: version 1.0, structured.
+    """
+    from caps.cli.audit.options import chosen
+    from caps.cli.audit.output import as_line, written
+    from caps.security.audit import read_records
+    from caps.security.audit.export.cloudevents import DEFAULT_SOURCE, cloud_event
+    from caps.security.audit.export.ocsf import ocsf_event
+
+    if source is not None and (form != "cloudevents" or not source):
+        fail("`--source` is the URI of CloudEvents, and not empty", ExitCode.BAD_USAGE)
+    version = _own_version()
+    with told_in_one_line(), written(output) as write:
+        wanted = chosen(asked)
+        for record in filter(wanted.matches, read_records(asked_directory(directory))):
+            if form == "ocsf":
+                write(as_line(ocsf_event(record, version)))
+            else:
+                write(as_line(cloud_event(record, source or DEFAULT_SOURCE)))
+
+
+def _own_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("caps-runtime")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _trusted_keys(path: Path) -> dict[str, Any]:
+    """The keys in the file that was named; without any, nothing can be said about what is asked."""
+    from caps.protocol.errors import AuditError
+    from caps.security.audit.signing.checkpoint import load_public_keys
+
+    try:
+        return dict(load_public_keys(path))
+    except AuditError as error:
+        fail(error.message, ExitCode.BAD_USAGE)
+
+
+def _print_finding(report: Any, *, as_json: bool, of: str = "") -> None:
+    """A report of a log or of a proof, `of` which; what is not sound goes to standard error.
+
+    What is not sound names its place itself.
+    """
+    from caps.cli.render.tables import visible
+
+    status: str = report.status.value
+    if as_json:
+        fields = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
+        click.echo(json.dumps({**fields, "status": status}))
+        return
+    sound = status in ("ok", "proven")
+    label = click.style(status.replace("_", " "), fg="green" if sound else "red")
+    click.echo(f"{label}: {visible((of if sound else '') + report.message)}", err=not sound)

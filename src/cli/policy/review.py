@@ -1,0 +1,219 @@
+"""`caps policy diff`, `lint` and `replay`: what a policy lets through, beside another or a log."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from caps.cli.exits import ExitCode, told_in_one_line
+from caps.cli.options import json_option, load_registry, registry_option
+from caps.cli.policy.files import loaded_policy, records_of, written_policy
+
+if TYPE_CHECKING:
+    from caps.security.review.diff import Difference, PolicyDiff
+    from caps.security.review.lint_codes import Finding
+    from caps.security.review.replay import Replayed
+
+_COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
+
+
+@click.command()
+@click.argument("older")
+@click.argument("newer")
+@click.option(
+    "--fail-on-wider",
+    is_flag=True,
+    help="Exit with 7 if NEWER lets through anything that OLDER does not.",
+)
+@registry_option
+@json_option
+def diff(
+    older: str, newer: str, fail_on_wider: bool, registry_name: str | None, as_json: bool
+) -> None:
+    """Say what the policy NEWER lets through beside OLDER: wider, narrower, same or mixed."""
+    from caps.security.policies.load import load_policy
+    from caps.security.review.diff import diff as compare
+
+    with told_in_one_line():
+        found = compare(load_registry(registry_name), load_policy(older), load_policy(newer))
+    if as_json:
+        click.echo(json.dumps(_diff_object(found)))
+    else:
+        _print_diff(found)
+    wider = fail_on_wider and found.verdict.more
+    sys.exit(ExitCode.FOUND if wider else ExitCode.OK)
+
+
+def _diff_object(found: PolicyDiff) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict.value,
+        "gained": list(found.gained),
+        "lost": list(found.lost),
+        "capabilities": [asdict(one) for one in found.capabilities],
+        "tried_out": [asdict(one) for one in found.tried_out],
+        "modules": [asdict(one) for one in found.modules],
+        "scopes": [asdict(one) for one in found.scopes],
+        "limits": [asdict(one) for one in found.limits],
+        "tests": {"added": found.tests_added, "removed": found.tests_removed},
+    }
+
+
+def _print_diff(found: PolicyDiff) -> None:
+    for difference in found.all:
+        click.echo(_difference_line(difference))
+    if found.tests_added or found.tests_removed:
+        click.echo(f"tests: {found.tests_added} added, {found.tests_removed} removed")
+    click.echo(f"verdict: {found.verdict.value}")
+
+
+def _difference_line(difference: Difference) -> str:
+    from caps.cli.render.tables import visible
+
+    note = f" ({difference.note})" if difference.note else ""
+    before, after = (
+        value if isinstance(value, str) else json.dumps(value)
+        for value in (difference.before, difference.after)
+    )
+    width = difference.width.value if difference.counts else "no effect"
+    return visible(f"{width}: {difference.place}: {before} -> {after}{note}")
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    default="warning",
+    show_default=True,
+    help="The least severity that makes the exit code 7.",
+)
+@registry_option
+@json_option
+def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
+    """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
+    from caps.capabilities.runtime.protected_paths import guarded_by_default
+    from caps.security.review.lint import lint as inspect
+    from caps.security.review.scope_answers import Severity
+    from caps.security.review.plurals import counted
+
+    with told_in_one_line():
+        loaded = loaded_policy(file)
+        found = inspect(
+            load_registry(registry_name),
+            loaded,
+            written=written_policy(loaded),
+            guarded=guarded_by_default(),
+        )
+    if as_json:
+        findings = [asdict(one) for one in found]
+        click.echo(json.dumps({"policy": loaded.policy.id, "findings": findings}))
+    else:
+        for one in found:
+            _print_finding(one)
+        click.echo(f"{counted(len(found), 'finding')} in policy `{loaded.policy.id}`")
+    bad = any(one.severity.rank >= Severity(fail_on).rank for one in found)
+    sys.exit(ExitCode.FOUND if bad else ExitCode.OK)
+
+
+def _print_finding(found: Finding) -> None:
+    from caps.cli.render.tables import visible
+
+    label = click.style(found.severity.value, fg=_COLOURS[found.severity.value])
+    click.echo(f"{label}: {visible(f'{found.code} at {found.place}: {found.message}')}")
+    click.echo(f"  {visible(found.remedy)}")
+
+
+@click.command()
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--policy", "policy_path", metavar="FILE", help="The new policy.")
+@click.option(
+    "--recorded-under",
+    "older_path",
+    metavar="FILE",
+    help="The policy that decided then: it settles much that the log hides.",
+)
+@click.option(
+    "--assume-valid",
+    is_flag=True,
+    help="Take it that refused calls fitted their schema, where the log hides the arguments.",
+)
+@click.option("--fail-on-unknown", is_flag=True, help="Exit with 7 also for what is not known.")
+@registry_option
+@json_option
+def replay(
+    log: Path,
+    policy_path: str | None,
+    older_path: str | None,
+    assume_valid: bool,
+    fail_on_unknown: bool,
+    registry_name: str | None,
+    as_json: bool,
+) -> None:
+    """List every decision in the audit log LOG (a directory) that the policy would turn.
+
+    Where that hangs on an argument that the log hides, the answer is `unknown`. Exit code 7 if
+    something turns.
+    """
+    from caps.security.policies.load import load_policy
+    from caps.security.review.replay import Turn
+    from caps.security.review.replay import replay as judged
+
+    counts: Counter[str] = Counter({turn.value: 0 for turn in Turn})
+    listed: list[Replayed] = []
+    with told_in_one_line():
+        older = load_policy(older_path) if older_path else None
+        registry = load_registry(registry_name)
+        loaded = loaded_policy(policy_path)
+        for one in judged(
+            registry,
+            loaded,
+            records_of(log),
+            recorded_under=older,
+            assume_valid=assume_valid,
+        ):
+            counts[one.turn.value] += 1
+            if one.turn is not Turn.SAME:
+                listed.append(one)
+    if as_json:
+        rows = [_replayed_object(one) for one in listed]
+        click.echo(json.dumps({"policy": loaded.policy.id, "counts": counts, "decisions": rows}))
+    else:
+        _print_replayed(listed, counts)
+    turned = counts[Turn.TO_ALLOW.value] + counts[Turn.TO_DENY.value]
+    unsure = fail_on_unknown and counts[Turn.UNKNOWN.value]
+    sys.exit(ExitCode.FOUND if turned or unsure else ExitCode.OK)
+
+
+def _replayed_object(one: Replayed) -> dict[str, Any]:
+    observed, answer = one.observed, one.answer
+    return {
+        "turn": one.turn.value,
+        "seq": observed.seq,
+        "ts": observed.ts,
+        "execution_id": observed.execution_id,
+        "principal": observed.principal,
+        "capability": observed.capability,
+        "shown": dict(observed.shown),
+        "hidden": sorted(observed.hidden),
+        "was": observed.decision,
+        "was_reason": observed.reason,
+        "reason": str(answer.reason),
+        "rule": answer.rule,
+        "why": answer.why,
+    }
+
+
+def _print_replayed(listed: list[Replayed], counts: Counter[str]) -> None:
+    from rich.console import Console
+
+    from caps.cli.render.tables import replay_table
+
+    if listed:
+        Console().print(replay_table(listed))
+    click.echo(", ".join(f"{counts[turn]} {turn}" for turn in counts))

@@ -1,0 +1,1 @@
+"""Tables and records as a terminal shows them. Reads no log and no policy."""

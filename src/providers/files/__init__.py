@@ -1,0 +1,39 @@
+"""(7) The `files` domain: what it is called, what it takes, and which function does it."""
+
+from __future__ import annotations
+
+from caps.capabilities.registry import CapabilityRegistry
+from caps.providers.files.write import delete, write
+from caps.providers.files.read import list_directory, read, stat_file
+from caps.providers.files.scope import FilesScope
+
+__all__ = ["FilesScope", "register_files"]
+
+
+def register_files(registry: CapabilityRegistry) -> None:
+    """Declare the domain `files` and its five capabilities."""
+    registry.domain(
+        "files",
+        scope=FilesScope,
+        title="Files",
+        description="Read and change files beneath the directories that the policy names.",
+    )
+    looks, changes = frozenset({"reads"}), frozenset({"changes"})
+    registry.capability(
+        "files.read", title="Read a file", shown=("path",), tags=looks, idempotent=True
+    )(read)
+    registry.capability(
+        "files.list", title="List a directory", shown=("path",), tags=looks, idempotent=True
+    )(list_directory)
+    registry.capability(
+        "files.stat", title="Describe a path", shown=("path",), tags=looks, idempotent=True
+    )(stat_file)
+    registry.capability(
+        "files.write", title="Write a file", shown=("path", "encoding"), tags=changes
+    )(write)
+    registry.capability(
+        "files.delete",
+        title="Delete a file or directory",
+        shown=("path", "recursive"),
+        tags=changes,
+    )(delete)

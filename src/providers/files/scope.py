@@ -1,0 +1,297 @@
+"""The scope of the `files` domain: which paths, how large, and whether they may be changed.
+
+All rules that the text of a payload can settle, without IO:
+
+- `read_only` refuses `write` and `delete`;
+- `max_bytes` bounds what is written, counted in bytes and after base64 (a read is bounded by the
+  provider, which alone can see the file);
+- `allowlist` names directories. A relative path lies beneath the first of them. An absolute path
+  lies beneath the longest of them that contains it, component by component;
+- at no point may a path climb above its directory by `..`, even if it comes back;
+- a path is text that UTF-8 can carry, without NUL;
+- an allowed directory itself, or one that holds it, is neither written nor deleted;
+- whatever is not understood (a function, a type) is refused.
+
+Links are not text: the provider leaves them to the kernel (`beneath`).
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+import msgspec
+from pydantic import Field, field_validator
+
+from caps.capabilities.provider import Scope, Violation
+from caps.providers.legible import legible
+
+if TYPE_CHECKING:
+    from caps.security.review.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
+    from caps.security.review.width import Width
+
+MAX_BYTES_CEILING = 64 * 1024 * 1024
+
+_LOOKING = frozenset({"list", "read", "stat"})
+_CHANGING = frozenset({"delete", "write"})
+_MAY_BE_ROOT = frozenset({"list", "stat"})
+
+
+class AllowedDirectory(msgspec.Struct, frozen=True):
+    """One entry of the allowlist, with its components at hand."""
+
+    entry: str
+    absolute: bool
+    parts: tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Where a path lies: `parts` beneath `root`. `shown` is the path as the caller knows it."""
+
+    root: AllowedDirectory
+    parts: tuple[str, ...]
+    shown: str
+
+    @property
+    def beneath(self) -> str:
+        """The path from the root, as the kernel is to resolve it."""
+        return "/".join(self.parts) or "."
+
+
+class FilesScope(Scope):
+    """`scopes.files` of a policy."""
+
+    allowlist: Annotated[tuple[str, ...], Field(min_length=1, max_length=256, strict=False)]
+    read_only: bool = False
+    max_bytes: Annotated[int, Field(gt=0, le=MAX_BYTES_CEILING)] = 1024 * 1024
+
+    @field_validator("allowlist")
+    @classmethod
+    def _name_directories(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in entries:
+            if not entry or not _is_path_text(entry):
+                raise ValueError(f"`{legible(entry)}` is not the path of a directory")
+            if entry.startswith("~"):
+                raise ValueError(f"`{legible(entry)}`: `~` is not expanded; write the path in full")
+        return entries
+
+    def anchored(self, base: Path) -> Self:
+        """The same scope with absolute entries, `.` and `..` in them resolved by their text."""
+        entries = [os.path.normpath(base.absolute() / entry) for entry in self.allowlist]
+        return type(self).model_validate({**self.model_dump(), "allowlist": entries})
+
+    @cached_property
+    def directories(self) -> tuple[AllowedDirectory, ...]:
+        """The allowlist in its own order."""
+        return tuple(
+            AllowedDirectory(entry, entry.startswith("/"), _components(entry))
+            for entry in self.allowlist
+        )
+
+    @cached_property
+    def _longest_first(self) -> tuple[AllowedDirectory, ...]:
+        absolute = (directory for directory in self.directories if directory.absolute)
+        return tuple(sorted(absolute, key=lambda directory: -len(directory.parts)))
+
+    def place(self, path: str) -> Place | None:
+        """Where `path` lies, or None if it lies outside."""
+        if not _is_path_text(path):
+            return None
+        parts = _components(path)
+        if not path.startswith("/"):
+            if _climbs(parts):
+                return None
+            return Place(self.directories[0], parts, "/".join(parts) or ".")
+        for root in self._longest_first:
+            depth = len(root.parts)
+            if parts[:depth] == root.parts and not _climbs(parts[depth:]):
+                return Place(root, parts[depth:], "/" + "/".join(parts))
+        return None
+
+    def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
+        """Pure, and never raises, whatever `payload` holds."""
+        if function not in _LOOKING and function not in _CHANGING:
+            return Violation("allowlist", f"the files scope knows no function `{function}`")
+        if self.read_only and function in _CHANGING:
+            return Violation("read_only", f"the policy allows no `files.{function}`: read only")
+        return self._path_violation(function, payload) or (
+            self._size_violation(payload) if function == "write" else None
+        )
+
+    def _path_violation(self, function: str, payload: object) -> Violation | None:
+        path = _argument(payload, "path", "." if function == "list" else None)
+        if not isinstance(path, str):
+            return Violation("allowlist", "`path` must be given, as a string")
+        if not path and function not in _MAY_BE_ROOT:
+            return Violation("allowlist", "`path` is empty; name a file")
+        place = self.place(path)
+        if place is None:
+            return Violation("allowlist", f"`{legible(path)}` lies outside the allowed directories")
+        if function in _CHANGING and not self._is_changeable(place):
+            return Violation("allowlist", f"`{legible(path)}` names an allowed directory itself")
+        return None
+
+    def _is_changeable(self, place: Place) -> bool:
+        if not place.parts or place.parts[-1] == "..":
+            return False
+        target = place.root.parts + _collapsed(place.parts)
+        return not any(
+            other.absolute == place.root.absolute and other.parts[: len(target)] == target
+            for other in self.directories
+        )
+
+    def _size_violation(self, payload: object) -> Violation | None:
+        size = _size(payload, counted=self.max_bytes)
+        if size is None:
+            return Violation("max_bytes", "`content` must be a string, as `text` or `base64`")
+        if size > self.max_bytes:
+            return Violation(
+                "max_bytes", f"`content` is larger than the {self.max_bytes} bytes allowed"
+            )
+        return None
+
+    def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
+        """The allowlist, if anything of it is looked at."""
+        return tuple(Path(entry) for entry in self.allowlist) if functions & _LOOKING else ()
+
+    def writable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
+        """The allowlist, if anything in it can be changed."""
+        if self.read_only or not functions & _CHANGING:
+            return ()
+        return tuple(Path(entry) for entry in self.allowlist)
+
+    # From here on: what the tools that judge policies ask. Nothing of it decides, and what it takes
+    # is loaded when it is asked.
+
+    def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
+        """Only the size of what is written needs more than the path."""
+        sized = frozenset({"content", "encoding"} if function == "write" else ())
+        return {"allowlist": frozenset({"path"}), "read_only": frozenset(), "max_bytes": sized}
+
+    def never(self, function: str) -> str | None:
+        return "read_only" if self.read_only and function in _CHANGING else None
+
+    def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
+        """The nearest directory, leave to change files, or room for this content."""
+        from caps.providers.files import scope_review as review
+        from caps.security.review.scope_answers import ScopeChange
+
+        violation = self.violation(function, payload)
+        match violation.rule if violation else None:
+            case "read_only":
+                return ScopeChange("read_only", False, False, "changes beneath every directory")
+            case "max_bytes":
+                size = _size(payload)
+                if size is None or size > MAX_BYTES_CEILING:
+                    return None
+                return ScopeChange("max_bytes", size, False, f"files of up to {size} bytes")
+            case "allowlist":
+                parts = review.nearest_directory(function, payload.get("path"))
+                if parts is None or review.spelled(parts) in self.allowlist:
+                    return None
+                opens = f"everything beneath `{legible(review.spelled(parts))}`"
+                return ScopeChange("allowlist", review.spelled(parts), True, opens)
+            case _:
+                return None
+
+    def widths_to(self, newer: Scope) -> dict[str, Width]:
+        from caps.providers.files import scope_review as review
+        from caps.security.review.width import width_of
+
+        if not isinstance(newer, FilesScope):
+            return super().widths_to(newer)
+        older_parts = [directory.parts for directory in self.directories]
+        newer_parts = [directory.parts for directory in newer.directories]
+        changing = not (self.read_only and newer.read_only)
+        return {
+            "allowlist": review.width_of_directories(older_parts, newer_parts, changing=changing),
+            "read_only": width_of(
+                more=self.read_only and not newer.read_only,
+                less=newer.read_only and not self.read_only,
+            ),
+            "max_bytes": width_of(
+                more=newer.max_bytes > self.max_bytes, less=newer.max_bytes < self.max_bytes
+            ),
+        }
+
+    def concerns(self, functions: AbstractSet[str], given: AbstractSet[str]) -> tuple[Concern, ...]:
+        from caps.providers.files import scope_review as review
+
+        return (
+            *review.directory_concerns([directory.parts for directory in self.directories]),
+            *review.access_concerns(functions & _CHANGING, functions & _LOOKING, self.read_only),
+            *review.size_concerns(self.max_bytes, given),
+        )
+
+    @classmethod
+    def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:
+        """Relative paths stay beneath the first directory of `held`, absolute ones get theirs."""
+        from caps.providers.files import scope_review as review
+
+        # Never the policy's own directory to code that changes files: it would change the policy.
+        changes = any(call.function in _CHANGING for call in calls)
+        unknown = (review.SANDBOX if changes else ".", None)
+        root = (held.allowlist[0], held.directories[0].parts) if held else unknown
+        default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
+        return review.proposed_scope(calls, root, default, _CHANGING)
+
+
+def _argument(payload: object, name: str, default: object) -> object:
+    # `dict` first: asking an abstract class is slow, and this is on the path of every decision.
+    return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
+
+
+def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
+    """The bytes of `content`, exact up to `counted`; None if it is no content at all."""
+    content = _argument(payload, "content", None)
+    encoding = _argument(payload, "encoding", "text")
+    if not isinstance(content, str) or encoding not in ("text", "base64"):
+        return None
+    if encoding == "base64":
+        return _decoded_size(content)
+    # Before the exact count, so that counting is itself bounded.
+    if len(content) > counted:
+        return len(content)
+    return len(content.encode("utf-8", "surrogatepass"))
+
+
+def _is_path_text(path: str) -> bool:
+    """False for NUL, and for lone surrogates, which no caller outside the host can mean."""
+    if "\0" in path:
+        return False
+    return path.isascii() or not any("\ud800" <= c <= "\udfff" for c in path)
+
+
+def _components(path: str) -> tuple[str, ...]:
+    return tuple([part for part in path.split("/") if part and part != "."])
+
+
+def _climbs(parts: tuple[str, ...]) -> bool:
+    if ".." not in parts:
+        return False
+    depth = 0
+    for part in parts:
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return False
+
+
+def _collapsed(parts: tuple[str, ...]) -> tuple[str, ...]:
+    kept: list[str] = []
+    for part in parts:
+        if part == "..":
+            kept.pop()
+        else:
+            kept.append(part)
+    return tuple(kept)
+
+
+def _decoded_size(content: str) -> int:
+    """The bytes that base64 stands for: exact if it is well formed, never too few."""
+    padding = len(content[-2:]) - len(content[-2:].rstrip("="))
+    return (len(content) + 3) // 4 * 3 - padding

@@ -1,0 +1,4 @@
+"""Files of an audit directory: reading, locking, keys, the end of a segment.
+
+Knows nothing of sinks.
+"""

@@ -1,0 +1,126 @@
+"""(8) How a log file begins and ends: which log it is, and where to continue. Reads only."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.model.chain import Flaw, Head, decode, inspect
+from caps.security.audit.files.reader import (
+    open_segment,
+    read_lines,
+    segment_name,
+    segment_number,
+    segment_paths,
+)
+from caps.security.audit.model.records import (
+    MAX_LINE_BYTES,
+    LogOpened,
+    Record,
+    SegmentClosed,
+    SegmentOpened,
+)
+
+_FIRST_WINDOW: Final = 8 * 1024
+# A sound last record and a torn one after it always fit.
+_LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
+_CLOSING: Final = b'"kind":"segment_closed"'
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """Its last whole record (None: there is none), where that ends, and what is torn after it.
+
+    `closed` says that the record is the last that this file will ever have.
+    """
+
+    head: Head | None
+    end: int
+    torn: bytes
+    closed: bool = False
+
+
+def read_tail(fd: int, size: int, path: Path) -> Tail:
+    """The tail of the first `size` bytes. Raises `OSError`, `AuditError` if it is not sound."""
+    window = _FIRST_WINDOW
+    while True:
+        start = max(0, size - window)
+        data = os.pread(fd, size - start, start)
+        last = data.rfind(b"\n")
+        before = data.rfind(b"\n", 0, max(last, 0))
+        if last >= 0 and (before >= 0 or start == 0):
+            line = data[before + 1 : last]
+            head = _sound_head(line, path)
+            return Tail(head, start + last + 1, data[last + 1 :], _closes(line))
+        if start == 0:
+            return Tail(None, 0, data)
+        if window >= _LAST_WINDOW:
+            raise AuditError(f"audit log `{path}` does not end in a record; verify it")
+        window = min(window * 8, _LAST_WINDOW)
+
+
+def _sound_head(line: bytes, path: Path) -> Head:
+    link = inspect(line)
+    if isinstance(link, Flaw):
+        raise AuditError(f"the last record of `{path}` {link.message}; verify it")
+    return link.head
+
+
+def _closes(line: bytes) -> bool:
+    # The bytes may also stand in a shown argument, so they only save the decoding.
+    return _CLOSING in line and isinstance(decode(line).event, SegmentClosed)
+
+
+def first_record(path: Path) -> Record | None:
+    """The first record of a segment, or None if it has no whole line.
+
+    Raises `OSError`, or `AuditError` if it is not a record.
+    """
+    with open_segment(path) as file:
+        for line in read_lines(file, segment=path.name):
+            return None if line.torn else decode(line.data)
+    return None
+
+
+def log_id(directory: Path) -> str:
+    """The random name that a log got with its first record; every later file repeats it.
+
+    Raises `OSError`, or `AuditError` when the log does not say.
+    """
+    for path in reversed(segment_paths(directory)):
+        record = first_record(path)
+        match record.event if record else None:
+            case SegmentOpened(log=name) | LogOpened(writer=name):
+                return name
+            case _:
+                continue
+    raise AuditError(f"audit log `{directory}` has no record of its opening")
+
+
+def born(path: Path) -> float | None:
+    """When the first record of a segment was written, in seconds of the wall clock."""
+    record = first_record(path)
+    return None if record is None else datetime.fromisoformat(record.ts).timestamp()
+
+
+def newest_segment(directory: Path) -> int:
+    """The number of the file to continue; 1 for a log that is to be made.
+
+    A successor that a crash left without a record does not count: the file before it leads there.
+    Raises `OSError`, or `AuditError` when the file that was written last is gone.
+    """
+    paths = segment_paths(directory)
+    if not paths:
+        return 1
+    newest = paths[-1]
+    if newest.suffix == ".gz":
+        # Only a file that has a successor is ever compressed.
+        raise AuditError(f"the file after `{newest}` is gone; verify the log")
+    number = segment_number(newest) or 1
+    empty = first_record(newest) is None
+    before = directory / segment_name(number - 1)
+    return number - 1 if empty and number > 1 and before.is_file() else number

@@ -1,0 +1,71 @@
+"""(8) How a log and its files begin: what is refused, and what the log says of itself."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.model.chain import ORIGIN, Head
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
+from caps.security.audit.files.reader import FIRST_SEGMENT, segment_name, segment_number, segment_paths
+from caps.security.audit.model.records import AuditEvent, LogRecovered, SegmentOpened
+from caps.security.audit.files.tail import log_id
+
+
+def file_events(
+    directory: Path, number: int, head: Head, *, at_start: bool, torn: bytes
+) -> list[AuditEvent]:
+    """What comes before the first batch of a file, and before one that follows a torn line."""
+    events: list[AuditEvent] = []
+    if at_start and head is not ORIGIN:
+        opened = SegmentOpened(
+            log=log_id(directory),
+            segment=number,
+            previous=segment_name(number - 1),
+            previous_seq=head.seq,
+            previous_hash=head.hash,
+        )
+        events.append(opened)
+    if torn:
+        digest = hashlib.sha256(torn).hexdigest()
+        events.append(LogRecovered(dropped_bytes=len(torn), dropped_sha256=digest))
+    return events
+
+
+def refuse_lost_records(directory: Path) -> None:
+    """A log that has checkpoints and not their records was robbed; a new chain would hide that."""
+    line = last_checkpoint_line(directory)
+    if not line:
+        return
+    try:
+        signed = msgspec.json.decode(line, type=Checkpoint).segment or 1
+    except msgspec.DecodeError:
+        signed = 1
+    present = {segment_number(path) for path in segment_paths(directory) if _is_filled(path)}
+    if signed not in present:
+        missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
+        what = "empty" if missing.exists() else "gone"
+        raise AuditError(f"`{missing}` is {what} but `{CHECKPOINTS}` is not; verify the log")
+
+
+def _is_filled(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        # It may have been compressed since it was listed, as no empty file is.
+        return path.with_name(f"{path.name}.gz").is_file()
+
+
+def host_software() -> str:
+    """Who writes: this package and its Python, with their versions."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        release = version("caps-runtime")
+    except PackageNotFoundError:
+        release = "unknown"
+    return f"caps-runtime/{release} python/{platform.python_version()}"

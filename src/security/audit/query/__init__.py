@@ -1,0 +1,1 @@
+"""Reading a log back: filters, statistics, following. Verifies nothing."""

@@ -1,0 +1,137 @@
+"""(8) Following a log that is being written, by several processes and across rotation.
+
+It asks the disk (one `stat` and one listing a turn) instead of being told: the standard library has
+no inotify, and a quarter of a second is soon enough for a person. What to do between two turns is
+the caller's; `tail -f` sleeps. Only committed bytes count: a batch that is written under the lock
+of the log may yet be taken back.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from caps.protocol.errors import AuditError
+from caps.security.audit.files.reader import (
+    SegmentFile,
+    open_segment,
+    read_lines,
+    record_of,
+    segment_number,
+    segment_paths,
+)
+from caps.security.audit.model.records import Record
+
+
+def follow(
+    directory: Path, wait: Callable[[], object], caught_up: Callable[[], object] | None = None
+) -> Iterator[Record]:
+    """All records of a log, and then those that come; never ends by itself.
+
+    `wait` is called when there is nothing new; `caught_up` once, at the end of what was there.
+    Raises `AuditError` when a file was cut, replaced or removed, or a line is not a record.
+    """
+    follower = _Follower(directory)
+    try:
+        yield from follower.turn()
+        if caught_up is not None:
+            caught_up()
+        while True:
+            wait()
+            yield from follower.turn()
+    except OSError as error:
+        raise AuditError(f"cannot read audit log `{directory}`: {error.strerror}") from error
+    finally:
+        follower.close()
+
+
+class _Follower:
+    """A position in the log: a file, and how much of it was read."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path: Path | None = None
+        self._file: SegmentFile | None = None
+        self._offset = 0
+        self._lines = 0
+
+    def turn(self) -> Iterator[Record]:
+        """What was committed since the last turn."""
+        while True:
+            if self._file is not None:
+                yield from self._new_records(self._committed())
+            following = self._next_path()
+            if following is None:
+                return
+            if self._file is not None:
+                # Nobody writes a file that has a successor: this is its end.
+                yield from self._new_records(sys.maxsize)
+            self._move_to(following)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _next_path(self) -> Path | None:
+        here = 0 if self._path is None else segment_number(self._path) or 0
+        for path in segment_paths(self._directory):
+            if (segment_number(path) or 0) > here:
+                return path
+        return None
+
+    def _move_to(self, path: Path) -> None:
+        self.close()
+        self._file = open_segment(path)
+        self._path = path
+        self._offset = self._lines = 0
+
+    def _new_records(self, end: int) -> Iterator[Record]:
+        assert self._file is not None
+        assert self._path is not None
+        if end <= self._offset:
+            return
+        self._file.seek(self._offset)
+        lines = read_lines(
+            self._file, end=end - self._offset, segment=self._path.name, first=self._lines + 1
+        )
+        for line in lines:
+            if line.torn:
+                return  # read again when it is whole
+            self._offset += len(line.data) + 1
+            self._lines += 1
+            yield record_of(line)
+
+    def _committed(self) -> int:
+        """How many bytes count: none that a writer may still take back."""
+        assert self._file is not None
+        assert self._path is not None
+        if self._path.suffix == ".gz":
+            return sys.maxsize
+        fd = self._file.fileno()
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return self._offset  # a writer is at it; the next turn will see
+        try:
+            status = os.fstat(fd)
+            self._refuse_changed(status)
+            return status.st_size
+        finally:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+
+    def _refuse_changed(self, status: os.stat_result) -> None:
+        assert self._path is not None
+        if status.st_size < self._offset:
+            raise AuditError(f"audit log `{self._path}` was cut while it was read; verify it")
+        try:
+            same = os.path.samestat(status, self._path.stat())
+        except FileNotFoundError:
+            same = self._path.with_name(f"{self._path.name}.gz").is_file()
+        if not same:
+            raise AuditError(
+                f"audit log `{self._path}` was removed or replaced while it was read; verify it"
+            )

@@ -1,0 +1,314 @@
+"""(1) Where a policy comes from: a file, a dictionary, or the environment.
+
+Reading a policy either gives a whole, valid policy or one `PolicyInvalidError` that says in one
+line which policy, what is wrong and where; there is no partial result and nothing is guessed. JSON
+is read more strictly than Python does: a key given twice, `NaN` or an integer that other readers
+would round are errors, since two readers could take them for two different policies.
+
+Relative paths inside scopes are taken from the directory of the file (`LoadedPolicy.base`). That is
+the directory as it was named: where the file is a symbolic link, as in a mounted ConfigMap, its
+target moves with every update and the name does not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from caps.protocol.errors import PolicyInvalidError
+from caps.security.policies.protected_paths import POLICY_FILE, Guarded
+from caps.security.policies.names import nearest, one_line, quoted
+from caps.security.policy import (
+    JSON_DEPTH,
+    Limits,
+    NotJsonError,
+    PolicyTest,
+    SecurityPolicy,
+    plain_json,
+)
+
+POLICY_PATH_VARIABLE: Final = "CAPS_POLICY_PATH"
+MAX_POLICY_BYTES: Final = 1024 * 1024
+# Far more digits than any number of ours has, and few enough to be cheap to convert.
+_MAX_DIGITS = 400
+
+# What the empty policy calls itself, so that a denial says that none was given.
+NO_POLICY_ID = "no-policy-given"
+
+PolicySource = SecurityPolicy | Mapping[str, Any] | str | os.PathLike[str]
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPolicy:
+    """A policy, what to call its source, and where relative paths in its scopes start."""
+
+    policy: SecurityPolicy
+    source: str
+    base: Path
+    file: Path | None = None
+    """Where it was read from, if it was a file."""
+
+    @property
+    def guarded(self) -> tuple[Guarded, ...]:
+        """What its own scopes must not let code change."""
+        return () if self.file is None else (Guarded(POLICY_FILE, self.file),)
+
+
+def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
+    """The policy of `source`: itself, a dictionary, or the path of a JSON file.
+
+    Without a source, the file that `CAPS_POLICY_PATH` names; without that, the empty policy, which
+    denies everything. Raises `PolicyInvalidError`.
+    """
+    if source is None:
+        path = os.environ.get(POLICY_PATH_VARIABLE)
+        if path:
+            return _load_file(path)
+        return LoadedPolicy(SecurityPolicy(id=NO_POLICY_ID), "default", Path.cwd())
+    if isinstance(source, SecurityPolicy):
+        return LoadedPolicy(source, "object", Path.cwd())
+    if isinstance(source, Mapping):
+        return LoadedPolicy(_validated("dict", dict(source)), "dict", Path.cwd())
+    return _load_file(source)
+
+
+def policy_path(source: PolicySource | None) -> Path | None:
+    """The file that `load_policy(source)` reads, if it reads one."""
+    if source is None:
+        source = os.environ.get(POLICY_PATH_VARIABLE) or {}
+    if isinstance(source, (SecurityPolicy, Mapping)):
+        return None
+    try:
+        return Path(os.fsdecode(source)).absolute()
+    except TypeError:
+        return None  # `load_policy` says what is wrong with it
+
+
+def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
+    try:
+        label = os.fsdecode(path)
+    except TypeError:
+        kind = type(path).__name__
+        raise _invalid(kind, "should be a path, a dictionary or a `SecurityPolicy`") from None
+    policy = policy_from_json(read_policy(label), source=label)
+    file = Path(label).absolute()
+    return LoadedPolicy(policy, label, file.parent, file)
+
+
+def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
+    """The policy that the JSON text `data` spells; `source` is what errors call it."""
+    if len(data) > MAX_POLICY_BYTES:
+        raise _invalid(source, f"larger than {MAX_POLICY_BYTES} bytes")
+    value = _parsed(source, _decoded(source, data))
+    try:
+        value = plain_json(value)
+    except NotJsonError as error:
+        raise _invalid(source, str(error), _place(error.path)) from None
+    if not isinstance(value, dict):
+        raise _invalid(source, f"should be an object, got {_kind(value)}", "line 1 column 1")
+    return _validated(source, value)
+
+
+def read_policy(path: str) -> bytes:
+    """The bytes of a policy file, or one more than it may have. Raises `PolicyInvalidError`."""
+    try:
+        # Without waiting: of a pipe in its place, for one, nobody may ever write the other end.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            kind = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(kind):
+                raise _invalid(path, "is a directory, name a JSON file in it")
+            if not stat.S_ISREG(kind):
+                raise _invalid(path, "is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_POLICY_BYTES + 1)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise _invalid(path, "no such file") from None
+    except PermissionError:
+        raise _invalid(path, "cannot be read, permission denied") from None
+    except OSError as error:
+        reason = (error.strerror or "input/output error").lower()
+        raise _invalid(path, f"cannot be read, {reason}") from error
+    except ValueError:
+        # A null byte, or half of a surrogate pair: no file can have such a name.
+        raise _invalid(path, "cannot be the name of a file") from None
+
+
+def _decoded(source: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise _invalid(source, "is not UTF-8", f"line {line} column {column}") from None
+
+
+class _RepeatedKey(dict[str, Any]):
+    """An object that gave a key twice. The parser cannot say where, so a later walk finds it."""
+
+    key = ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    repeated = _RepeatedKey(value)
+    seen: set[str] = set()
+    repeated.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    return repeated
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _MAX_DIGITS else math.inf
+
+
+def _parsed(source: str, text: str) -> Any:
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+        repeated = _repeated_key(value, ())
+    except json.JSONDecodeError as error:
+        what = f"is not JSON, {error.msg[:1].lower()}{error.msg[1:]}"
+        raise _invalid(source, what, f"line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise _invalid(source, f"nested deeper than {JSON_DEPTH} levels") from None
+    if repeated is not None:
+        raise _invalid(source, "key is given twice", _place(repeated))
+    return value
+
+
+def _repeated_key(value: object, path: _Path) -> _Path | None:
+    if isinstance(value, _RepeatedKey):
+        return (*path, value.key)
+    items: list[tuple[str | int, Any]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    found = (_repeated_key(item, (*path, key)) for key, item in items)
+    return next((place for place in found if place is not None), None)
+
+
+def _validated(source: str, value: dict[str, Any]) -> SecurityPolicy:
+    try:
+        return SecurityPolicy.model_validate(value)
+    except ValidationError as error:
+        problems = [_problem(details) for details in error.errors(include_url=False)]
+    first, more = problems[0], len(problems) - 1
+    suffix = f" (and {more} more)" if more else ""
+    raise _invalid(source, first["what"], first["place"], suffix, problems)
+
+
+def _problem(error: ErrorDetails) -> dict[str, str]:
+    """One of Pydantic's errors in our words: what is wrong, and where."""
+    # Pydantic marks an error in a key of a mapping by a last step that is in no document.
+    path: _Path = error["loc"][:-1] if error["loc"][-1:] == ("[key]",) else error["loc"]
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, NotJsonError):
+        path = (*path, *cause.path)
+    return {"what": _what(error, cause), "place": _place(path)}
+
+
+def _what(error: ErrorDetails, cause: object) -> str:
+    got = _kind(error["input"])
+    match error["type"]:
+        case "extra_forbidden":
+            return _unknown_key(error["loc"])
+        case "missing":
+            return "missing key"
+        case "tuple_type":
+            return f"should be an array, got {got}"
+        case "dict_type" | "model_type":
+            return f"should be an object, got {got}"
+        case "int_type":
+            return f"should be an integer, got {got}"
+        case "string_type":
+            return f"should be a string, got {got}"
+        case "string_pattern_mismatch":
+            return "should be letters, digits, `.`, `_` and `-` only"
+        case "too_long":
+            return f"should have at most {error['ctx']['max_length']} items"
+        case "value_error":
+            return str(cause)
+        case _:
+            what = error["msg"].removeprefix("Input ").removeprefix("String ").replace("'", "`")
+            return one_line(what[:1].lower() + what[1:])
+
+
+def _unknown_key(path: _Path) -> str:
+    if path == ("$schema",):
+        return "should be a string"
+    meant = nearest(str(path[-1]), _known_keys(path[:-1]))
+    return f"unknown key (did you mean `{meant}`?)" if meant else "unknown key"
+
+
+def _known_keys(path: _Path) -> list[str]:
+    model: type[BaseModel] = SecurityPolicy
+    if path[:1] == ("limits",):
+        model = Limits
+    elif path[:1] == ("tests",):
+        model = PolicyTest
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _kind(value: object) -> str:
+    """What JSON calls the type of `value`; never the value itself."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case Mapping():
+            return "object"
+        case _:
+            return quoted(type(value).__name__)
+
+
+def _place(path: _Path) -> str:
+    """`limits.wall_ms`, `allow[1]`, `limits.rates["web.fetch"]`."""
+    place = ""
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        elif step.isidentifier():
+            place += f".{step}" if place else step
+        else:
+            place += f'["{one_line(step)}"]' if place else one_line(step)
+    return place or "top level"
+
+
+def _invalid(
+    source: str,
+    what: str,
+    place: str | None = None,
+    suffix: str = "",
+    problems: list[dict[str, str]] | None = None,
+) -> PolicyInvalidError:
+    where = ""
+    if place is not None:
+        where = f" at {place}" if place.startswith("line ") else f" at {quoted(place)}"
+    problems = problems or [{"what": what, "place": place or ""}]
+    return PolicyInvalidError(
+        f"policy {quoted(source)}: {what}{where}{suffix}",
+        source=source,
+        place=place,
+        problems=problems,
+    )

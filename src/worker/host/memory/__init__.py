@@ -1,0 +1,1 @@
+"""Memory limits of workers by cgroup, with the rlimit as the fallback."""

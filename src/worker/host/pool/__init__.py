@@ -1,0 +1,1 @@
+"""The stock of spare workers, leases of sessions, and compiled programs. Supervises nothing."""

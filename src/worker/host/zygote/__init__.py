@@ -1,0 +1,4 @@
+"""Starts the zygote and orders workers from it.
+
+The code of the zygote itself is in `worker/inside/zygote`.
+"""

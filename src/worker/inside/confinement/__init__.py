@@ -1,0 +1,4 @@
+"""The kernel layer: namespaces, Landlock, seccomp, rlimits.
+
+Runs before any untrusted byte is read.
+"""

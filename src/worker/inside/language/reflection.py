@@ -1,0 +1,183 @@
+"""(4) Attributes that are not met as they are, and what user space sees of them.
+
+    "…".format          checked by `formats`
+    error.obj           the object, unless it is a frame, a module or the like
+    context.flags       as it is; the context is kept
+    x.__dict__          a dictionary that writes through, without what is not the user's
+    C.__mro__, C.mro()  without the library's classes in between
+    C.__subclasses__()  the user's own
+
+Runs in the worker, after confinement. The invariant of `guards` holds here, too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import decimal
+import inspect
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from caps.worker.inside.language.format_strings import BoundText, UnboundText
+from caps.worker.inside.language.opaque_types import shown_type
+from caps.worker.inside.language.private_attributes import OWN_GUARD
+
+if TYPE_CHECKING:
+    from caps.worker.inside.language.guards import OwnClasses
+
+_Signals: Any = type(decimal.Context().flags)
+_UNSEEN = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+
+# Classes that code can name anyway.
+_PLAIN_CLASSES = frozenset(
+    value
+    for value in vars(builtins).values()
+    if isinstance(value, type) and value not in (type, super)
+)
+
+
+def is_users_function(value: Any) -> bool:
+    """Whether it is a function of the user's own making.
+
+    What a library's function holds (annotations, attributes) may be classes and modules.
+    """
+    return type(value) is types.FunctionType and OWN_GUARD in getattr(value, "__builtins__", ())
+
+
+class OwnDict(dict[str, Any]):
+    """What `x.__dict__` is for an object of the user's: changes reach the object.
+
+    The real dictionary would take any key, and what libraries ask an object for (`__deepcopy__`,
+    `__mro_entries__`, …) must never be an answer of the user's.
+    """
+
+    __slots__ = ("_check", "_real")
+    _check: Callable[[str], None]
+    _real: dict[str, Any]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if type(name) is not str:
+            raise TypeError("attribute name must be a string")
+        self._check(name)
+        self._real[name] = value
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        del self._real[name]
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
+
+    def __ior__(self, other: Any) -> OwnDict:  # type: ignore[misc,override]
+        self.update(other)
+        return self
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        if name in self:
+            self._real.pop(name, None)
+        return super().pop(name, *default)
+
+    def popitem(self) -> tuple[str, Any]:
+        name, value = super().popitem()
+        self._real.pop(name, None)
+        return name, value
+
+    def clear(self) -> None:
+        for name in list(self):
+            del self[name]
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
+
+
+def _own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
+    made = OwnDict()
+    made._real, made._check = real, check
+    for name, value in real.items():
+        if _passes(check, name):
+            dict.__setitem__(made, name, value)
+    return made
+
+
+def _passes(check: Callable[[str], None], name: Any) -> bool:
+    try:
+        check(name)
+    except AttributeError:
+        return False
+    return True
+
+
+class Reflection:
+    """Reads what is in `names.CHECKED`."""
+
+    def __init__(self, own: OwnClasses, check_writable: Callable[[Any, str], None]) -> None:
+        self._own = own
+        self._check_writable = check_writable
+        self._contexts: dict[int, Any] = {}
+        self._readers: dict[str, Callable[[Any], Any]] = {
+            "__annotations__": self._annotations,
+            "__bases__": lambda value: self._classes(value, "__bases__"),
+            "__dict__": self.dictionary,
+            "__mro__": lambda value: self._classes(value, "__mro__"),
+            "__subclasses__": self._subclasses,
+        }
+
+    def read(self, value: Any, name: str) -> Any:
+        """`value.name`. Where what was found decides, it is because aliases pass attributes on."""
+        reader = self._readers.get(name)
+        if reader is not None:
+            return reader(value)
+        if name == "mro" and self._own.made(value):
+            return lambda: list(self._classes(value, "__mro__"))
+        found = getattr(value, name)
+        if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
+            return getattr(BoundText(str.__str__(found.__self__)), name)
+        if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
+            return getattr(UnboundText, name)
+        # `type.mro`, of a class or, by way of `typing.Type`, of all classes.
+        bound = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
+        unbound = type(found) is types.MethodDescriptorType and found.__objclass__ is type
+        lists_classes = bound or unbound
+        if lists_classes or isinstance(found, _UNSEEN):
+            raise AttributeError(f"`{name}` is not shown")
+        if type(found) is _Signals:
+            # The context must live as long as we do: what was read of it writes to where it stands.
+            self._contexts[id(value)] = value
+        return shown_type(found) if isinstance(found, type) else found
+
+    def dictionary(self, value: Any) -> dict[str, Any]:
+        """What an object, a class or a function of the user's holds."""
+        if self._own.made(value):
+            # A class's own dictionary is never written to, not even by Python code.
+            return {
+                name: held
+                for name, held in vars(value).items()
+                if _passes(lambda one: self._check_writable(value, one), name)
+            }
+        if not is_users_function(value) and not self._own.made(type(value)):
+            raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
+        return _own_dict(value.__dict__, lambda name: self._check_writable(value, name))
+
+    def _annotations(self, value: Any) -> dict[str, Any]:
+        if not is_users_function(value) and not self._own.made(value):
+            raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
+        return dict(inspect.get_annotations(value))
+
+    def _classes(self, value: Any, name: str) -> tuple[type, ...]:
+        if not self._own.made(value):
+            raise AttributeError(f"`{name}` is shown of your own classes only")
+        found: tuple[type, ...] = getattr(value, name)
+        return tuple(kind for kind in found if kind in _PLAIN_CLASSES or self._own.made(kind))
+
+    def _subclasses(self, value: Any) -> Callable[[], list[type]]:
+        if not self._own.made(value):
+            raise AttributeError("`__subclasses__` is shown of your own classes only")
+        return lambda: [kind for kind in type.__subclasses__(value) if self._own.made(kind)]

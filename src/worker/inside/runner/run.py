@@ -1,0 +1,109 @@
+"""(4) Running a program in its user space, and the fields of the result that comes of it."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import reprlib
+from types import CoroutineType
+from typing import Any
+
+from caps.protocol.values import encode_value
+from caps.worker.inside.aio.shutdown import turn_once
+from caps.worker.inside.runner.user_space import UserSpace
+from caps.worker.inside.channel.channel import Channel
+from caps.worker.inside.language.compiler import Program
+from caps.worker.inside.errors.report import describe
+
+_EXIT_CODE: Any = SystemExit.code
+_MAX_RESULT_BYTES = 8 * 1024 * 1024
+_MAX_REPR_CHARACTERS = 64 * 1024
+_MAX_REPR_DEPTH = 100
+_MAX_PARTS = 50_000
+
+
+def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
+    """Run the program; the fields of its result message."""
+    space.begin(program)
+    try:
+        fields = result_fields(execute(program, space.globals, channel))
+    except SystemExit as left:
+        fields = (
+            result_fields(None)
+            if left_in_order(left)
+            else {"error": describe(left, space.programs)}
+        )
+    except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
+        fields = {"error": describe(error, space.programs)}
+    space.settle(program)
+    return fields
+
+
+def left_in_order(left: SystemExit) -> bool:
+    """Whether it is the ordinary end that `sys.exit()` means: no status, and no message."""
+    code = _EXIT_CODE.__get__(left)  # whatever a subclass has under this name
+    return code is None or (type(code) is int and code == 0)
+
+
+def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
+    """The value of the last expression."""
+    outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
+    if program.is_coroutine:
+        channel.main = channel.loop.task(outcome)
+        channel.loop.run(channel.main)
+    else:
+        turn_once(channel.loop)
+    value = user_globals.get(program.result_name)
+    if isinstance(value, CoroutineType):
+        value.close()
+        raise TypeError("the last expression is a coroutine that was never awaited; write `await`")
+    return value
+
+
+def result_fields(value: Any) -> dict[str, Any]:
+    """The value as it crosses, or its `repr`, marked as such."""
+    try:
+        return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
+    except Exception:  # noqa: BLE001 - values may have methods of the user's own
+        return {"value": _repr_bytes(value), "value_is_repr": True}
+
+
+def _repr_bytes(value: Any) -> bytes:
+    try:
+        text = repr(value) if _holds_few(value) else BoundedRepr().repr(value)
+    except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
+        text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+    if len(text) > _MAX_REPR_CHARACTERS:
+        text = f"{text[:_MAX_REPR_CHARACTERS]}… ({len(text)} characters, cut)"
+    safe = text.encode("utf-8", "backslashreplace").decode()
+    return encode_value(safe, max_bytes=_MAX_RESULT_BYTES)
+
+
+class BoundedRepr(reprlib.Repr):
+    """A `repr` that gives up after so many parts: a few objects that hold each other many times
+    would unfold into more than the memory holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = _MAX_REPR_DEPTH
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = _MAX_PARTS
+        self.maxdeque = self.maxarray = _MAX_PARTS
+        self.maxstring = self.maxlong = self.maxother = _MAX_REPR_CHARACTERS
+        self._left = _MAX_PARTS
+
+    def repr1(self, x: Any, level: int) -> str:
+        self._left -= 1
+        return super().repr1(x, level) if self._left > 0 else "..."
+
+
+def _holds_few(value: Any) -> bool:
+    """Whether the plain `repr` of a container ends soon, counting every way to each part."""
+    waiting, seen = [value], 0
+    while waiting and seen <= _MAX_PARTS:
+        part = waiting.pop()
+        seen += 1
+        if type(part) in (list, tuple, set, frozenset):
+            waiting.extend(itertools.islice(part, _MAX_PARTS))
+        elif type(part) is dict:
+            waiting.extend(itertools.islice(part.values(), _MAX_PARTS))
+    return seen <= _MAX_PARTS

@@ -1,0 +1,194 @@
+"""(4) functools and operator: what reads, writes or finds functions by name, under our rules.
+
+operator.attrgetter, methodcaller     read attributes whose names exist only at run time: each part
+                                      goes through the same guard as `getattr`
+functools.wraps, update_wrapper       write any attribute of anything: here names and documentation
+functools.cached_property             its `attrname` can be set: any key in an instance's dictionary
+functools.singledispatch, …method     evaluate annotations that are text: here a name is looked up
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
+from caps.worker.inside.language.identifiers import refusal
+from caps.worker.inside.language.reflection import is_users_function
+from caps.worker.inside.stdlib.context import Surroundings
+
+_COPIED = ("__name__", "__qualname__")
+
+
+def operator_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `operator` has in place of the library's own."""
+    guards = surroundings.guards
+
+    def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
+        """`operator.attrgetter`; every part of a dotted name is checked when it is read."""
+        ways = [_parts(name) for name in (attr, *attrs)]
+
+        def get(obj: Any, /) -> Any:
+            found = tuple(_follow(guards, obj, way) for way in ways)
+            return found[0] if len(found) == 1 else found
+
+        return get
+
+    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        """`operator.methodcaller`; the name is checked when it is read."""
+        if type(name) is not str:
+            raise TypeError("method name must be a string")
+
+        def call(obj: Any, /) -> Any:
+            return guards.getattr(obj, name)(*args, **kwargs)
+
+        return call
+
+    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+
+
+def _parts(name: Any) -> list[str]:
+    # A subclass of str could answer one thing here and another to the guard.
+    if type(name) is not str:
+        raise TypeError("attribute name must be a string")
+    return name.split(".")
+
+
+def _follow(guards: AttributeGuards, value: Any, parts: list[str]) -> Any:
+    for part in parts:
+        value = guards.getattr(value, part)
+    return value
+
+
+class cached_property:  # noqa: N801 - the name that user space sees
+    # `functools.cached_property` that only a class statement can name. Its docstring is that of the
+    # function, so the class has none.
+    __slots__ = ("__doc__", "_function", "_name", "_owner")
+
+    def __init__(self, func: Callable[[Any], Any]) -> None:
+        self._function = func
+        self._name: str | None = None
+        self._owner: type | None = None
+        self.__doc__ = getattr(func, "__doc__", None)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: Any, _owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        # It may have been set on another class, where the name is not the user's.
+        if self._name is None or self._owner not in type(instance).__mro__:
+            raise TypeError("a cached_property belongs into a class statement")
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
+
+
+class singledispatchmethod:  # noqa: N801 - the name that user space sees
+    """`functools.singledispatchmethod`, over our `singledispatch`."""
+
+    __slots__ = ("_dispatcher",)
+
+    def __init__(self, func: Any) -> None:
+        if not callable(func) and not hasattr(func, "__get__"):
+            raise TypeError(f"{func!r:.80} is not callable or a descriptor")
+        self._dispatcher = singledispatch(func)
+
+    def register(self, cls: Any, method: Any = None) -> Any:
+        """Take `method` for arguments of the type `cls`."""
+        return self._dispatcher.register(cls, method)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        dispatch = self._dispatcher.dispatch
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if not args:
+                raise TypeError("a method that dispatches needs a positional argument")
+            return dispatch(type(args[0])).__get__(instance, owner)(*args, **kwargs)
+
+        method.register = self.register  # type: ignore[attr-defined]
+        return method
+
+
+def singledispatch(func: Any) -> Any:
+    """`functools.singledispatch`; an annotation is never evaluated."""
+    dispatcher: Any = functools.singledispatch(func)
+    library_register = dispatcher.register
+
+    def register(cls: Any, func: Any = None) -> Any:
+        """Take `func` for arguments of the type `cls`, or of the one that its annotation names."""
+        if isinstance(cls, (type, types.UnionType)):
+            return library_register(cls, func)
+        if func is not None or not is_users_function(cls):
+            raise TypeError(f"register takes a class or an annotated function, not {cls!r:.80}")
+        return library_register(_annotated_type(cls), cls)
+
+    dispatcher.register = register
+    return dispatcher
+
+
+def _annotated_type(function: Any) -> Any:
+    found = next(iter(inspect.get_annotations(function).items()), None)
+    if found is None:
+        raise TypeError(f"annotate the first argument of `{function.__name__}`, or name a class")
+    kind = found[1]
+    if type(kind) is str:
+        # What the function itself would find under this name; never more than a name.
+        spelt = kind.isidentifier() and refusal(kind) is None
+        known = {**function.__builtins__, **function.__globals__} if spelt else {}
+        kind = known.get(kind, kind)
+    if not isinstance(kind, (type, types.UnionType)):
+        raise TypeError(f"the annotation of `{found[0]}` is no class; write `register(the_class)`")
+    return kind
+
+
+def functools_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `functools` has in place of the library's own."""
+    own = surroundings.own
+
+    def update_wrapper(
+        wrapper: Any, wrapped: Any, assigned: Any = None, updated: Any = None
+    ) -> Any:
+        """`functools.update_wrapper`: names, documentation and public attributes."""
+        del assigned, updated  # which ones is settled here
+        _copy_names(own, wrapper, wrapped)
+        return wrapper
+
+    def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Any:
+        """`functools.wraps`: names, documentation and public attributes."""
+        del assigned, updated
+
+        def copy_names(wrapper: Any) -> Any:
+            _copy_names(own, wrapper, wrapped)
+            return wrapper
+
+        return copy_names
+
+    return {
+        "cached_property": cached_property,
+        "singledispatch": singledispatch,
+        "singledispatchmethod": singledispatchmethod,
+        "update_wrapper": update_wrapper,
+        "wraps": wraps,
+    }
+
+
+def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
+    is_object = own.made(type(wrapper))  # a decorator that is a class
+    if type(wrapper) is not types.FunctionType and not own.made(wrapper) and not is_object:
+        return
+    write = object.__setattr__ if is_object else setattr
+    for name in _COPIED:
+        given = getattr(wrapped, name, None)
+        if isinstance(given, str):
+            write(wrapper, name, "".join([given, ""]))
+    documentation = getattr(wrapped, "__doc__", None)
+    if documentation is None or type(documentation) is str:
+        write(wrapper, "__doc__", documentation)
+    if type(wrapper) is type(wrapped) is types.FunctionType:
+        for name, value in vars(wrapped).items():
+            if not name.startswith("_"):
+                setattr(wrapper, name, value)

@@ -1,0 +1,132 @@
+"""(4) traceback and pprint: text about errors and values, with nothing of ours in it.
+
+A traceback object leads to frames and from there to everything; what user space gets is the text
+that the report of a failed execution would have, of the user's own frames.
+"""
+
+from __future__ import annotations
+
+import pprint as library_pprint
+import sys
+from typing import Any
+
+from caps.worker.inside.errors.report import traceback_text
+from caps.worker.inside.stdlib.context import Surroundings
+
+_ABSENT: Any = object()
+
+
+class Tracebacks:
+    """`traceback` of one execution."""
+
+    __slots__ = ("_surroundings",)
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+
+    def names(self) -> dict[str, Any]:
+        """All that `traceback` has here."""
+        return {
+            "format_exc": self.format_exc,
+            "format_exception": self.format_exception,
+            "format_exception_only": self.format_exception_only,
+            "print_exc": self.print_exc,
+            "print_exception": self.print_exception,
+        }
+
+    def format_exc(self, limit: Any = None, chain: bool = True) -> str:
+        """The error that is being handled, as text."""
+        del limit
+        return self._text(sys.exception(), chain)
+
+    def print_exc(self, limit: Any = None, file: Any = None, chain: bool = True) -> None:
+        """The same, printed."""
+        del limit
+        self._print(self._text(sys.exception(), chain), file)
+
+    def format_exception(
+        self,
+        exc: Any,
+        /,
+        value: Any = _ABSENT,
+        tb: Any = None,
+        limit: Any = None,
+        chain: Any = True,
+    ) -> list[str]:
+        """An error as lines of text."""
+        del tb, limit
+        return self._text(_error(exc, value), chain).splitlines(keepends=True)
+
+    def print_exception(
+        self,
+        exc: Any,
+        /,
+        value: Any = _ABSENT,
+        tb: Any = None,
+        limit: Any = None,
+        file: Any = None,
+        chain: Any = True,
+    ) -> None:
+        """The same, printed."""
+        del tb, limit
+        self._print(self._text(_error(exc, value), chain), file)
+
+    def format_exception_only(self, exc: Any, /, value: Any = _ABSENT) -> list[str]:
+        """What an error says, without where it came from."""
+        error = _error(exc, value)
+        if error is None:
+            return ["NoneType: None\n"]
+        return traceback_text(error, {}, chain=False).splitlines(keepends=True)
+
+    def _text(self, error: BaseException | None, chain: Any) -> str:
+        if error is None:
+            return "NoneType: None\n"
+        return traceback_text(error, self._surroundings.programs, chain=bool(chain))
+
+    def _print(self, text: str, file: Any) -> None:
+        (self._surroundings.output.stderr if file is None else file).write(text)
+
+
+def _error(exc: Any, value: Any) -> BaseException | None:
+    error = exc if value is _ABSENT else value
+    if error is not None and not isinstance(error, BaseException):
+        raise TypeError(f"an exception was due, not a `{type(error).__name__}`")
+    return error
+
+
+def traceback_names(surroundings: Surroundings) -> dict[str, Any]:
+    """All that `traceback` has here."""
+    return Tracebacks(surroundings).names()
+
+
+def pprint_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `pprint` has in place of the library's own: it prints into the captured output."""
+    stdout: Any = surroundings.output.stdout
+
+    def PrettyPrinter(  # noqa: N802 - the name that user space sees
+        indent: int = 1,
+        width: int = 80,
+        depth: int | None = None,
+        stream: Any = None,
+        **options: Any,
+    ) -> library_pprint.PrettyPrinter:
+        """`pprint.PrettyPrinter`."""
+        target = stdout if stream is None else stream
+        return library_pprint.PrettyPrinter(indent, width, depth, target, **options)
+
+    def pprint(
+        object: Any,  # noqa: A002 - the library's own name
+        stream: Any = None,
+        indent: int = 1,
+        width: int = 80,
+        depth: int | None = None,
+        **options: Any,
+    ) -> None:
+        """`pprint.pprint`."""
+        PrettyPrinter(indent, width, depth, stream, **options).pprint(object)
+
+    def pp(object: Any, *args: Any, sort_dicts: bool = False, **options: Any) -> None:  # noqa: A002
+        """`pprint.pp`."""
+        pprint(object, *args, sort_dicts=sort_dicts, **options)
+
+    return {"PrettyPrinter": PrettyPrinter, "pp": pp, "pprint": pprint}

@@ -1,0 +1,128 @@
+"""(4) types and typing: looking at types without reaching the real ones behind them.
+
+types.FunctionType, …       make functions and frames from code: here for `isinstance` alone
+types.SimpleNamespace       takes any key as an attribute, `__deepcopy__` too: names are checked
+typing.get_type_hints       evaluates annotations that are text: here they stay text
+typing.get_origin, get_args answer with the real `type`: here with its stand-in
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from typing import Any
+
+from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.language.identifiers import refusal
+from caps.worker.inside.language.opaque_types import shown_type
+from caps.worker.inside.stdlib.context import Surroundings
+
+_SHOWN_TYPES = (
+    "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CoroutineType FunctionType "
+    "GeneratorType LambdaType MappingProxyType MethodType ModuleType"
+)
+
+
+def types_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `types` has in place of the library's own."""
+    shown = {name: shown_type(getattr(types, name)) for name in _SHOWN_TYPES.split()}
+    return {**shown, "SimpleNamespace": _simple_namespace(surroundings.own)}
+
+
+def _simple_namespace(own: OwnClasses) -> type:
+    """A class that counts as the user's own: `vars` and private names work on its instances."""
+
+    class SimpleNamespace:
+        """`types.SimpleNamespace`."""
+
+        # Each can be called with any object, whose dictionary is none of the user's business.
+
+        def __init__(self, /, **names: Any) -> None:
+            _check_is(self, SimpleNamespace)
+            for name in names:
+                # A subclass of str could answer one thing here and another to who asks for it.
+                if type(name) is not str:
+                    raise TypeError("attribute name must be a string")
+                message = refusal(name)
+                if message is not None:
+                    raise AttributeError(message)
+            self.__dict__.update(names)
+
+        def __repr__(self) -> str:
+            _check_is(self, SimpleNamespace)
+            held = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+            return f"namespace({held})"
+
+        def __eq__(self, other: object) -> bool:
+            _check_is(self, SimpleNamespace)
+            if not isinstance(other, SimpleNamespace):
+                return NotImplemented
+            return self.__dict__ == other.__dict__
+
+        __hash__ = None  # type: ignore[assignment]
+
+    # It is the user's from here on, who may derive from it.
+    SimpleNamespace.__module__ = "types"
+    SimpleNamespace.__qualname__ = "SimpleNamespace"
+    adopted: type = own.adopt(SimpleNamespace)
+    return adopted
+
+
+def _check_is(value: object, kind: type) -> None:
+    if kind not in type(value).__mro__:
+        raise TypeError(f"a `{kind.__name__}` was due, not a `{type(value).__name__}`")
+
+
+def typing_names(surroundings: Surroundings) -> dict[str, Any]:
+    """What `typing` has in place of the library's own."""
+    own = surroundings.own
+
+    def get_type_hints(
+        obj: Any,
+        globalns: Any = None,
+        localns: Any = None,
+        include_extras: bool = False,
+    ) -> dict[str, Any]:
+        """`typing.get_type_hints`; an annotation that is text stays text."""
+        del globalns, localns  # nothing is looked up
+        return {
+            name: _shown(_bare(hint) if not include_extras else hint)
+            for name, hint in _annotations(own, obj).items()
+        }
+
+    return {"get_args": get_args, "get_origin": get_origin, "get_type_hints": get_type_hints}
+
+
+def get_origin(tp: Any) -> Any:
+    """`typing.get_origin`."""
+    return _shown(typing.get_origin(tp))
+
+
+def get_args(tp: Any) -> tuple[Any, ...]:
+    """`typing.get_args`."""
+    return tuple(
+        [_shown(one) for one in part] if type(part) is list else _shown(part)
+        for part in typing.get_args(tp)
+    )
+
+
+def _shown(value: Any) -> Any:
+    return shown_type(value) if isinstance(value, type) else value
+
+
+def _bare(hint: Any) -> Any:
+    if typing.get_origin(hint) is typing.Annotated:
+        return typing.get_args(hint)[0]
+    return hint
+
+
+def _annotations(own: OwnClasses, obj: Any) -> dict[str, Any]:
+    if isinstance(obj, type):
+        kinds = [kind for kind in reversed(inspect.getmro(obj)) if own.made(kind)]
+        parts = [inspect.get_annotations(kind) for kind in kinds]
+        return {name: hint for part in parts for name, hint in part.items()}
+    bare = obj.__func__ if type(obj) is types.MethodType else obj
+    if type(bare) is types.FunctionType:
+        return inspect.get_annotations(bare)
+    raise TypeError(f"{obj!r:.80} is not a class, method, or function")

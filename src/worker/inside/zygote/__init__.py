@@ -1,0 +1,1 @@
+"""The zygote: prepares, confines itself, forks workers. Never sees untrusted input."""

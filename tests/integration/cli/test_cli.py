@@ -1,0 +1,875 @@
+"""`caps run`, `caps policy` and `caps capabilities`: what they print and what they exit with.
+
+Most tests call the command in this process; real workers run the code. Where the process itself
+matters (pipes, terminals, start-up) the installed script is started.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import getpass
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from caps.cli.main import main
+from caps.cli.unknown_variables import VARIABLES as KNOWN_VARIABLES
+from caps.security.audit import ExecutionStarted, PolicyLoaded, read_records
+
+SCRIPT = Path(sys.executable).with_name("caps")
+VARIABLES = (
+    "CAPS_POLICY_PATH",
+    "CAPS_APPROVALS_PATH",
+    "CAPS_AUDIT_PATH",
+    "CAPS_REGISTRY",
+    "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
+)
+READER = {
+    "id": "reader",
+    "allow": ["files.read", "math.*"],
+    "scopes": {"files": {"allowlist": ["."]}},
+    "tests": [{"call": "files.write", "payload": {}, "expect": "deny"}],
+}
+
+
+class Place:
+    """A directory with a policy, code, notes to read and an audit log, and the command there."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.audit = directory / "audit"
+        self.policy = directory / "policy.json"
+        self.policy.write_text(json.dumps(READER))
+        (directory / "notes.txt").write_text("buy milk\n")
+
+    def code(self, source: str, name: str = "task.py") -> str:
+        """The path of a file with this code."""
+        (self.directory / name).write_text(source)
+        return str(self.directory / name)
+
+    def policy_of(self, content: str | dict[str, Any], name: str = "other.json") -> str:
+        """The path of a policy file with this content."""
+        text = content if isinstance(content, str) else json.dumps(content)
+        (self.directory / name).write_text(text)
+        return str(self.directory / name)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """The environment for a process of its own."""
+        kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+        return {**kept, "CAPS_AUDIT_PATH": str(self.audit), **more}
+
+    def caps(self, *args: str, stdin: str | bytes | None = None, **variables: str) -> Result:
+        """`caps <args>` in this process."""
+        environment: dict[str, str | None] = dict.fromkeys(VARIABLES)
+        environment |= {"CAPS_AUDIT_PATH": str(self.audit), **variables}
+        return CliRunner().invoke(main, args, input=stdin, env=environment)
+
+    def run(self, source: str, *args: str, **variables: str) -> Result:
+        """`caps run` of this code under the policy of this place."""
+        return self.caps("run", self.code(source), "--policy", str(self.policy), *args, **variables)
+
+    def events(self) -> list[Any]:
+        return [record.event for record in read_records(self.audit)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def is_one_line_of_ours(text: str) -> bool:
+    """Whether `text` is a single message, with no traceback."""
+    return text.startswith("caps: ") and text.endswith("\n") and text.count("\n") == 1
+
+
+class TestRun:
+    def test_output_comes_first_and_the_value_last(self, place: Place) -> None:
+        """Exit code 0: the code ran to its end."""
+        result = place.run("print('hello')\n(await caps.math.add(a=1, b=2)).result")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "hello\n=> 3\n", "")
+
+    def test_no_value_prints_nothing(self, place: Place) -> None:
+        """A statement at the end has no value to show."""
+        result = place.run("x = 1")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+    def test_a_scope_is_taken_from_the_place_of_the_policy(self, place: Place) -> None:
+        """`.` is the directory of the policy file, wherever the command runs."""
+        result = place.run("(await caps.files.read(path='notes.txt')).content")
+        assert (result.exit_code, result.stdout) == (0, "=> 'buy milk\\n'\n")
+
+    def test_without_a_policy_nothing_is_granted(self, place: Place) -> None:
+        """Deny by default, and code that needs nothing runs."""
+        source = place.code("hasattr(caps, 'math')")
+        assert place.caps("run", source).stdout == "=> False\n"
+
+    def test_code_may_come_from_standard_input(self, place: Place) -> None:
+        """`-` stands for it, and errors call it `<stdin>`."""
+        assert place.caps("run", "-", stdin="6 * 7").stdout == "=> 42\n"
+        failed = place.caps("run", "-", stdin="1 / 0")
+        assert failed.exit_code == 1
+        assert "<stdin>" in failed.stderr
+
+    def test_the_variables_name_policy_and_audit(self, place: Place) -> None:
+        """They count when the options are not given."""
+        elsewhere = place.directory / "elsewhere"
+        source = place.code("(await caps.math.add(a=1, b=2)).result")
+        result = place.caps(
+            "run", source, CAPS_POLICY_PATH=str(place.policy), CAPS_AUDIT_PATH=str(elsewhere)
+        )
+        assert result.stdout == "=> 3\n"
+        policies = [record.event for record in read_records(elsewhere)]
+        assert [e.policy_id for e in policies if isinstance(e, PolicyLoaded)] == ["reader"]
+        assert not place.audit.exists()
+
+    def test_a_misspelt_variable_of_the_log_is_told(self, place: Place) -> None:
+        """It does nothing, and whoever set it meant something."""
+        result = place.run("1", CAPS_AUDIT_DURABLITY="os")
+        assert (result.exit_code, result.stdout) == (0, "=> 1\n")
+        assert result.stderr == (
+            "caps: warning: nothing reads `CAPS_AUDIT_DURABLITY`; "
+            "did you mean `CAPS_AUDIT_DURABILITY`?\n"
+        )
+
+    @pytest.mark.parametrize(
+        "command",
+        [("audit", "verify"), ("audit", "stats"), ("capabilities",), ("approvals", "list")],
+    )
+    def test_every_command_tells_of_a_misspelt_variable(
+        self, place: Place, command: tuple[str, ...]
+    ) -> None:
+        """Of all that begin as those of caps do."""
+        result = place.caps(*command, CAPS_POLICY_PAHT="p.json", CAPS_AUDIT_PAHT="log")
+        assert [line for line in result.stderr.splitlines() if "warning" in line] == [
+            "caps: warning: nothing reads `CAPS_AUDIT_PAHT`; did you mean `CAPS_AUDIT_PATH`?",
+            "caps: warning: nothing reads `CAPS_POLICY_PAHT`; did you mean `CAPS_POLICY_PATH`?",
+        ]
+
+    def test_a_variable_that_is_like_none_is_told_without_a_guess(self, place: Place) -> None:
+        """It is of no use to name one that is not meant."""
+        result = place.run("1", CAPS_ZZZ="1")
+        assert result.stderr == "caps: warning: nothing reads `CAPS_ZZZ`\n"
+
+    def test_the_variables_that_are_known_are_those_that_the_sources_name(self) -> None:
+        """So that none of them is ever told to be misspelt."""
+        sources = Path(__file__).parents[2] / "src"
+        named = {
+            name
+            for source in sources.rglob("*.py")
+            if source.name != "variables.py"
+            for name in re.findall(r"\bCAPS_[A-Z]\w+", source.read_text())
+        }
+        assert named - {"CAPS_AUDIT"} == KNOWN_VARIABLES
+
+    def test_options_beat_the_variables(self, place: Place) -> None:
+        """What was said on the spot is what was meant."""
+        chosen = place.directory / "chosen"
+        result = place.run("1", "--audit", str(chosen), CAPS_POLICY_PATH="/no/such/policy.json")
+        assert result.exit_code == 0
+        assert chosen.is_dir()
+        assert not place.audit.exists()
+
+    def test_the_log_says_for_whom_it_ran(self, place: Place) -> None:
+        """The principal and the agent of the options."""
+        place.run("1", "--principal", "alice", "--agent", "agent-7")
+        (started,) = [event for event in place.events() if isinstance(event, ExecutionStarted)]
+        assert (started.principal, started.agent) == ("alice", "agent-7")
+
+    def test_a_user_without_a_name_is_a_number(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As in a container whose user has no entry."""
+
+        def nameless() -> str:
+            raise KeyError("getpwuid(): uid not found")
+
+        monkeypatch.setattr(getpass, "getuser", nameless)
+        assert place.run("1").exit_code == 0
+        (started,) = [event for event in place.events() if isinstance(event, ExecutionStarted)]
+        assert started.principal == f"user:{os.getuid()}"
+
+    def test_the_trail_shows_what_was_decided(self, place: Place) -> None:
+        """One table after the result; beside JSON it does not spoil it."""
+        source = "await caps.files.read(path='notes.txt')\n1"
+        shown = place.run(source, "--trail").stdout
+        assert shown.startswith("=> 1\n")
+        assert "files.read" in shown
+        assert "allow" in shown
+        beside = place.run(source, "--trail", "--json")
+        assert json.loads(beside.stdout)["value"] == 1
+        assert "files.read" in beside.stderr
+
+    @pytest.mark.parametrize(
+        ("source", "shown"),
+        [
+            ("10 ** 5000", "=> '0x"),
+            ("{1: [b'x', None]}", "=> {1: [b'x', None]}\n"),
+            ("object()", "=> <object object at"),
+        ],
+    )
+    def test_odd_values_are_shown(self, place: Place, source: str, shown: str) -> None:
+        """Whatever the value is, the command does not fail over it."""
+        result = place.run(source)
+        assert result.exit_code == 0
+        assert result.stdout.startswith(shown)
+
+    def test_a_file_whose_name_is_no_text_runs(self, place: Place) -> None:
+        """Names of files are bytes."""
+        name = os.fsdecode(b"caf\xe9.py")
+        source = place.code("1 / 0", name)
+        done = subprocess.run(
+            [SCRIPT, "run", source], env=place.environment(), capture_output=True, check=False
+        )
+        assert done.returncode == 1
+        assert b"caf?.py" in done.stderr
+
+    def test_escapes_are_left_alone_when_no_terminal_reads(self, place: Place) -> None:
+        """A file gets the very bytes."""
+        assert place.run(r"print('\x1b[31mred')").stdout == "\x1b[31mred\n"
+
+    def test_escapes_do_not_reach_a_terminal(self, place: Place) -> None:
+        """What the code prints cannot drive the screen of whoever runs it."""
+        source = place.code(r"print('\x1b[31mred'); '\x1b[2J'")
+        reader, writer = pty.openpty()
+        try:
+            subprocess.run(
+                [SCRIPT, "run", source], env=place.environment(), stdout=writer, check=True
+            )
+            os.close(writer)
+            shown = os.read(reader, 65536)
+        finally:
+            os.close(reader)
+        assert b"[31mred" in shown
+        assert b"\x1b" not in shown
+
+    def test_a_reader_that_leaves_does_not_end_the_run(self, place: Place) -> None:
+        """The code runs on to its end, with its evidence, and nobody sees a traceback."""
+        source = place.code("for n in range(2000):\n    print('line', n, 'x' * 100)")
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            done = subprocess.run(
+                [SCRIPT, "run", source],
+                env=place.environment(),
+                stdout=writer,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        finally:
+            os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert place.events()[-1].status.value == "ok"
+
+
+class TestExitCodes:
+    def test_1_the_code_failed(self, place: Place) -> None:
+        """With the user's own line, and nothing of the host's."""
+        result = place.run("x = 0\n1 / x")
+        assert result.exit_code == 1
+        assert 'File "task.py", line 2' in result.stderr
+        assert "1 / x" in result.stderr
+        assert "ZeroDivisionError: division by zero" in result.stderr
+        for foreign in ("worker", sys.prefix, str(place.directory), "site-packages"):
+            assert foreign not in result.stderr
+
+    def test_1_a_syntax_error_points_at_its_place(self, place: Place) -> None:
+        """Line and caret, as Python does."""
+        result = place.run("x = 1\ny = (1 +\n")
+        assert result.exit_code == 1
+        lines = result.stderr.splitlines()
+        assert any('File "task.py", line 2' in line for line in lines)
+        assert any("y = (1 +" in line for line in lines)
+        assert any(line.strip() == "^" for line in lines)
+
+    def test_1_a_syntax_error_never_ran(self, place: Place) -> None:
+        """The result says that no line of it did."""
+        found = json.loads(place.run("x = = 1", "--json").stdout)
+        assert (found["started"], found["error"]["line"]) == (False, 1)
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ("run",),
+            ("run", "/no/such/file.py"),
+            ("run", "/"),
+            ("bogus",),
+            ("run", "--bogus", "x.py"),
+            ("policy", "explain", "math.add", "not json"),
+            ("policy", "explain", "math.add", "[1]"),
+            ("capabilities", "--registry", "no_such_module_here:registry"),
+            ("capabilities", "--registry", "os:sep"),
+            ("capabilities", "--registry", "os:no_such_name"),
+            ("capabilities", "--registry", ":"),
+        ],
+        ids=" ".join,
+    )
+    def test_2_bad_usage(self, place: Place, args: tuple[str, ...]) -> None:
+        """What was asked for makes no sense; no traceback says so."""
+        result = place.caps(*args)
+        assert result.exit_code == 2
+        assert result.stderr
+        assert "Traceback" not in result.stderr
+
+    def test_2_a_source_that_is_no_text(self, place: Place) -> None:
+        """The message says at which byte."""
+        source = place.directory / "binary.py"
+        source.write_bytes(b"x = 1\n\xff\xfe")
+        result = place.caps("run", str(source))
+        assert result.exit_code == 2
+        assert result.stderr == f"caps: `{source}` is no utf-8 text: byte 6\n"
+
+    def test_2_a_bad_variable(self, place: Place) -> None:
+        """The operator set it, so it is usage and no failure of the host."""
+        result = place.run("1", CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS="soon")
+        assert result.exit_code == 2
+        assert "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS is `soon`" in result.stderr
+        assert is_one_line_of_ours(result.stderr)
+
+    @pytest.mark.parametrize(
+        ("source", "capability"),
+        [
+            ("await caps.files.write(path='a', content='b')", "files.write"),
+            ("await caps.files.read(path='/etc/passwd')", "files.read"),
+        ],
+        ids=["missing wrapper", "outside the scope"],
+    )
+    def test_3_the_policy_refused(self, place: Place, source: str, capability: str) -> None:
+        """What was not caught names the capability and the policy."""
+        result = place.run(source)
+        assert result.exit_code == 3
+        last = result.stderr.splitlines()[-1]
+        assert last.startswith("PolicyDeniedError: ") or "MissingError: " in last
+        assert f"`{capability}` is not granted by policy `reader`" in last
+
+    def test_3_a_refusal_that_was_caught_is_no_failure(self, place: Place) -> None:
+        """The code handled it."""
+        source = (
+            "try:\n    await caps.files.read(path='/etc/passwd')\n"
+            "except PolicyDeniedError as error:\n    print(error.reason)"
+        )
+        result = place.run(source)
+        assert (result.exit_code, result.stdout) == (0, "scope_violation\n")
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("{", "is not JSON"),
+            ("[]", "should be an object, got array"),
+            ('{"alow": []}', "unknown key (did you mean `allow`?) at `alow`"),
+            ('{"allow": ["files.raed"]}', "no capability `files.raed` is registered"),
+            ('{"scopes": {"files": {"alowlist": []}}}', "scopes.files.alowlist"),
+            (
+                '{"tests": [{"call": "math.add", "expect": "allow"}]}',
+                "`math.add` was expected to allow and gave deny",
+            ),
+        ],
+        ids=["malformed", "no object", "unknown key", "unregistered", "scope", "failing test"],
+    )
+    @pytest.mark.parametrize("command", ["run", "validate", "explain", "capabilities"])
+    def test_4_the_policy_is_invalid(
+        self, place: Place, command: str, content: str, message: str
+    ) -> None:
+        """Every command says the same in one line, and no code runs."""
+        policy = place.policy_of(content)
+        args = {
+            "run": ("run", place.code("print('ran')"), "--policy", policy),
+            "validate": ("policy", "validate", policy),
+            "explain": ("policy", "explain", "math.add", "--policy", policy),
+            "capabilities": ("capabilities", "--policy", policy),
+        }[command]
+        result = place.caps(*args)
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert message in result.stderr
+        assert f"policy `{policy}`" in result.stderr
+        assert is_one_line_of_ours(result.stderr)
+
+    @pytest.mark.parametrize(
+        ("path", "message"),
+        [
+            ("missing.json", "no such file"),
+            (".", "is a directory"),
+            ("task.py/x", "cannot be read"),
+        ],
+    )
+    def test_4_the_policy_cannot_be_read(self, place: Place, path: str, message: str) -> None:
+        """By the option and by the variable alike."""
+        source, policy = place.code("1"), str(place.directory / path)
+        for result in (
+            place.caps("run", source, "--policy", policy),
+            place.caps("run", source, CAPS_POLICY_PATH=policy),
+        ):
+            assert result.exit_code == 4
+            assert message in result.stderr
+
+    def test_4_a_refused_policy_is_in_the_log(self, place: Place) -> None:
+        """Whoever reads the evidence sees the attempt."""
+        place.caps("run", place.code("1"), "--policy", place.policy_of("{"))
+        (loaded,) = [event for event in place.events() if isinstance(event, PolicyLoaded)]
+        assert loaded.status == "refused"
+
+    @pytest.mark.parametrize(
+        ("limits", "source", "limit"),
+        [
+            ({"wall_ms": 300}, "while True: pass", "wall_ms"),
+            ({"calls": 1}, "for _ in range(2): await caps.math.add(a=1, b=1)", "calls"),
+            ({"output_bytes": 10}, "print('x' * 100)", "output_bytes"),
+        ],
+        ids=["time", "calls", "output"],
+    )
+    def test_5_a_limit_was_reached(
+        self, place: Place, limits: dict[str, int], source: str, limit: str
+    ) -> None:
+        """The message names the limit as the policy spells it."""
+        policy = place.policy_of({"allow": ["math.*"], "limits": limits})
+        result = place.caps("run", place.code(source), "--policy", policy)
+        assert result.exit_code == 5
+        assert f"limits.{limit}" in result.stderr
+
+    def test_6_the_audit_log_cannot_be_opened(self, place: Place) -> None:
+        """No evidence, no run."""
+        marker = place.directory / "notes.txt"
+        for audit in (marker, marker / "below"):
+            result = place.run("print('ran')", "--audit", str(audit))
+            assert (result.exit_code, result.stdout) == (6, "")
+            assert f"cannot open audit log `{audit}`" in result.stderr
+            assert is_one_line_of_ours(result.stderr)
+
+
+class TestCheck:
+    def test_calls_that_must_fail_are_all_listed_and_nothing_runs(self, place: Place) -> None:
+        """The first with its line, the others below it; the code printed nothing."""
+        source = "print('ran')\nawait caps.files.reed('a')\nawait caps.math.add(1)"
+        result = place.run(source, "--check")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "did you mean `files.read`? (and 1 more)" in result.stderr
+        assert "  line 3: `caps.math.add` lacks `b`\n" in result.stderr
+
+    def test_code_without_such_calls_runs(self, place: Place) -> None:
+        """As it does without the check."""
+        result = place.run("print('ran')\nawait caps.math.add(1, 2)", "--check")
+        assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "ran")
+
+
+class TestJson:
+    def found(self, result: Result) -> dict[str, Any]:
+        """The object on standard output, read as strictly as other readers do."""
+
+        def refuse(constant: str) -> float:
+            raise ValueError(f"{constant} is not JSON")
+
+        found = json.loads(result.stdout, parse_constant=refuse)
+        assert isinstance(found, dict)
+        assert found.keys() == {
+            "execution_id",
+            "ok",
+            "status",
+            "started",
+            "value",
+            "value_is_repr",
+            "value_spelling",
+            "stdout",
+            "error",
+            "usage",
+            "decisions",
+        }
+        return found
+
+    def test_a_good_run(self, place: Place) -> None:
+        """Value, output, usage and every decision, in one object and nothing else."""
+        result = place.run("print('hi')\n(await caps.math.add(a=1, b=2)).result", "--json")
+        found = self.found(result)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert (found["ok"], found["status"], found["started"]) == (True, "ok", True)
+        assert (found["value"], found["value_is_repr"]) == (3, False)
+        assert (found["stdout"], found["error"]) == ("hi\n", None)
+        usage = {"duration_ms", "calls", "output_bytes", "cpu_ms", "max_rss_kb"}
+        assert found["usage"].keys() == usage
+        assert found["usage"]["cpu_ms"] >= 0
+        assert found["usage"]["max_rss_kb"] > 1000
+        assert (found["usage"]["calls"], found["usage"]["output_bytes"]) == (1, 3)
+        (decision,) = found["decisions"]
+        assert decision == {
+            "request_id": decision["request_id"],
+            "capability": "math.add",
+            "decision": "allow",
+            "reason": "allowed",
+            "rule": "math.*",
+            "message": "allowed",
+            "approval": None,
+            "dry_run_rule": None,
+        }
+        started = [event for event in place.events() if isinstance(event, ExecutionStarted)]
+        assert [event.execution_id for event in started] == [found["execution_id"]]
+
+    def test_a_failed_run(self, place: Place) -> None:
+        """The error says what, where and how it came about; the exit code is the same."""
+        result = place.run("def f():\n    return 1 / 0\nf()", "--json")
+        found = self.found(result)
+        assert result.exit_code == 1
+        assert (found["ok"], found["status"], found["value"]) == (False, "code_failed", None)
+        error = found["error"]
+        assert error.keys() == {
+            "code",
+            "type",
+            "message",
+            "filename",
+            "line",
+            "column",
+            "end_column",
+            "source_line",
+            "hint",
+            "traceback",
+            "details",
+            "frames",
+        }
+        assert (error["type"], error["message"]) == ("ZeroDivisionError", "division by zero")
+        assert (error["line"], error["source_line"].strip()) == (2, "return 1 / 0")
+        assert [frame["line"] for frame in error["frames"]] == [3, 2]
+        assert {error["filename"], *(frame["filename"] for frame in error["frames"])} == {"task.py"}
+        assert str(place.directory) not in result.stdout
+
+    def test_a_refused_run(self, place: Place) -> None:
+        """The refusal is among the decisions, with its reason."""
+        result = place.run("await caps.files.read(path='/etc/passwd')", "--json")
+        found = self.found(result)
+        assert (result.exit_code, found["status"]) == (3, "policy_refused")
+        assert found["error"]["code"] == "policy_denied"
+        assert found["error"]["details"]["reason"] == "scope_violation"
+        assert [d["decision"] for d in found["decisions"]] == ["deny"]
+
+    @pytest.mark.parametrize(
+        ("source", "value", "spelling"),
+        [
+            ("[float('nan'), float('inf'), 1.5]", ["nan", "inf", 1.5], "converted"),
+            (
+                "{None: 1, True: 2, 1.5: 3, 'a': b'x'}",
+                {"null": 1, "true": 2, "1.5": 3, "a": "eA=="},
+                "converted",
+            ),
+            ("(1, [True, None])", [1, [True, None]], "converted"),
+            ("[1, {'a': [True, None]}]", [1, {"a": [True, None]}], "exact"),
+            ("10 ** 400", 10**400, "exact"),
+            ("object", "<class 'object'>", "repr"),
+            (
+                "from datetime import date\nfrom decimal import Decimal\n"
+                "{'day': date(2024, 2, 29), 'price': Decimal('1.10'), 'tags': {'b', 'a'}}",
+                {"day": "2024-02-29", "price": "1.10", "tags": ["a", "b"]},
+                "converted",
+            ),
+        ],
+    )
+    def test_any_value_is_json(self, place: Place, source: str, value: Any, spelling: str) -> None:
+        """What JSON has no form for is text or a list, and a field says that it is."""
+        found = self.found(place.run(source, "--json"))
+        assert (found["value"], found["value_spelling"]) == (value, spelling)
+        assert found["value_is_repr"] is (spelling == "repr")
+
+    def test_an_integer_of_very_many_digits_is_hexadecimal(self, place: Place) -> None:
+        """Spelling it in decimal takes quadratic time, and the code chose its length."""
+        found = self.found(place.run("10 ** 5000", "--json"))
+        assert int(found["value"], 16) == 10**5000
+
+
+class TestPolicy:
+    def test_validate_says_what_is_granted(self, place: Place) -> None:
+        """In two lines for people."""
+        result = place.caps("policy", "validate", str(place.policy))
+        assert (result.exit_code, result.stderr) == (0, "")
+        first, second = result.stdout.splitlines()
+        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 test passes"
+        assert second.startswith("granted: files.read, math.add")
+
+    def test_validate_for_programs(self, place: Place) -> None:
+        """With what is withheld, and why."""
+        found = json.loads(place.caps("policy", "validate", str(place.policy), "--json").stdout)
+        named = "policy source sha256 granted approve dry_run withheld modules tests"
+        assert found.keys() == set(named.split())
+        assert (found["policy"], found["tests"], found["modules"]) == ("reader", 1, [])
+        assert "files.read" in found["granted"]
+        assert found["withheld"]["files.write"] == "not_allowed"
+
+    def test_validate_says_what_waits_and_what_is_tried_out(self, place: Place) -> None:
+        """Granted with an approval, and denied in dry run, are lines of their own."""
+        tried = {"rule": "math.*", "mode": "dry_run"}
+        other = place.policy_of({**READER, "approve": ["files.read"], "deny": [tried]})
+        lines = place.caps("policy", "validate", other).stdout.splitlines()
+        assert lines[2:] == ["waits for an approval: files.read", "denied in dry run: math.*"]
+        listed = place.caps("capabilities", "--policy", other, "--json").stdout
+        standing = {entry["name"]: entry["granted"] for entry in json.loads(listed)}
+        assert standing["files.read"] == "granted with approval"
+        assert standing["math.add"] == "granted"
+
+    def test_validate_takes_the_variable(self, place: Place) -> None:
+        """Without a file, the one that is in force."""
+        result = place.caps("policy", "validate", CAPS_POLICY_PATH=str(place.policy))
+        assert result.stdout.startswith("policy `reader` is valid")
+
+    def explain(self, place: Place, *args: str) -> Result:
+        return place.caps("policy", "explain", *args, "--policy", str(place.policy))
+
+    def test_explain_an_allow(self, place: Place) -> None:
+        """Exit code 0, and the rule."""
+        result = self.explain(place, "math.add", '{"a": 1, "b": 2}')
+        assert result.exit_code == 0
+        assert result.stdout == "allow: allowed\n  reason: allowed\n  rule: math.*\n"
+
+    def test_explain_a_denial(self, place: Place) -> None:
+        """Exit code 3, the reason, and what would have to change."""
+        result = self.explain(place, "files.write", '{"path": "a", "content": "b"}')
+        assert result.exit_code == 3
+        assert result.stdout.startswith("deny: ")
+        assert "  reason: not_allowed\n" in result.stdout
+        assert "  nearest: allow: files.write\n" in result.stdout
+
+    def test_explain_a_payload_that_does_not_fit(self, place: Place) -> None:
+        """Each problem is a line."""
+        result = self.explain(place, "math.add", '{"a": "x", "b": 2}')
+        assert result.exit_code == 3
+        assert "  problem: $.a: expected type integer or type number, got 'x'\n" in result.stdout
+
+    def test_explain_for_programs(self, place: Place) -> None:
+        """The decision as a value."""
+        payload = '{"path": "/etc/passwd"}'
+        found = json.loads(self.explain(place, "files.read", payload, "--json").stdout)
+        assert found.keys() == {
+            "capability",
+            "decision",
+            "reason",
+            "rule",
+            "dry_run_rule",
+            "message",
+            "detail",
+            "nearest",
+            "problems",
+            "changes",
+            "hopeless",
+            "breaks_tests",
+            "policy",
+            "policy_sha256",
+            "modules",
+        }
+        assert (found["decision"], found["reason"]) == ("deny", "scope_violation")
+        assert found["rule"] == "scopes.files.allowlist"
+
+    def test_explain_tells_of_a_rule_that_is_tried_out(self, place: Place) -> None:
+        """And of an approval that is waited for, which is not a plain denial."""
+        tried = {"allow": ["math.*"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
+        place.policy.write_text(json.dumps(tried))
+        shown = self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
+        assert "  dry run: rule `math.add` would deny it, were it in force\n" in shown
+        place.policy.write_text(json.dumps({"allow": ["math.*"], "approve": ["math.add"]}))
+        asked = self.explain(place, "math.add", '{"a": 1, "b": 2}')
+        assert (asked.exit_code, asked.stdout.split(":")[0]) == (3, "approve")
+
+    def test_explain_a_capability_that_does_not_exist(self, place: Place) -> None:
+        """With the nearest one that does."""
+        result = self.explain(place, "files.raed")
+        assert result.exit_code == 3
+        assert "  reason: unknown_capability\n" in result.stdout
+        assert "  nearest: files.read\n" in result.stdout
+
+    def test_real_modules_are_told_with_what_they_mean(self, place: Place) -> None:
+        """By `validate`, which loads them, by `explain`, and by the log of a run."""
+        policy = json.loads(place.policy.read_text())
+        place.policy.write_text(json.dumps({**policy, "modules": ["packaging", "idna"]}))
+        told = "real modules: idna, packaging (the language layer does not vouch for"
+        validated = place.caps("policy", "validate", str(place.policy))
+        assert (validated.exit_code, told in validated.stdout) == (0, True)
+        assert told in self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
+        result = place.run("import idna\nidna.encode('a.example').decode()", "--trail")
+        assert "=> 'a.example'\n" in result.stdout
+        shown = place.caps("audit", "show", "--json").stdout
+        assert '"modules":["idna","packaging"]' in shown
+        assert "real modules" in place.caps("audit", "show").stdout
+
+    @pytest.mark.parametrize("command", ["validate", "run"])
+    def test_a_module_that_is_missing_is_one_line(self, place: Place, command: str) -> None:
+        """Which policy, which module, and what to do; nothing runs."""
+        place.policy.write_text(json.dumps({"modules": ["not_installed_anywhere"]}))
+        if command == "run":
+            result = place.run("print('ran')")
+        else:
+            result = place.caps("policy", "validate", str(place.policy))
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert is_one_line_of_ours(result.stderr)
+        assert "module `not_installed_anywhere` cannot be imported" in result.stderr
+
+
+class TestCapabilities:
+    def test_without_a_policy_they_are_listed(self, place: Place) -> None:
+        """Names, parameters and what each does."""
+        result = place.caps("capabilities")
+        assert result.exit_code == 0
+        assert "files.read" in result.stdout
+        assert "time.now" in result.stdout
+        assert "granted" not in result.stdout
+
+    @pytest.mark.parametrize("by", ["option", "variable"])
+    def test_with_a_policy_each_has_its_standing(self, place: Place, by: str) -> None:
+        """Granted, or why not."""
+        if by == "option":
+            result = place.caps("capabilities", "--json", "--policy", str(place.policy))
+        else:
+            result = place.caps("capabilities", "--json", CAPS_POLICY_PATH=str(place.policy))
+        standing = {entry["name"]: entry["granted"] for entry in json.loads(result.stdout)}
+        assert standing["files.read"] == "granted"
+        assert standing["files.write"] == "not_allowed"
+
+    def test_the_json_form_carries_the_schemas(self, place: Place) -> None:
+        """For documentation and prompts."""
+        entries = {e["name"]: e for e in json.loads(place.caps("capabilities", "--json").stdout)}
+        assert entries["files.read"]["granted"] is None
+        assert "path" in entries["files.read"]["schema_in"]["properties"]
+        assert "allowlist" in entries["files.read"]["scope_schema"]["properties"]
+
+    def test_stubs_show_what_is_granted_and_nothing_else(self, place: Place) -> None:
+        """As Python, for a prompt; without a policy, nothing."""
+        result = place.caps("capabilities", "--stubs", "--policy", str(place.policy))
+        assert (result.exit_code, result.stderr) == (0, "")
+        ast.parse(result.stdout)
+        assert "async def read(self, path: str) -> FileContent:" in result.stdout
+        assert "write" not in result.stdout
+        nothing = place.caps("capabilities", "--stubs")
+        assert (nothing.exit_code, "class Caps:\n    pass" in nothing.stdout) == (0, True)
+
+    def test_stubs_are_not_json(self, place: Place) -> None:
+        """Bad usage is said in one line, not guessed at."""
+        result = place.caps("capabilities", "--stubs", "--json")
+        assert result.exit_code == 2
+        assert "leave --json out" in result.stderr
+
+    @pytest.mark.parametrize("name", ["mine:made", "mine:make", "mine"])
+    def test_a_registry_of_ones_own(
+        self, place: Place, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A registry, a function that makes one, or a module with `registry`."""
+        place.code(
+            "from caps import CapabilityRegistry\n"
+            "def make():\n"
+            "    registry = CapabilityRegistry()\n"
+            "    @registry.capability('box.open')\n"
+            "    def opened() -> bool:\n"
+            "        return True\n"
+            "    return registry\n"
+            "made = registry = make()\n",
+            "mine.py",
+        )
+        monkeypatch.syspath_prepend(place.directory)
+        try:
+            by_option = place.caps("capabilities", "--json", "--registry", name)
+            by_variable = place.caps("capabilities", "--json", CAPS_REGISTRY=name)
+        finally:
+            sys.modules.pop("mine", None)
+        for result in (by_option, by_variable):
+            assert [entry["name"] for entry in json.loads(result.stdout)] == ["box.open"]
+
+    def test_a_registry_that_registers_badly_is_told_in_one_line(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its author sees what is wrong and not our frames."""
+        place.code(
+            "from caps import CapabilityRegistry\n"
+            "def make():\n"
+            "    CapabilityRegistry().domain('Bad Name')\n",
+            "mine.py",
+        )
+        monkeypatch.syspath_prepend(place.directory)
+        try:
+            result = place.caps("capabilities", "--registry", "mine:make")
+        finally:
+            sys.modules.pop("mine", None)
+        assert result.exit_code == 2
+        assert is_one_line_of_ours(result.stderr)
+
+
+class TestStartUp:
+    def test_help_lists_the_commands_and_the_exit_codes(self, place: Place) -> None:
+        """What a script needs to know is in the first screen."""
+        shown = place.caps("--help").stdout
+        for command in ("audit", "capabilities", "policy", "run"):
+            assert f"\n  {command} " in shown
+        for code in range(8):
+            assert f"\n    {code}  " in shown
+
+    def test_the_script_says_its_version(self, place: Place) -> None:
+        """The command that was installed is this one."""
+        done = subprocess.run(
+            [SCRIPT, "--version"], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert done.stdout.startswith("caps, version ")
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["--help"],
+            ["run", "--help"],
+            ["policy", "--help"],
+            ["audit", "--help"],
+            ["audit", "tail", "--help"],
+            ["audit", "export", "--help"],
+        ],
+    )
+    def test_help_loads_nothing_heavy(self, args: list[str]) -> None:
+        """The command answers at once; what a command needs is loaded when it runs."""
+        code = (
+            "import sys\n"
+            "from caps.cli.main import main\n"
+            f"main({args!r}, standalone_mode=False)\n"
+            "heavy = {'pydantic', 'opentelemetry', 'anyio', 'cryptography', 'rich', 'msgspec'}\n"
+            "print('loaded:', sorted(heavy & set(sys.modules)))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines()[-1] == "loaded: []"
+
+    @pytest.mark.parametrize(("disabled", "loaded"), [(None, False), ("", True)])
+    def test_no_plugin_has_a_say_in_policies(
+        self, place: Place, disabled: str | None, loaded: bool
+    ) -> None:
+        """Whatever package says that it is one of pydantic's; unless the operator wants that."""
+        package = place.directory / "installed"
+        about = package / "nosy-1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nosy\nVersion: 1\n")
+        (about / "entry_points.txt").write_text("[pydantic]\nnosy = nosy:plugin\n")
+        (package / "nosy.py").write_text(
+            "import sys\nprint('plugin loaded', file=sys.stderr)\n"
+            "class plugin:\n    @staticmethod\n"
+            "    def new_schema_validator(*a, **k):\n        return None, None, None\n"
+        )
+        variables = {} if disabled is None else {"PYDANTIC_DISABLE_PLUGINS": disabled}
+        done = subprocess.run(
+            [SCRIPT, "run", place.code("1"), "--policy", str(place.policy)],
+            env=place.environment(PYTHONPATH=str(package), **variables),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert ("plugin loaded" in done.stderr) is loaded
+
+    def test_the_collector_is_left_as_it_was(self, place: Place) -> None:
+        """Nothing that a command loaded stays out of its sight."""
+        gc.unfreeze()
+        assert place.run("1").exit_code == 0
+        assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+
+
+def test_the_tour_of_the_examples_runs(place: Place) -> None:
+    """What `make run` shows works as it stands."""
+    root = Path(__file__).parents[2]
+    result = place.caps(
+        "run", str(root / "examples/tour.py"), "--policy", str(root / "policies/tour.json")
+    )
+    assert result.exit_code == 0
+    assert "escaped!" not in result.stdout

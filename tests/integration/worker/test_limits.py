@@ -1,0 +1,329 @@
+"""Bounds on real workers: whatever the code does, the host ends it and says why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+from caps.capabilities.runtime.result import ExecutionResult
+from caps.protocol.errors import AuditError
+from caps.protocol.framing import DEFAULT_LIMITS
+from caps.security.audit import (
+    AuditEvent,
+    DecisionMade,
+    ExecutionEnded,
+    LimitReached,
+    OutcomeRecorded,
+)
+from caps.worker.host.supervisor.supervisor import supervisor
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(source: str, audit: MemoryAuditLog | None = None, **limits: Any) -> ExecutionResult:
+    policy = {"id": "bounded", "limits": limits}
+    async with Runtime(policy, audit=audit or MemoryAuditLog()) as runtime:
+        return await runtime.run(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("while True: pass", id="a loop"),
+        pytest.param("9**9**9", id="arithmetic in C"),
+        pytest.param("import re\nre.match('(a*)*b', 'a' * 64)", id="a regex in C"),
+        pytest.param("import asyncio\nawait asyncio.sleep(600)", id="a sleep"),
+        pytest.param("try:\n    while True: pass\nexcept BaseException:\n    pass", id="stubborn"),
+    ],
+)
+async def test_the_wall_limit_ends_whatever_runs(source: str) -> None:
+    """The kill comes from outside, also within a C call, and is recorded."""
+    audit = MemoryAuditLog()
+    result = await run(source, audit, wall_ms=1500)
+    assert result.status.value == "limit"
+    assert result.error is not None
+    assert result.error.details["limit"] == "wall_ms"
+    assert result.started
+    assert [e.limit for e in audit.events if isinstance(e, LimitReached)] == ["wall_ms"]
+
+
+@pytest.mark.parametrize("source", ["while True: pass", "9**9**9"])
+async def test_the_cpu_limit_is_held_from_outside_before_the_kernel_would(source: str) -> None:
+    """The kernel counts whole seconds; the host ends a loop, or a C call, long before one."""
+    audit = MemoryAuditLog()
+    result = await run(source, audit, cpu_ms=200, wall_ms=60_000)
+    assert result.error is not None
+    assert (result.status.value, result.error.details["limit"]) == ("limit", "cpu_ms")
+    assert result.usage.cpu_ms is not None
+    assert 200 <= result.usage.cpu_ms < 1000
+    assert [(e.limit, e.allowed) for e in audit.events if isinstance(e, LimitReached)] == [
+        ("cpu_ms", 200)
+    ]
+
+
+async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the host's watch taken away, the kernel ends the code, and all records are the same."""
+
+    async def never(*_: object) -> bool:
+        return False
+
+    results, records = [], []
+    for watched in (True, False):
+        if not watched:
+            monkeypatch.setattr(supervisor, "is_used_up", never)
+        audit = MemoryAuditLog()
+        results.append(await run("while True: pass", audit, cpu_ms=100, wall_ms=60_000))
+        records.append(
+            [
+                (type(e), e.message if isinstance(e, LimitReached) else e.error_message)
+                for e in audit.events
+                if isinstance(e, LimitReached | ExecutionEnded)
+            ]
+        )
+    by_host, by_kernel = results
+    assert by_host.error == by_kernel.error
+    assert records[0] == records[1]
+    assert by_kernel.usage.cpu_ms is not None
+    assert by_kernel.usage.cpu_ms > 500
+
+
+async def test_waiting_uses_no_cpu_time() -> None:
+    """Code may wait far longer than it may compute."""
+    source = "import asyncio\nfor _ in range(20): await asyncio.sleep(0.025)\n'rested'"
+    result = await run(source, cpu_ms=250)
+    assert result.value == "rested", result
+    assert result.usage.cpu_ms is not None
+    assert result.usage.cpu_ms < 250
+
+
+async def test_what_the_code_used_is_in_the_result_and_on_record() -> None:
+    """CPU time from when the code was handed over, and the most memory that its process had."""
+    audit = MemoryAuditLog()
+    source = "held = 'x' * 50_000_000\nfor _ in range(100_000): pass\nlen(held)"
+    result = await run(source, audit)
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert result.usage.cpu_ms is not None
+    assert result.usage.max_rss_kb is not None
+    assert result.usage.cpu_ms > 0
+    assert result.usage.max_rss_kb > 50_000
+    assert (ended.cpu_us, ended.max_rss_kb) == (
+        round(result.usage.cpu_ms * 1000),
+        result.usage.max_rss_kb,
+    )
+
+
+async def test_code_that_never_got_a_worker_used_none() -> None:
+    """Unknown is not zero."""
+    result = await run("#" * 300_000)
+    assert (result.started, result.usage.cpu_ms, result.usage.max_rss_kb) == (False, None, None)
+
+
+@pytest.mark.parametrize("limits", [{"wall_ms": 1500}, {"cpu_ms": 400}], ids=str)
+async def test_what_was_printed_just_before_the_code_is_killed_is_kept(
+    limits: dict[str, Any],
+) -> None:
+    """Many lines at once, then nothing but a busy loop: none of them is lost."""
+    lines = "".join(f"line {number}\n" for number in range(50))
+    source = "for n in range(50): print('line', n)\nwhile True: pass"
+    result = await run(source, **limits)
+    assert (result.status.value, result.stdout) == ("limit", lines)
+
+
+async def test_much_in_flight_slows_the_code_down_and_loses_nothing() -> None:
+    """Far more than the host holds for one execution travels both ways, a part at a time."""
+    registry, full = CapabilityRegistry(), anyio.Event()
+    held = most = 0
+
+    @registry.capability("echo.back")
+    async def back(text: str) -> str:
+        nonlocal held, most
+        held += len(text)
+        most = max(most, held)
+        if held > DEFAULT_LIMITS.max_bytes_in_flight:
+            full.set()
+        await full.wait()
+        await anyio.sleep(0.5)  # a host that went on reading would hold more and more now
+        held -= len(text)
+        return text
+
+    source = """
+import asyncio
+texts = [str(n % 10) * (3 << 20) for n in range(30)]
+texts == await asyncio.gather(*(caps.echo.back(text=text) for text in texts))
+"""
+    limits = {"memory_mb": 1024, "concurrency": 30, "wall_ms": 120_000, "cpu_ms": 60_000}
+    policy = {"allow": ["echo.back"], "limits": limits}
+    async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run(source)
+    assert result.value is True, result
+    assert most <= DEFAULT_LIMITS.max_bytes_in_flight + DEFAULT_LIMITS.max_frame_bytes
+
+
+async def test_evidence_that_is_missing_shows_in_the_end_although_the_code_went_on() -> None:
+    """It caught the error and gave a value; the execution has failed all the same."""
+
+    class OutOfPaper(MemoryAuditLog):
+        async def append(self, event: AuditEvent) -> None:
+            if isinstance(event, DecisionMade):
+                raise AuditError("out of paper")
+            await super().append(event)
+
+    registry, acted = CapabilityRegistry(), []
+
+    @registry.capability("host.act")
+    async def act() -> None:
+        acted.append(1)
+
+    source = """
+try:
+    await caps.host.act()
+except AuditError:
+    print("caught")
+"a value"
+"""
+    audit = OutOfPaper()
+    async with Runtime({"allow": ["host.act"]}, registry=registry, audit=audit) as runtime:
+        result = await runtime.run(source)
+    assert (result.status.value, result.value, result.stdout) == ("host_failed", None, "caught\n")
+    assert result.error is not None
+    assert (result.error.code, result.error.message, acted) == ("audit_error", "out of paper", [])
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert (ended.status.value, ended.error_code) == ("host_failed", "audit_error")
+    assert ended.error_message == "out of paper"
+
+
+@pytest.mark.parametrize("source", ["[0] * 10**9", "x = 'a'\nwhile True: x += x"])
+async def test_the_memory_limit_is_an_error_of_the_code(source: str) -> None:
+    """Too much memory raises MemoryError, which the result calls a limit."""
+    result = await run(source, memory_mb=128)
+    assert result.error is not None
+    assert (result.status.value, result.error.details["limit"]) == ("limit", "memory_mb")
+
+
+async def test_printing_too_much_is_a_limit() -> None:
+    """Output is cut at its bound, and what came before it is kept."""
+    result = await run("while True: print('x' * 1000)", output_bytes=10_000)
+    assert result.error is not None
+    assert (result.status.value, result.error.details["limit"]) == ("limit", "output_bytes")
+    assert 0 < len(result.stdout) <= 10_000
+
+
+async def test_calls_beyond_the_limit_are_refused() -> None:
+    """The call after the last is a LimitExceededError that the code can catch."""
+    registry = CapabilityRegistry()
+
+    @registry.capability("count.up")
+    async def up() -> int:
+        return 1
+
+    source = """
+done = 0
+try:
+    for _ in range(10):
+        done += await caps.count.up()
+except LimitExceededError as error:
+    found = [done, error.limit, error.allowed]
+found
+"""
+    policy = {"allow": ["count.up"], "limits": {"calls": 3}}
+    async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
+        assert (await runtime.run(source)).value == [3, "calls", 3]
+
+
+async def test_more_calls_than_may_run_at_once_wait_their_turn() -> None:
+    """`gather` of many is no error: the wrapper queues, and the host never sees too many."""
+    registry = CapabilityRegistry()
+    running = most = 0
+
+    @registry.capability("slow.step")
+    async def step() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await anyio.lowlevel.checkpoint()
+        running -= 1
+
+    source = "import asyncio\nawait asyncio.gather(*(caps.slow.step() for _ in range(40)))\n'done'"
+    policy = {"allow": ["slow.step"], "limits": {"concurrency": 4}}
+    async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
+        assert (await runtime.run(source)).value == "done"
+    assert most <= 4
+
+
+async def test_pending_calls_end_with_their_execution() -> None:
+    """Code that ends without awaiting a call does not leave it running, and that is recorded."""
+    registry = CapabilityRegistry()
+    ended: list[str] = []
+
+    @registry.capability("slow.wait")
+    async def wait() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("cancelled")
+
+    @registry.capability("slow.ready")
+    async def ready() -> None:
+        return None
+
+    source = """
+import asyncio
+asyncio.create_task(caps.slow.wait())
+await caps.slow.ready()
+"over"
+"""
+    audit = MemoryAuditLog()
+    policy = {"allow": ["slow.*"]}
+    async with Runtime(policy, registry=registry, audit=audit) as runtime:
+        assert (await runtime.run(source)).value == "over"
+    assert ended == ["cancelled"]
+    outcomes = {
+        e.capability: e.status.value for e in audit.events if isinstance(e, OutcomeRecorded)
+    }
+    assert outcomes == {"slow.wait": "cancelled", "slow.ready": "ok"}
+
+
+async def test_cancelling_a_run_kills_the_worker_and_is_recorded() -> None:
+    """No process is left behind, and the audit says that it was cancelled."""
+    registry = CapabilityRegistry()
+    audit = MemoryAuditLog()
+    scope = anyio.CancelScope()
+
+    @registry.capability("host.cancel")
+    async def cancel() -> None:
+        scope.cancel()
+
+    policy = {"allow": ["host.cancel"]}
+    async with Runtime(policy, registry=registry, audit=audit) as runtime:
+        with scope:
+            await runtime.run("await caps.host.cancel()\nwhile True: pass")
+    assert scope.cancelled_caught
+    assert audit.events[-1].status.value == "cancelled"  # type: ignore[union-attr]
+    assert _children() == []
+
+
+async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
+    """It is raised to the caller, the worker is gone, and the audit says the host failed."""
+    audit = MemoryAuditLog()
+
+    def broken(_text: str) -> None:
+        raise RuntimeError("broken handler")
+
+    async with Runtime({}, audit=audit) as runtime:
+        with pytest.raises((RuntimeError, ExceptionGroup)):
+            await runtime.run("print(1)", on_output=broken)
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert ended.status.value == "host_failed"
+    assert _children() == []
+
+
+def _children() -> list[str]:
+    """Processes of ours that are still there, zombies included."""
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()

@@ -1,0 +1,91 @@
+"""Workers started directly, without a zygote: any command that takes its channel as descriptor 0.
+
+For tests that put a liar in a worker's place.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from caps.protocol.enforcement import LAYERS, Enforcement, Layer
+from caps.protocol.transport import SocketTransport
+from caps.worker.host.process.cpu_clock import CpuClock
+from caps.worker.host.process.worker import Ending
+
+
+class DirectWorker:
+    """A child process and the host's end of its channel."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.transport, theirs = SocketTransport.pair()
+        with theirs:
+            self._process = subprocess.Popen(command, stdin=theirs.fileno(), env={}, cwd="/")
+        self._pidfd = os.pidfd_open(self._process.pid)
+        self._clock = CpuClock.of(self._pidfd, self._process.pid)
+        self._ending: Ending | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self._ending is not None
+
+    def cpu_us(self) -> int | None:
+        return self._clock.used_us() if self._ending is None else None
+
+    def max_rss_kb(self) -> int | None:
+        """Not to be seen while it lives."""
+        return None
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Not bounded from outside."""
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._ending is None:
+            signal.pidfd_send_signal(self._pidfd, number)
+
+    async def ended(self) -> Ending:
+        if self._ending is None:
+            await anyio.wait_readable(self._pidfd)
+            code = self._process.wait()
+            os.close(self._pidfd)
+            self._ending = Ending(code if code >= 0 else None, -code if code < 0 else None)
+        return self._ending
+
+
+class DirectWorkers:
+    """A source whose next workers run `command`."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.command = command
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Claims everything: what is tested is the host's side."""
+        return tuple(
+            Layer(name=name, enforcement=Enforcement.FULLY, detail="claimed") for name in LAYERS
+        )
+
+    def with_modules(self, modules: tuple[str, ...]) -> DirectWorkers:
+        """The same: these workers run what they are told, whatever they hold."""
+        return self
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        yield
+
+    async def start(self) -> DirectWorker:
+        return DirectWorker(self.command)

@@ -1,0 +1,197 @@
+"""An interrupt of the host (a second Ctrl-C) may come anywhere: every effect has one outcome."""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import anyio.to_thread
+import pytest
+from prometheus_client import CollectorRegistry
+
+from audit_examples import decision, request_ids, segment_of
+from caps import MemoryAuditLog
+from caps.capabilities.telemetry import Metrics
+from caps.capabilities.telemetry.observers import ObservedAudit
+from caps.security.audit import (
+    AuditLog,
+    Durability,
+    OutcomeRecorded,
+    VerifyStatus,
+    read_records,
+    verify_log,
+)
+from unit.test_at_once import Desk, ask
+
+pytestmark = pytest.mark.anyio
+
+
+class Interrupt:
+    """Comes at one of the places where Python looks for signals: calls, and returns to Python."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def __call__(self, _frame: Any, event: str, arg: Any) -> None:
+        # One that comes just as a lock is taken leaves it taken, which is another matter.
+        if event == "call" or (event == "c_return" and arg.__name__ != "acquire"):
+            self.left -= 1
+            if self.left < 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    def during(self, act: Callable[[], bool]) -> bool:
+        """What `act` returns; False if it was interrupted. Whether it was is said by `left`."""
+        before = sys.getprofile()
+        try:
+            sys.setprofile(self)
+            return act()
+        except KeyboardInterrupt:
+            return False
+        finally:
+            sys.setprofile(before)
+
+
+# A provider that was not begun was called, in Python's sense; a generator was left half-way.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path: Path) -> None:
+    """None is recorded twice, and none is lost, though the log was being written."""
+    log = AuditLog.open(tmp_path, durability=Durability.OS, checkpoint_every=100_000)
+    observed = ObservedAudit(log, Metrics(CollectorRegistry()))  # as a runtime has it
+    desk = Desk(cast("MemoryAuditLog", observed))
+    begun: list[str] = []
+    interrupts, came, finished = 0, True, False
+    while came or not finished:
+        requests = [ask("a"), ask("b")]
+        taken_up = desk.calls.take_up(requests)
+        desk.called.clear()
+        interrupt = Interrupt(interrupts)
+        finished = interrupt.during(taken_up.advance)  # or it gave way, on a busy machine
+        begun += [request.request_id for request in requests[: len(desk.called)]]
+        came = interrupt.left < 0  # perhaps where nobody hears of it, as the collector works
+        interrupts += came
+        await taken_up.give_up()
+        taken_up.conclude()
+    await log.aclose()
+    events = [one.event for one in read_records(tmp_path)]
+    outcomes = Counter(one.request_id for one in events if isinstance(one, OutcomeRecorded))
+    assert interrupts > 100
+    assert set(outcomes.values()) == {1}
+    assert set(begun) <= set(outcomes)
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+class InterruptedWrite:
+    """The system's `pwrite`, and an interrupt before or after it does its work."""
+
+    def __init__(self, *, written: bool) -> None:
+        self._written = written
+        self._real = os.pwrite
+
+    def __call__(self, *args: Any) -> int:
+        if self._written:
+            self._real(*args)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("written", [False, True])
+async def test_a_log_knows_whether_an_interrupted_write_went_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    """What is there is not written again; what is not can be."""
+    events = [decision("interrupted")]
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        assert log.append_now([decision("before")])
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "pwrite", InterruptedWrite(written=written))
+            log.append_now(events)
+        assert log.took(events) is written
+        if not log.took(events):
+            await log.append_all(events)
+        assert log.append_now([decision("after")])
+    assert request_ids(tmp_path) == ["before", "interrupted", "after"]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
+@pytest.mark.parametrize("written", [False, True])
+async def test_what_another_thread_writes_meanwhile_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    """It waited for the file that the interrupt let go; what is lost is not called safe."""
+    events = [decision("interrupted")]
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "pwrite", InterruptedWrite(written=written))
+            log.append_now(events)
+        await anyio.to_thread.run_sync(log.rotate_key)
+        assert log.took(events) is written
+        assert request_ids(tmp_path) == ["interrupted"] * written
+
+
+async def test_where_a_log_cannot_be_read_an_interrupted_write_did_not_go_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given once more rather than not at all."""
+    events = [decision("interrupted")]
+    log = AuditLog.open(tmp_path, durability=Durability.OS)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "pwrite", InterruptedWrite(written=True))
+        log.append_now(events)
+    assert log.took(events)
+    await log.aclose()
+    assert not log.took(events)
+
+
+async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
+    """The same in other words is not the same, and what had to wait is not in either."""
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        assert not log.took([])
+        assert log.append_now([decision("a")])
+        assert not log.took([decision("a")])
+    async with AuditLog.open(tmp_path, durability=Durability.SYNC) as log:
+        events = [decision("b")]
+        assert not log.append_now(events)
+        assert not log.took(events)
+
+
+async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
+    """Though something else was written before, by the same way."""
+    events = [decision("b")]
+    async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
+        assert log.append_now([decision("a")])
+        with segment_of(tmp_path).open("rb") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            assert not log.append_now(events)
+        assert not log.took(events)
+
+
+async def test_an_append_that_was_interrupted_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """Wherever it was: the next one is written, and so is what had been handed in."""
+    log = AuditLog.open(tmp_path)
+    number, came = 0, True
+    with anyio.fail_after(30):
+        while came:
+            interrupt, append = Interrupt(number), log.append(decision(f"i{number}"))
+            interrupt.during(functools.partial(_begin, append))
+            append.close()
+            await log.append(decision(f"n{number}"))
+            came, number = interrupt.left < 0, number + 1
+        await log.aclose()
+    written = request_ids(tmp_path)
+    assert number > 10
+    assert [name for name in written if name[0] == "n"] == [f"n{n}" for n in range(number)]
+    assert written.count(f"i{number - 1}") == 1
+    assert len(set(written)) == len(written)
+
+
+def _begin(append: Coroutine[Any, Any, None]) -> bool:
+    append.send(None)
+    return True

@@ -1,0 +1,63 @@
+"""What the environment may set: a bad value is an error, not a default."""
+
+from __future__ import annotations
+
+import pytest
+
+from caps.capabilities.runtime.runtime import Runtime
+from caps.capabilities.settings import DEFAULT_TIMEOUT_VARIABLE, capability_timeout_ms
+from caps.protocol.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def _no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of whoever runs the tests says nothing."""
+    monkeypatch.delenv(DEFAULT_TIMEOUT_VARIABLE, raising=False)
+
+
+def test_the_variable_has_the_name_that_the_specification_gives() -> None:
+    """Operators set it by name."""
+    assert DEFAULT_TIMEOUT_VARIABLE == "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS"
+
+
+def test_thirty_seconds_without_any_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is set to nothing is not set."""
+    assert capability_timeout_ms(None) == 30_000
+    monkeypatch.setenv(DEFAULT_TIMEOUT_VARIABLE, "")
+    assert capability_timeout_ms(None) == 30_000
+
+
+def test_the_environment_sets_it_and_an_argument_beats_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedding program has the last word."""
+    monkeypatch.setenv(DEFAULT_TIMEOUT_VARIABLE, "1500")
+    assert capability_timeout_ms(None) == 1500
+    assert capability_timeout_ms(20) == 20
+
+
+@pytest.mark.parametrize("value", ["1", "3600000"])
+def test_the_bounds_themselves_are_taken(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a millisecond to an hour."""
+    monkeypatch.setenv(DEFAULT_TIMEOUT_VARIABLE, value)
+    assert capability_timeout_ms(None) == int(value)
+
+
+@pytest.mark.parametrize("value", ["soon", "0", "-5", "1.5", "3600001", "1e3", "9" * 5000])
+def test_a_bad_variable_is_an_error(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the variable and what may be set, and no runtime is made."""
+    monkeypatch.setenv(DEFAULT_TIMEOUT_VARIABLE, value)
+    with pytest.raises(ConfigurationError) as caught:
+        Runtime()
+    assert caught.value.message.startswith(f"{DEFAULT_TIMEOUT_VARIABLE} is `{value}`; set")
+
+
+@pytest.mark.parametrize("value", [0, -1, 3_600_001])
+def test_a_bad_argument_is_an_error(value: int) -> None:
+    """Whoever embeds is held to the same bounds."""
+    with pytest.raises(ConfigurationError, match="default_timeout_ms"):
+        Runtime(default_timeout_ms=value)
+
+
+def test_a_runtime_needs_room_for_a_worker() -> None:
+    """None at all could run nothing."""
+    with pytest.raises(ConfigurationError, match="max_workers is `0`; set a whole number"):
+        Runtime(max_workers=0)

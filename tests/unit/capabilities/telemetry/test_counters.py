@@ -1,0 +1,130 @@
+"""Tallies give the samples that the library's own metrics would give."""
+
+from __future__ import annotations
+
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import generate_latest
+
+from caps.capabilities.telemetry.prometheus import offer
+from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally
+
+_BOUNDS = (0.001, 0.25, 1.0, 2.5)
+
+
+def told(registry: CollectorRegistry) -> list[str]:
+    """What a scrape says, without when each series was made."""
+    lines = generate_latest(registry).decode().splitlines()
+    return sorted(line for line in lines if "_created" not in line)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 1e6))))
+def test_a_counter_tells_what_the_librarys_would(added: list[tuple[str, float]]) -> None:
+    """Same names, same labels, same numbers."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = CounterTally("x_bytes", "Bytes.", ["kind"])
+    offer([tally], ours)
+    counter = Counter("x_bytes", "Bytes.", ["kind"], registry=theirs)
+    for kind, amount in added:
+        tally.add((kind,), amount)
+        counter.labels(kind).inc(amount)
+    assert told(ours) == told(theirs)
+
+
+@given(st.lists(st.one_of(st.sampled_from(_BOUNDS), st.floats(0, 10))))
+def test_a_histogram_tells_what_the_librarys_would(values: list[float]) -> None:
+    """Bounds belong to the bucket below them; what is over all of them counts, too."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = HistogramTally("x_seconds", "Time.", ["kind"], _BOUNDS)
+    offer([tally], ours)
+    histogram = Histogram("x_seconds", "Time.", ["kind"], buckets=_BOUNDS, registry=theirs)
+    for value in values:
+        tally.observe(("a",), value)
+        histogram.labels("a").observe(value)
+    assert told(ours) == told(theirs)
+
+
+def test_a_histogram_without_labels_is_there_before_anything_happens() -> None:
+    """A rate over it starts from zero, as with the library's."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    offer([HistogramTally("x_seconds", "Time.", [], _BOUNDS)], ours)
+    Histogram("x_seconds", "Time.", buckets=_BOUNDS, registry=theirs)
+    assert told(ours) == told(theirs)
+
+
+def test_a_counter_is_there_once_it_is_begun_and_without_labels_from_the_start() -> None:
+    """An alert on its first increase sees it rise from zero, as with the library's."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    ended = CounterTally("y", "Ends.", ["status"])
+    offer([CounterTally("x", "Things."), ended], ours)
+    ended.add(("bad",))
+    for status in ("ok", "bad"):
+        ended.begin((status,))
+    Counter("x", "Things.", registry=theirs)
+    counter = Counter("y", "Ends.", ["status"], registry=theirs)
+    counter.labels("bad").inc()
+    counter.labels("ok")
+    assert told(ours) == told(theirs)
+
+
+@given(st.lists(st.integers(-1000, 1000)))
+def test_a_gauge_tells_what_the_librarys_would(changes: list[int]) -> None:
+    """It is there before anything happens, and goes down as well as up."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = GaugeTally("x", "Things.")
+    offer([tally], ours)
+    gauge = Gauge("x", "Things.", registry=theirs)
+    for change in changes:
+        tally.add(change)
+        gauge.inc(change)
+    assert told(ours) == told(theirs)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(-3, 3))))
+def test_a_gauge_with_labels_tells_what_the_librarys_would(values: list[tuple[str, int]]) -> None:
+    """The last value that was set, for each that was."""
+    ours, theirs = CollectorRegistry(), CollectorRegistry()
+    tally = GaugeTally("x", "Things.", ["kind"])
+    offer([tally], ours)
+    gauge = Gauge("x", "Things.", ["kind"], registry=theirs)
+    for kind, value in values:
+        tally.set((kind,), value)
+        gauge.labels(kind).set(value)
+    assert told(ours) == told(theirs)
+
+
+def test_what_nobody_holds_has_no_sample() -> None:
+    """It comes with its first holder, and goes with its last."""
+    tally = GaugeTally("x", "Things.", ["kind"])
+    for change in (1, 1, -1):
+        tally.add_holder(("a",), change)
+    tally.add_holder(("b",), 1)
+    tally.add_holder(("b",), -1)
+    assert tally.samples() == [(("a",), 1)]
+
+
+def test_nothing_is_lost_between_threads() -> None:
+    """Runtimes on several event loops count together."""
+    registry = CollectorRegistry()
+    tally = CounterTally("x", "Things.")
+    seconds = HistogramTally("x_seconds", "Time.", [], _BOUNDS)
+    gauge = GaugeTally("x_now", "Things.")
+    offer([tally, seconds, gauge], registry)
+
+    def count() -> None:
+        for _ in range(5000):
+            tally.add(())
+            gauge.add(1)
+            seconds.observe((), 0.5)
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert registry.get_sample_value("x_total") == 20_000
+    assert registry.get_sample_value("x_now") == 20_000
+    assert registry.get_sample_value("x_seconds_count") == 20_000

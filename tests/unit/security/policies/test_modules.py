@@ -1,0 +1,86 @@
+"""Which real modules a policy may name, and in which words others are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from caps.protocol.errors import PolicyInvalidError
+from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES, MOST_MODULES
+from caps.security.policy import SecurityPolicy
+from caps.security.policies.load import load_policy
+from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.stdlib.replacements import STAND_INS
+
+
+def refusal(*modules: object) -> str:
+    with pytest.raises(PolicyInvalidError) as caught:
+        load_policy({"modules": list(modules)})
+    assert caught.value.place.startswith("modules")
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+def test_none_are_granted_unless_they_are_named() -> None:
+    """Deny by default."""
+    assert SecurityPolicy().modules == ()
+
+
+def test_order_and_repetition_do_not_matter() -> None:
+    """The set is what counts: two spellings of it are one policy, and one zygote."""
+    first = load_policy({"modules": ["pandas", "numpy", "numpy"]}).policy
+    second = load_policy({"modules": ["numpy", "pandas"]}).policy
+    assert first.modules == second.modules == ("numpy", "pandas")
+    assert first.sha256 == second.sha256
+
+
+def test_the_names_of_the_facades_are_all_known() -> None:
+    """The list beside the policy is that of the worker's tables."""
+    tops = {name.partition(".")[0] for name in [*FACADES, *STAND_INS, "asyncio"]}
+    assert {name for name in tops if not name.startswith("_")} == FACADE_MODULES
+
+
+@pytest.mark.parametrize("name", sorted(FACADE_MODULES - MACHINE_MODULES))
+def test_a_facade_is_not_to_be_replaced(name: str) -> None:
+    """Code has it anyway, and the real one would stand behind it."""
+    assert f"`{name}` is there without a grant" in refusal(name)
+
+
+@pytest.mark.parametrize("name", ["builtins", "ctypes", "importlib", "os", "socket", "subprocess"])
+def test_the_machine_is_refused_with_its_reason(name: str) -> None:
+    """It would be of no use, and no operator is to think otherwise."""
+    message = refusal("numpy", name)
+    assert f"`{name}` is nothing but the machine" in message
+    assert "grant a capability" in message
+
+
+def test_our_own_package_is_refused() -> None:
+    """What it has to give is granted by `allow`."""
+    assert "use `allow`" in refusal("caps")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("numpy.linalg", "write `numpy` for all of it"),
+        ("_ctypes", "is not a module"),
+        ("__main__", "is not a module"),
+        ("", "is not a module"),
+        ("a-b", "is not a module"),
+        ("numpy\n", "is not a module"),
+        ("--module=x", "is not a module"),
+        (".numpy", "is not a module"),
+        ("ünicode", "is not a module"),
+        ("x" * 65, "is not a module"),
+        (1, "should be a string"),
+    ],
+)
+def test_what_is_no_name_of_a_module_is_refused(name: object, what: str) -> None:
+    """Only top-level names, of plain letters: they become arguments of a process."""
+    assert what in refusal(name)
+
+
+def test_there_are_not_more_than_a_few() -> None:
+    """Each costs the zygote its memory."""
+    names = [f"m{number}" for number in range(MOST_MODULES + 1)]
+    assert len(load_policy({"modules": names[1:]}).policy.modules) == MOST_MODULES
+    assert f"at most {MOST_MODULES}" in refusal(*names)

@@ -1,0 +1,65 @@
+"""Memory groups that are made ahead of need, in a thread, while the event loop goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from caps.worker.host.memory.cgroup import Home, MemoryGroup
+from caps.worker.host.memory.cgroup_discovery import V1
+from caps.worker.host.memory.cgroup_stock import PreparedGroups
+
+pytestmark = pytest.mark.anyio
+
+
+class _PlainHome(Home):
+    """Its groups are plain directories, each with a file for an entrance."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.made = 0
+        self.before_the_third: Callable[[], None] | None = None
+
+    def new_group(self) -> MemoryGroup:
+        self.made += 1
+        if self.made == 3 and self.before_the_third is not None:
+            self.before_the_third()
+        group = MemoryGroup.make(self.directory / str(self.made), V1)
+        (group.directory / V1.entrance).touch()
+        return group
+
+
+def entrances(directory: Path) -> int:
+    """How many of them this process holds open."""
+    found = 0
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            found += link.readlink().is_relative_to(directory)
+        except FileNotFoundError:  # that of the listing itself
+            continue
+    return found
+
+
+async def test_groups_that_are_closed_while_more_are_made_leave_no_entrance(tmp_path: Path) -> None:
+    """What the thread makes after that is closed by the thread."""
+    home, closed = _PlainHome(tmp_path), threading.Event()
+    groups = PreparedGroups(home, anyio.CapacityLimiter(1))
+
+    def close() -> None:
+        groups.close()
+        closed.set()
+
+    home.before_the_third = close
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(groups.keep_some)
+        prepared = await groups.take(None)
+        prepared.close_entrance()
+        assert await anyio.to_thread.run_sync(closed.wait, 20)
+        tasks.cancel_scope.cancel()
+    assert entrances(tmp_path) == 0
+    assert home.made == 3

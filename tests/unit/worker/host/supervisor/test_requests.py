@@ -1,0 +1,332 @@
+"""A supervisor answers what never waits as its bytes arrive, and wakes its task for the rest."""
+
+from __future__ import annotations
+
+import contextvars
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from msgspec.structs import replace
+
+from caps.protocol.connection import HostConnection, WorkerConnection
+from caps.protocol.errors import ProtocolError
+from caps.protocol.messages import (
+    CapabilityRequestMessage,
+    ReadyMessage,
+    ResultMessage,
+    StartedMessage,
+    WorkerLimits,
+)
+from caps.protocol.transport import SocketTransport
+from caps.worker.host.supervisor.interface import Answer, TakenUp
+from caps.worker.host.process.worker import Ending, Used
+from caps.worker.host.pool.spare import until_ready
+from caps.worker.host.supervisor.supervisor import Execution
+from unit.test_pool import JOB as POOLED
+
+pytestmark = pytest.mark.anyio
+
+JOB = replace(
+    POOLED,
+    wall_ms=20_000,
+    output_bytes=1000,
+    most_requests=1000,
+    worker_limits=WorkerLimits(cpu_ms=20_000, memory_mb=64, concurrency=100),
+)
+
+
+class Batch(TakenUp):
+    """Answers each request with its payload, in as many steps as a test wants."""
+
+    def __init__(self, calls: Calls, requests: Sequence[CapabilityRequestMessage]) -> None:
+        super().__init__(len(requests))
+        self.given: list[Answer | None] = [None] * len(requests)
+        self.calls = calls
+        self.requests = requests
+        self.waits = calls.waits
+        self.told: list[str] = []
+        calls.batches.append(self)
+
+    @property
+    def answers(self) -> list[Answer | None]:
+        return self.given
+
+    def advance(self) -> bool:
+        self.told.append("advance")
+        if self.waits is not None:
+            self.calls.at_a_wait()
+            return False
+        self._answer()
+        return True
+
+    async def finish(self) -> None:
+        self.told.append("finish")
+        assert self.waits is not None
+        await self.waits.wait()
+        self._answer()
+
+    async def give_up(self) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.told.append("give up")
+
+    def conclude(self) -> None:
+        self.told.append("conclude")
+
+    def _answer(self) -> None:
+        for index, request in enumerate(self.requests):
+            if request.capability != "box.slow":
+                self.given[index] = Answer(result=request.payload)
+
+
+class Calls:
+    """A handler that answers together what does not ask for `box.slow`."""
+
+    def __init__(self, waits: anyio.Event | None = None) -> None:
+        self.waits = waits
+        self.batches: list[Batch] = []
+        self.alone: list[str] = []
+        self.at_a_wait: Callable[[], None] = lambda: None
+
+    def begin(self) -> None:
+        return
+
+    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+        await anyio.lowlevel.checkpoint()
+        self.alone.append(request.request_id)
+        return Answer(result="late")
+
+    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        return Batch(self, requests)
+
+    def end(self, used: Used | None) -> None:
+        return
+
+
+class Held:
+    """The worker as the host holds it."""
+
+    def __init__(self, transport: SocketTransport) -> None:
+        self.transport = transport
+        self.killed = anyio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self.killed.is_set()
+
+    def cpu_us(self) -> int | None:
+        return 0
+
+    def max_rss_kb(self) -> int | None:
+        return None
+
+    def kill(self) -> None:
+        self.killed.set()
+
+    def limit_memory(self, megabytes: int) -> None:
+        return
+
+    def pause(self) -> None:
+        return
+
+    def resume(self) -> None:
+        return
+
+    async def ended(self) -> Ending:
+        await self.killed.wait()
+        return Ending(None, signal.SIGKILL)
+
+
+class Peer:
+    """The worker's end of the socket."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.transport = SocketTransport(end)
+        self.connection = WorkerConnection()
+        self.requests = 0
+
+    def bytes_of(self, kind: type[Any], **fields: Any) -> bytes:
+        return self.connection.send(kind(**self.connection.stamp(), **fields))
+
+    def asking(self, capability: str = "box.quick", **payload: Any) -> bytes:
+        self.requests += 1
+        return self.bytes_of(
+            CapabilityRequestMessage,
+            request_id=f"r{self.requests}",
+            capability=capability,
+            payload=payload,
+        )
+
+    async def say(self, *data: bytes) -> None:
+        await self.transport.send(b"".join(data))
+
+    async def hear(self, number: int = 1) -> list[Any]:
+        heard: list[Any] = []
+        while len(heard) < number:
+            data = await self.transport.receive()
+            assert data, "the host closed the channel"
+            heard += self.connection.receive(data)
+        return heard
+
+
+@asynccontextmanager
+async def running(
+    calls: Calls,
+    ended: Callable[[ResultMessage], None] = lambda _: None,
+    within: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]] = lambda run: run(),
+) -> AsyncIterator[tuple[Peer, Execution]]:
+    """An execution whose code runs, and the end that plays it; both end with the block."""
+    ours, raw = SocketTransport.pair()
+    peer, held = Peer(raw), Held(ours)
+    connection = HostConnection()
+    execution = Execution(JOB, held, connection, calls, lambda _text: None)
+
+    async def run() -> None:
+        ended(await execution.run())
+
+    async def get_ready_and_run() -> None:
+        await until_ready(ours, connection)  # by the pool, before anybody has the worker
+        await within(run)
+
+    try:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(get_ready_and_run)
+                await peer.say(peer.bytes_of(ReadyMessage, protocol=1, python="3"))
+                await peer.hear(2)
+                await peer.say(peer.bytes_of(StartedMessage))
+                # The first call is served by the task itself.
+                calls.waits, waits = None, calls.waits
+                await peer.say(peer.asking(first=True))
+                await peer.hear()
+                calls.waits = waits
+                yield peer, execution
+                group.cancel_scope.cancel()
+    finally:
+        ours.close()
+        peer.transport.close()
+
+
+async def until(reached: Callable[[], object]) -> None:
+    """Turn the loop until something is so."""
+    while not reached():
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_a_call_that_never_waits_is_answered_as_it_arrives() -> None:
+    """No task is woken for it, however often that happens."""
+    calls = Calls()
+    async with running(calls) as (peer, _):
+        for number in range(50):
+            await peer.say(peer.asking(number=number))
+            (answer,) = await peer.hear()
+            assert answer.result == {"number": number}
+        assert all(batch.told == ["advance", "conclude"] for batch in calls.batches[1:])
+
+
+async def test_what_has_to_wait_for_its_evidence_is_finished_by_the_task() -> None:
+    """It is answered then, and concluded once."""
+    waits = anyio.Event()
+    calls = Calls(waits)
+    async with running(calls) as (peer, _):
+        await peer.say(peer.asking(a=1))
+        await until(lambda: len(calls.batches) == 2 and "finish" in calls.batches[1].told)
+        assert calls.batches[1].told == ["advance", "advance", "finish"]
+        waits.set()
+        (answer,) = await peer.hear()
+        assert answer.result == {"a": 1}
+        assert calls.batches[1].told[3:] == ["conclude"]
+
+
+async def test_what_waits_beside_what_does_not_has_a_task_of_its_own() -> None:
+    """All three are answered, each once."""
+    calls = Calls()
+    async with running(calls) as (peer, _):
+        await peer.say(peer.asking(a=1), peer.asking("box.slow"), peer.asking(b=2))
+        answers = await peer.hear(3)
+        assert sorted(answer.request_id for answer in answers) == ["r2", "r3", "r4"]
+        assert calls.alone == ["r3"]
+        assert calls.batches[1].told.count("conclude") == 1
+
+
+async def test_answers_that_find_no_room_are_sent_when_there_is_some() -> None:
+    """The channel is full until the worker reads; nothing is torn, nothing lost."""
+    calls = Calls()
+    async with running(calls) as (peer, execution):
+        ours = execution.worker.transport
+        assert isinstance(ours, SocketTransport)
+        ours._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        before = len(calls.batches)
+        for n in range(20):
+            await peer.say(peer.asking(text="x" * 1000, n=n))
+            while len(calls.batches) <= before + n and not ours._unsent:
+                await anyio.lowlevel.checkpoint()
+        assert ours._unsent  # the host found no room, and reads no more until there is some
+        answers = await peer.hear(20)
+        assert [answer.result["n"] for answer in answers] == list(range(20))
+
+
+async def test_what_is_called_as_bytes_arrive_has_the_context_of_its_execution() -> None:
+    """And not of whoever read from the channel before."""
+    tenant = contextvars.ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    class Noting(Calls):
+        def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+            seen.append(tenant.get())
+            return super().take_up(requests)
+
+    async def as_bob(run: Callable[[], Awaitable[None]]) -> None:
+        tenant.set("bob")
+        await run()
+
+    async with running(Noting(), within=as_bob) as (peer, _):
+        for _ in range(3):
+            await peer.say(peer.asking())
+            await peer.hear()
+    assert seen == ["bob"] * 4
+
+
+async def test_a_result_that_comes_with_a_call_ends_the_execution() -> None:
+    """The call is answered before that."""
+    calls, ended = Calls(), list[ResultMessage]()
+    async with running(calls, ended.append) as (peer, _):
+        await peer.say(peer.asking(a=1), peer.bytes_of(ResultMessage, value=b"\x01"))
+        (answer,) = await peer.hear()
+        assert answer.result == {"a": 1}
+        await until(lambda: ended)
+    assert ended[0].value == b"\x01"
+
+
+async def test_what_is_cancelled_while_it_is_finished_is_concluded() -> None:
+    """Also if there is no answer."""
+    calls = Calls(anyio.Event())
+    async with running(calls) as (peer, _):
+        await peer.say(peer.asking(a=1))
+        await until(lambda: len(calls.batches) == 2 and "finish" in calls.batches[1].told)
+    assert calls.batches[1].told[-2:] == ["finish", "conclude"]
+
+
+async def test_what_was_taken_up_when_the_execution_is_over_is_given_up() -> None:
+    """It ends in the same turn, so that the task never comes to go on with it."""
+    calls = Calls(anyio.Event())
+    with anyio.CancelScope() as scope:
+        async with running(calls) as (peer, _):
+            calls.at_a_wait = scope.cancel
+            await peer.say(peer.asking(a=1))
+            await anyio.sleep_forever()
+    assert calls.batches[1].told == ["advance", "give up", "conclude"]
+
+
+async def test_a_lie_that_arrives_between_calls_ends_the_execution() -> None:
+    """What is raised as bytes arrive is raised by the execution."""
+    with pytest.raises(ExceptionGroup) as caught:
+        async with running(Calls()) as (peer, _):
+            await peer.say(b"\xff\xff\xff\xff")
+            await anyio.sleep_forever()  # until the execution ends
+    assert caught.group_contains(ProtocolError, match="announces")

@@ -1,0 +1,54 @@
+"""A common slip gets a line of advice beside its error."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from caps.worker.inside.language.compiler import SourceError, compile_source
+from caps.worker.inside.errors.report import describe, describe_source
+from unit.language_programs import run_program
+
+# source, part of the hint
+SLIPS = [
+    ("async def f(): return {}\nf()['a']", "was not awaited"),
+    ("async def f(): return 1\nf().real", "was not awaited"),
+    ("async def f(): return 1\nfor x in f(): pass", "was not awaited"),
+    ("open('notes.txt')", "caps.files.read"),
+    ("input('name? ')", "nobody is there"),
+    ("math.sqrt(2)", "`import math`"),
+    ("collectionz.Counter()", "`collections`"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.parametrize(("source", "advice"), SLIPS)
+def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
+    """The report has it as data and as the last line of the traceback."""
+    program = compile_source(source)
+    with pytest.raises((AttributeError, NameError, TypeError)) as caught:
+        run_program(program)
+    report = describe(caught.value, {program.filename: program})
+    assert report.hint is not None
+    assert advice in report.hint
+    assert report.traceback.endswith(f"hint: {report.hint}\n")
+    del caught
+    gc.collect()  # the coroutine goes here, where its warning is expected
+
+
+def test_await_in_a_plain_function_is_explained() -> None:
+    """Python says where it went wrong; the hint says what to write."""
+    with pytest.raises(SourceError) as caught:
+        compile_source("def f():\n    return await g()")
+    report = describe_source(caught.value, "<agent>")
+    assert report.hint == "`await` belongs into an `async def`, or outside of every function"
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "raise NameError", "raise TypeError(3)", "unheard_of"])
+def test_other_errors_have_none(source: str) -> None:
+    """Advice that does not fit would be worse than none."""
+    program = compile_source(source)
+    with pytest.raises(Exception) as caught:
+        run_program(program)
+    assert describe(caught.value, {program.filename: program}).hint is None

@@ -1,0 +1,83 @@
+"""The tree is walked as `ast` and RestrictedPython walk it, only quicker."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from caps.worker.inside.language.transformer import Transformer
+from caps.worker.inside.language.visitor import Walk
+
+TESTS = Path(__file__).parents[1]
+SOURCES = sorted(
+    file
+    for folder in ("constructs", "refused")
+    for file in (TESTS / folder).glob("*.py")
+    if file.stem != "deep_nesting"  # of which there is no tree
+)
+
+
+class Slowly(Transformer):
+    """Every rule of ours, and the walk of the base classes."""
+
+    visit = RestrictingNodeTransformer.visit
+
+
+# Under every name that it has there: it is the visitor of many nodes, too.
+for _name in dir(Transformer):
+    if getattr(Transformer, _name) is Walk.node_contents_visit:
+        setattr(Slowly, _name, RestrictingNodeTransformer.node_contents_visit)
+
+
+class Replacing(Walk):
+    """Gives one, several or no nodes for a name."""
+
+    def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - the node's own name
+        return {"gone": None, "two": [node, ast.Name("second", node.ctx)]}.get(node.id, node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> Any:  # noqa: N802 - the node's own name
+        return self.node_contents_visit(node)
+
+    def visit_Expression(self, node: ast.Expression) -> Any:  # noqa: N802 - the node's own name
+        return self.node_contents_visit(node)
+
+
+class Unheard(ast.expr):
+    """Syntax of some later Python."""
+
+    _fields = ()
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_program_becomes_the_same_tree_and_the_same_refusals(source: Path) -> None:
+    """Whatever it consists of, and whatever is wrong with it."""
+    found = []
+    for kind in (Transformer, Slowly):
+        transformer = kind()
+        tree = transformer.visit(ast.parse(source.read_text()))
+        found.append((ast.dump(tree, include_attributes=True), transformer.refusals))
+    assert found[0] == found[1]
+
+
+def test_a_node_without_a_visitor_is_refused() -> None:
+    """The first time it is met, and every time after it."""
+    for _ in range(2):
+        transformer = Transformer()
+        transformer.visit(ast.Expression(ast.List([Unheard()], ast.Load())))
+        assert [one.message for one in transformer.refusals] == ["`Unheard` is not supported"]
+
+
+def test_a_visitor_may_give_none_or_several() -> None:
+    """Those of a list are dropped or put in its place."""
+    walked = Replacing().visit(ast.parse("(one, gone, two)", mode="eval"))
+    assert ast.unparse(walked) == "(one, two, second)"
+
+
+def test_a_field_whose_node_is_gone_is_gone() -> None:
+    """As in the base class: what is left does not compile."""
+    walked = Replacing().visit(ast.parse("gone", mode="eval"))
+    assert not hasattr(walked, "body")
