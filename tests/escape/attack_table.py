@@ -21,6 +21,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "attributes": "names that lead to the interpreter or are private, spelt or made up",
         "builtins": "builtins that are left out, and those that stay, misused",
         "classes": "methods that change how attributes and classes come about; private inheritance",
+        "copies": "attributes that a copy reads or writes by name, and copies of our own objects",
         "dataclasses": "code made from the names of fields",
         "decorators": "attributes written by a decorator",
         "descriptors": "what reads and writes attributes on behalf of a class",

@@ -1,15 +1,15 @@
-"""Attacks as data: one file each, and adding a file is all that a new one takes.
+"""Attacks as data: one file each; to add an attack, add a file.
 
-A file opens with a docstring that says what it tries. Its marks, `# name: ...` on lines of their
-own, say what must come of it; `# stopped: ...` is in every one. Then comes the program. Which marks
-there are beside it, and what a program has at hand, says the test of its layer.
+A file begins with a docstring that says what it tries. Its marks, `# name: ...` on lines of their
+own, say how it must end; every file has `# stopped: ...`. Then comes the program. The test of each
+layer lists the other marks, and the names that a program can use.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ import pytest
 
 from caps import MemoryAuditLog, Runtime
 from caps.capabilities.runtime.result import ExecutionResult
-from caps.protocol.enforcement import gaps
+from caps.protocol.enforcement import missing_layers
 from caps.worker.host.zygote.source import ZygoteSource
 
 HERE = Path(__file__).parent
@@ -71,14 +71,16 @@ def attacks_on(layer: str) -> list[Attack]:
 
 
 @contextmanager
-def locked_down(source: ZygoteSource, *, off: Sequence[str] = ()) -> Iterator[Runtime]:
-    """A runtime whose workers are held by every layer but those that are `off`.
+def locked_down(
+    source: ZygoteSource, *, off: Sequence[str] = (), policy: Mapping[str, Any] = POLICY
+) -> Iterator[Runtime]:
+    """A runtime whose workers are confined by every layer except those that are `off`.
 
-    Without those there is nothing to prove: the test is skipped, or fails where that is forbidden.
+    Without these layers a test would prove nothing: it is skipped, or fails if skips are forbidden.
     """
     audit = MemoryAuditLog()
-    with Runtime(POLICY, audit=audit, workers=source, isolation="best-effort") as runtime:
-        missing = [layer for layer in gaps(source.layers) if layer.name not in off]
+    with Runtime(policy, audit=audit, workers=source, isolation="best-effort") as runtime:
+        missing = [layer for layer in missing_layers(runtime.layers) if layer.name not in off]
         if missing:
             reason = "; ".join(f"{layer.name}: {layer.detail}" for layer in missing)
             give_up = pytest.fail if os.environ.get("CAPS_FORBID_SKIPS") else pytest.skip

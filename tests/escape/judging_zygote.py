@@ -13,9 +13,9 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
-from caps.worker.inside.runner import user_space as cells
-from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.channel.output import Stream
+from caps.worker.inside.language.builtins_ import make_builtins
+from caps.worker.inside.runner import user_space
 from caps.worker.inside.zygote.server import main
 from escape.loot import judged_names
 
@@ -28,5 +28,5 @@ def make_judged_builtins(stdout: Stream, *others: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    vars(cells)["make_builtins"] = make_judged_builtins
+    vars(user_space)["make_builtins"] = make_judged_builtins
     main()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from caps.worker.inside.caps_api.record import record_of
-from unit.language_programs import power_of
+from support.language_programs import power_of
 
 WORKED = "it worked: "
 

@@ -27,10 +27,10 @@ from caps import CapabilityRegistry, MemoryAuditLog, Runtime, SessionEnd, Sessio
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import DecisionMade, ExecutionEnded, OutcomeRecorded, ProtocolViolated
-from caps.worker.host.pool.pool import pool
+from caps.worker.host.pool import pool
 from caps.worker.host.zygote.source import ZygoteSource
-from direct_workers import DirectWorkers
 from escape.attacks import HERE, Attack, attacks_on
+from support.command_workers import CommandWorkerSource
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +52,7 @@ class Scene:
 
     def __init__(self, directory: Path) -> None:
         self.touched: list[str] = []
-        self.workers = DirectWorkers(())
+        self.workers = CommandWorkerSource(())
         self.audit = MemoryAuditLog()
         self.sandbox = directory / "sandbox"
         self.sandbox.mkdir()
@@ -91,7 +91,7 @@ class Scene:
         limits = {**self.policy["limits"], **json.loads(attack.mark("limits") or "{}")}
         policy = {**self.policy, "limits": limits}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pool, "_FEWEST_SPARES", 0)  # one liar is enough, and quicker than three
+            patch.setattr(pool, "_MIN_SPARES", 0)  # one liar is enough, and quicker than three
             async with Runtime(
                 policy, registry=self.registry, audit=self.audit, workers=self.workers
             ) as runtime:
@@ -110,6 +110,7 @@ IN_ONE_RUN = [attack for attack in ATTACKS.values() if "cells" not in attack.mar
 IN_A_SESSION = [attack for attack in ATTACKS.values() if "cells" in attack.marks]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", IN_ONE_RUN, ids=str)
 async def test_the_attack_does_not_work(scene: Scene, attack: Attack) -> None:
     """The host ends it as it has to, no provider is reached in vain, and it is all recorded."""
@@ -127,6 +128,7 @@ async def test_the_attack_does_not_work(scene: Scene, attack: Attack) -> None:
     assert_as_marked(attack, scene, result)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", IN_A_SESSION, ids=str)
 async def test_a_lie_in_a_later_cell_ends_the_session(scene: Scene, attack: Attack) -> None:
     """The cell before it stands, nothing reaches a provider, and there is no third."""
@@ -174,6 +176,7 @@ def test_every_attack_says_what_it_tries_and_how_it_must_end() -> None:
         assert (word in ("limited", "violation")) == bool(reason), attack
 
 
+@pytest.mark.process
 async def test_descriptors_that_a_worker_sends_are_dropped(scene: Scene) -> None:
     """The host asks for bytes alone, so that nobody can fill its table of descriptors."""
     scene.choose(ATTACKS["descriptors/passed"])
@@ -191,7 +194,7 @@ async def test_descriptors_that_a_worker_sends_are_dropped(scene: Scene) -> None
 class FirstHostile:
     """A source whose first workers lie; later ones are real."""
 
-    def __init__(self, hostile: DirectWorkers, real: ZygoteSource, lies: int) -> None:
+    def __init__(self, hostile: CommandWorkerSource, real: ZygoteSource, lies: int) -> None:
         self._hostile, self._real, self._left = hostile, real, lies
         self.layers = hostile.layers
         self.open = real.open
@@ -202,6 +205,7 @@ class FirstHostile:
         return await (self._hostile if self._left >= 0 else self._real).start()
 
 
+@pytest.mark.process
 async def test_the_host_goes_on_after_every_attack(scene: Scene) -> None:
     """One runtime serves an honest execution after hostile ones."""
     scene.choose(ATTACKS["garbage/frame"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from unit.language_programs import power_of, run
+from support.language_programs import power_of, run
 
 HARMLESS = "nothing refused it"
 INTERPRETER = "reaches into the interpreter"
@@ -244,7 +244,7 @@ EVALUATION: dict[str, tuple[str, str]] = {
         def _(x: "[take(c) for c in ().__class__.__base__.__subclasses__()][0]"): pass
         escaped()
         """,
-        "is no class",
+        "is not a class",
     ),
     "code in an annotation of a dispatched method": (
         """
@@ -255,7 +255,7 @@ EVALUATION: dict[str, tuple[str, str]] = {
             @f.register
             def _(self, x: "escaped() or int"): pass
         """,
-        "is no class",
+        "is not a class",
     ),
     "the real dispatcher behind a method": (
         "import functools\nfunctools.singledispatchmethod(print).dispatcher\nescaped()",
@@ -270,7 +270,7 @@ EVALUATION: dict[str, tuple[str, str]] = {
         f.register(g)
         escaped()
         """,
-        "is no class",
+        "is not a class",
     ),
     "the class in a library's annotation": (
         """
@@ -382,7 +382,7 @@ HOLDERS: dict[str, tuple[str, str]] = {
         """,
         "cannot be interpreted as an integer",
     ),
-    "array behind an array": ("import array\narray.array('i')._held\nescaped()", NO_PRIVATE),
+    "array behind an array": ("import array\narray.array('i')._array\nescaped()", NO_PRIVATE),
     "array behind an array by super": (
         "import array\na = array.array('i', [1])\n"
         "super(array.array, a).__setitem__(0, 1)\nescaped()",

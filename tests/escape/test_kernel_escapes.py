@@ -7,7 +7,6 @@ layers at once, as it would in use; `test_kernel_layers.py` lets it meet them on
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,47 +14,29 @@ from pathlib import Path
 
 import pytest
 
-from attacked_host import AttackedHost, attacked_host
-from caps import MemoryAuditLog, Runtime
-from caps.protocol.enforcement import gaps
+from caps import Runtime
 from caps.worker.host.zygote.source import ZygoteSource
-from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
-
-POLICY = {
-    "id": "escape",
-    "allow": [],
-    "limits": {"wall_ms": 10_000, "cpu_ms": 1000, "memory_mb": 256},
-}
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[AttackedHost]:
-    """What there is to find outside."""
-    with attacked_host() as host:
-        yield host
+from escape.attacks import locked_down
+from support.escape_targets import EscapeTargets
+from support.kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[Runtime]:
     """Workers with every layer but the language; without those there is nothing to prove."""
     source = ZygoteSource(arguments=("--without-language", "--with-tools"))
-    audit = MemoryAuditLog()
-    with Runtime(POLICY, audit=audit, workers=source, isolation="best-effort") as runtime:
-        missing = [layer for layer in gaps(source.layers) if layer.name != "language"]
-        if missing:
-            reason = "; ".join(f"{layer.name}: {layer.detail}" for layer in missing)
-            give_up = pytest.fail if os.environ.get("CAPS_FORBID_SKIPS") else pytest.skip
-            give_up(f"the escape suite needs every kernel layer, and this system lacks {reason}")
+    with locked_down(source, off=("language",)) as runtime:
         yield runtime
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_the_attack_does_not_work(
-    runtime: Runtime, host: AttackedHost, attack: KernelAttack
+    runtime: Runtime, host: EscapeTargets, attack: KernelAttack
 ) -> None:
     """The attack fails in the locked-down worker, in the way that it has to."""
-    host.renew()
-    result = runtime.run_sync(attack.program(host.known))
+    host.reset()
+    result = runtime.run_sync(attack.program(host.facts))
     assert not worked(result), f"it worked: {result.value!r}"
     ending = attack.mark("stopped")
     assert ending is not None
@@ -65,27 +46,28 @@ def test_the_attack_does_not_work(
 # Runs a program as a worker would run it, and nothing holds it.
 UNCONFINED = """
 import sys
-from caps.worker.inside.language.compiler import compile_plainly
-program = compile_plainly(sys.stdin.read(), "<attack>")
+from caps.worker.inside.language.compiler import compile_unrestricted
+program = compile_unrestricted(sys.stdin.read(), "<attack>")
 space = {"__name__": "__main__"}
 eval(program.code, space)
 print("worked:", space[program.result_name], flush=True) if space[program.result_name] else None
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "attack",
     [attack for attack in ATTACKS if attack.mark("control") == "works"],
     ids=lambda attack: attack.name,
 )
 def test_the_attack_works_without_a_sandbox(
-    host: AttackedHost, attack: KernelAttack, tmp_path: Path
+    host: EscapeTargets, attack: KernelAttack, tmp_path: Path
 ) -> None:
     """The same file succeeds where nothing stops it, so its failure above means something."""
-    host.renew()
+    host.reset()
     done = subprocess.run(
         [sys.executable, "-I", "-c", UNCONFINED],
-        input=attack.program(host.known),
+        input=attack.program(host.facts),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -125,6 +107,7 @@ def deep(n):
 """
 
 
+@pytest.mark.process
 def test_ordinary_work_needs_nothing_that_is_refused(runtime: Runtime) -> None:
     """Large and many allocations, freed and taken again, live without mprotect and its like."""
     result = runtime.run_sync(LOAD)
@@ -132,6 +115,7 @@ def test_ordinary_work_needs_nothing_that_is_refused(runtime: Runtime) -> None:
     assert result.value[2:] == [64, 20_000_000, 900]
 
 
+@pytest.mark.process
 def test_memory_that_ran_out_is_an_error_of_the_code(runtime: Runtime) -> None:
     """At the memory limit the allocator goes on with what it has; the process does not abort."""
     result = runtime.run_sync(

@@ -23,13 +23,13 @@ from typing import NoReturn
 
 import pytest
 
-from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import IsolationError, WorkerLostError
 from caps.worker.host.zygote.source import ZygoteSource
-from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
+from support.escape_targets import EscapeTargets
+from support.kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {
     "id": "layers",
@@ -100,7 +100,7 @@ def _check(layers: tuple[Layer, ...], held: Held) -> None:
 class ProvingGround:
     """One runtime for each set of layers, opened when it is first needed."""
 
-    def __init__(self, host: AttackedHost, runtimes: ExitStack) -> None:
+    def __init__(self, host: EscapeTargets, runtimes: ExitStack) -> None:
         self._host = host
         self._runtimes = runtimes
         self._opened: dict[tuple[str, Held], Runtime] = {}
@@ -114,8 +114,8 @@ class ProvingGround:
         runtime = self._opened.get((purpose, held))
         if runtime is None:
             runtime = self._opened[purpose, held] = self._open(held)
-        self._host.renew()
-        return runtime.run_sync(attack.program(self._host.known))
+        self._host.reset()
+        return runtime.run_sync(attack.program(self._host.facts))
 
     def _open(self, held: Held) -> Runtime:
         source = ZygoteSource(arguments=_arguments(held))
@@ -135,12 +135,12 @@ class ProvingGround:
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[ProvingGround]:
+def ground(host: EscapeTargets) -> Iterator[ProvingGround]:
     """Workers that are held as weakly as was asked, by a user who can do the machine no harm."""
     status = Path("/proc/self/status").read_text()
     if os.geteuid() != 0 and not re.search(r"^CapEff:\s+0+$", status, re.MULTILINE):
         _give_up("attacks may not run with capabilities; start the tests without any")  # root drops
-    with attacked_host() as host, ExitStack() as runtimes:
+    with ExitStack() as runtimes:
         yield ProvingGround(host, runtimes)
 
 
@@ -153,6 +153,7 @@ def _cases(layers: set[str]) -> list[object]:
     ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("attack", "layer"), _cases(set(NEEDS) - {"identity", "seccomp"}))
 def test_the_layer_stops_it_alone(ground: ProvingGround, attack: KernelAttack, layer: str) -> None:
     """Without the layer the attack works; with it, and nothing else changed, it does not."""
@@ -164,6 +165,7 @@ def test_the_layer_stops_it_alone(ground: ProvingGround, attack: KernelAttack, l
     assert not worked(stopped), f"it worked: {stopped.value!r}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("attack", "layer"), _cases({"seccomp"}))
 def test_the_filter_stops_it_alone(ground: ProvingGround, attack: KernelAttack, layer: str) -> None:
     """It ends as it has to under the filter, and in no such way without it."""
@@ -175,6 +177,7 @@ def test_the_filter_stops_it_alone(ground: ProvingGround, attack: KernelAttack, 
     assert not ended_so(free) or worked(free), f"it ends so without {layer}, too"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("attack", "layer"), _cases({"identity"}))
 def test_the_users_lack_of_rights_stops_it_alone(
     ground: ProvingGround, attack: KernelAttack, layer: str
@@ -184,6 +187,7 @@ def test_the_users_lack_of_rights_stops_it_alone(
     assert ENDINGS["refused"](result), f"{result.status.value}, {result.error or result.value}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("attack", "kernel"),
     [
@@ -210,6 +214,7 @@ def test_every_layer_has_attacks_that_it_stops_alone() -> None:
         assert attack.never_without <= set(LEAVABLE), attack.name
 
 
+@pytest.mark.process
 def test_a_zygote_refuses_an_argument_that_it_does_not_know(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -223,6 +228,7 @@ def test_a_zygote_refuses_an_argument_that_it_does_not_know(
     assert "`--without-identity`" in caplog.text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("layer", LEAVABLE)
 def test_a_runtime_refuses_to_do_without_a_layer(layer: str) -> None:
     """What is left out is a gap like any other: nothing runs unless isolation is best-effort."""

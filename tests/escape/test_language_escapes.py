@@ -27,13 +27,13 @@ import pytest
 
 from caps import Runtime
 from caps.capabilities.runtime.result import ExecutionResult
-from caps.worker.host.zygote.source import launch as launching
+from caps.worker.host.zygote import launch
 from caps.worker.host.zygote.source import ZygoteSource
-from caps.worker.inside.language.compiler import SourceError
 from caps.worker.inside.errors.report import message_of
+from caps.worker.inside.language.compiler import SourceError
 from escape.attacks import Attack, attacks_on, harmless, limited, locked_down, lost
 from escape.loot import WORKED, judged_names
-from unit.language_programs import power_of, run
+from support.language_programs import power_of, run
 
 ATTACKS = attacks_on("language")
 ZYGOTE = (sys.executable, "-I", str(Path(__file__).parent / "judging_zygote.py"))
@@ -96,7 +96,7 @@ def assert_stopped(attack: Attack, end: End, written: str) -> None:
 def runtime() -> Iterator[Runtime]:
     """Workers with every layer, and the judge in them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launching, "ZYGOTE_COMMAND", ZYGOTE)
+        patch.setattr(launch, "ZYGOTE_COMMAND", ZYGOTE)
         with locked_down(ZygoteSource()) as runtime:
             yield runtime
 
@@ -109,6 +109,7 @@ def test_the_way_out_is_closed(attack: Attack) -> None:
     assert_stopped(attack, *here(attack))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_the_way_out_is_closed_in_a_worker(runtime: Runtime, attack: Attack) -> None:
     """The same in a locked-down worker; whatever becomes of that, the host has a clean answer."""
@@ -146,7 +147,7 @@ def test_an_attack_that_works_fails_its_test(program: str) -> None:
     """What an attack did is seen, also if it then ends as it should."""
     attack = Attack("none", "works", Path(), f"# stopped: harmless\n{program}\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unit.language_programs.make_globals", _open_globals)
+        patch.setattr("support.language_programs.make_globals", _open_globals)
         with pytest.raises(AssertionError, match=WORKED):
             assert_stopped(attack, *here(attack))
 
@@ -157,6 +158,7 @@ def _open_globals(
     return {**names, "loot": builtins, "__builtins__": vars(builtins)}
 
 
+@pytest.mark.process
 def test_an_attack_that_works_is_seen_from_the_host(runtime: Runtime) -> None:
     """The judge is at hand in the worker, and its verdict crosses."""
     assert WORKED in runtime.run_sync("escaped()").stdout

@@ -15,21 +15,19 @@ from typing import Any
 
 import pytest
 
-from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.language.compiler import Program, compile_source
-from caps.worker.inside.facades.allowlist import FACADES
-from caps.worker.inside.stdlib.importer import Importer
-from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.aio.loop import Loop
-from caps.worker.inside.caps_api.namespace import Caller
-from escape.reach import Step, reachable
-from unit.language_programs import make_globals, power_of
-from unit.test_facades import SAMPLES, caps
-
-__all__ = ["caps"]  # a fixture
+from caps.worker.inside.caps_api.namespace import RequestSender
+from caps.worker.inside.channel.channel import Channel
+from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.language.compiler import Program, compile_source
+from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
+from caps.worker.inside.stdlib.importer import Importer
+from support.language_programs import make_globals, power_of
+from support.reachable_values import Step, reachable
+from support.user_space_values import SAMPLES, unconnected_caps
 
 # What stands behind the objects that user space holds, and must stay there.
-OURS = (AttributeGuards, Caller, Channel, Importer, Loop, OwnClasses, Program)
+OURS = (AttributeGuards, RequestSender, Channel, Importer, Loop, OwnClasses, Program)
 
 # Beyond these only the few chains go on that never end.
 STEPS = 12
@@ -108,8 +106,9 @@ def _raised(held: Mapping[str, Any]) -> Iterator[Step]:
 
 
 @pytest.fixture
-def space(caps: Any) -> Space:
-    return Space(caps)
+def space() -> Iterator[Space]:
+    with unconnected_caps() as caps:
+        yield Space(caps)
 
 
 def _loot(value: Any, dictionaries: Mapping[int, str]) -> str | None:

@@ -7,16 +7,15 @@ as plain Python in workers of such a zygote.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from attacked_host import AttackedHost, attacked_host
 from caps import MemoryAuditLog, Runtime
-from caps.protocol.enforcement import gaps
 from caps.worker.host.zygote.source import ZygoteSource
-from kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
+from escape.attacks import locked_down
+from support.escape_targets import EscapeTargets
+from support.kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
 
 POLICY = {
     "id": "escape",
@@ -65,13 +64,6 @@ VACUOUS = ("AttributeError", "KeyError", "NameError", "SourceError", "SyntaxErro
 
 
 @pytest.fixture(scope="module")
-def host() -> Iterator[AttackedHost]:
-    """What there is to find outside."""
-    with attacked_host() as host:
-        yield host
-
-
-@pytest.fixture(scope="module")
 def granted() -> Iterator[Runtime]:
     """Workers as a policy with numpy gives them."""
     with pytest.MonkeyPatch.context() as patch:
@@ -80,13 +72,14 @@ def granted() -> Iterator[Runtime]:
             yield runtime
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", BY_NUMPY)
 def test_numpy_leads_out_of_the_language_and_no_further(
-    granted: Runtime, host: AttackedHost, attack: str
+    granted: Runtime, host: EscapeTargets, attack: str
 ) -> None:
     """Nothing is read, written, started or reached, and the host goes on."""
-    host.renew()
-    file, port = host.known["file"], host.known["port"]
+    host.reset()
+    file, port = host.facts["file"], host.facts["port"]
     known = f"FILE, NEW, PORT = {file!r}, {f'{file}.new'!r}, {port}"
     source = f"import io\nimport numpy as np\n{known}\nbool({BY_NUMPY[attack]})"
     result = granted.run_sync(source)
@@ -94,9 +87,10 @@ def test_numpy_leads_out_of_the_language_and_no_further(
     if result.error is not None:
         assert result.error.type not in VACUOUS, result.error
     assert [path.name for path in host.directory.iterdir()] == ["file"]
-    assert (host.directory / "file").read_text() == host.known["secret"]
+    assert (host.directory / "file").read_text() == host.facts["secret"]
 
 
+@pytest.mark.process
 def test_the_way_out_is_there(granted: Runtime) -> None:
     """Otherwise the attacks above would prove nothing: code does reach the real modules."""
     found = granted.run_sync(
@@ -109,23 +103,18 @@ def test_the_way_out_is_there(granted: Runtime) -> None:
 def unspoken() -> Iterator[Runtime]:
     """The same workers with the language layer off, and the tools of the attacks."""
     source = ZygoteSource(arguments=("--without-language", "--with-tools"))
-    audit = MemoryAuditLog()
-    with Runtime(POLICY, audit=audit, workers=source, isolation="best-effort") as runtime:
-        missing = [layer for layer in gaps(runtime.layers) if layer.name != "language"]
-        if missing:
-            reason = "; ".join(f"{layer.name}: {layer.detail}" for layer in missing)
-            give_up = pytest.fail if os.environ.get("CAPS_FORBID_SKIPS") else pytest.skip
-            give_up(f"the escape suite needs every kernel layer, and this system lacks {reason}")
+    with locked_down(source, off=("language",), policy=POLICY) as runtime:
         yield runtime
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_the_attack_does_not_work_beside_a_real_module(
-    unspoken: Runtime, host: AttackedHost, attack: KernelAttack
+    unspoken: Runtime, host: EscapeTargets, attack: KernelAttack
 ) -> None:
     """What numpy has loaded and mapped opens nothing that is closed without it."""
-    host.renew()
-    result = unspoken.run_sync(f"import numpy\n{attack.program(host.known)}")
+    host.reset()
+    result = unspoken.run_sync(f"import numpy\n{attack.program(host.facts)}")
     assert not worked(result), f"it worked: {result.value!r}"
     ending = attack.mark("stopped")
     assert ending is not None

@@ -6,5 +6,5 @@
 
 import struct
 
-largest = 16 * 1024 * 1024
+largest = 8 * 1024 * 1024 + 64 * 1024
 liar.raw(struct.pack(">I", largest) + b"\x90" * (largest - 1))

@@ -1,6 +1,6 @@
 """Read the ancestry of a class by `getattr`."""
 
 # stopped: raises AttributeError
-# because: `mro` is not shown
+# because: `mro` is not accessible in the sandbox
 
 take(getattr(int, 'mro')())

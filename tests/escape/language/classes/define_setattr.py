@@ -1,7 +1,7 @@
 """Pass on what is written to a library's object."""
 
 # stopped: raises AttributeError
-# because: a `Secret` is not yours to change this way
+# because: attributes of `Secret` cannot be changed from sandboxed code
 
 class C:
     def __setattr__(self, name, value): object.__setattr__(secret, name, value)

@@ -1,7 +1,7 @@
 """Delete a library's private attribute."""
 
 # stopped: raises AttributeError
-# because: a `Secret` is not yours to change this way
+# because: attributes of `Secret` cannot be changed from sandboxed code
 
 object.__delattr__(secret, "_hidden")
 escaped()

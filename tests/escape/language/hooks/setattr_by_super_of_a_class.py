@@ -1,7 +1,7 @@
 """Write an attribute of a class by a `super` that is bound to it."""
 
 # stopped: raises AttributeError
-# because: a `type` is not yours to change this way
+# because: attributes of `type` cannot be changed from sandboxed code
 
 class C: pass
 super(C, C).__setattr__("__module__", "x")

@@ -1,7 +1,7 @@
 """Write a library's private attribute by `object.__setattr__`."""
 
 # stopped: raises AttributeError
-# because: a `Secret` is not yours to change this way
+# because: attributes of `Secret` cannot be changed from sandboxed code
 
 object.__setattr__(secret, "_hidden", "mine")
 escaped()

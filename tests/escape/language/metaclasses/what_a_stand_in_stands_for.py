@@ -3,4 +3,4 @@
 # stopped: raises AttributeError
 # because: has no private attributes
 
-take(type._STANDS_FOR)
+take(type._REAL_TYPES)

@@ -1,7 +1,7 @@
 """Get the real classes beneath one's own by `type.mro`, which an alias of `type` passes on."""
 
 # stopped: raises AttributeError
-# because: `mro` is not shown
+# because: `mro` is not accessible in the sandbox
 
 import typing
 from enum import Enum

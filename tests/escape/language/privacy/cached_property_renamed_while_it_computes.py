@@ -1,0 +1,20 @@
+"""Give a cached property another name while it computes, so that it writes a library's attribute."""
+
+# stopped: harmless
+
+import contextlib, functools
+
+def compute(self):
+    class Other:
+        _exit_callbacks = Stack.x
+    return "mine"
+
+class Stack(contextlib.ExitStack):
+    x = functools.cached_property(compute)
+
+stack = Stack()
+stack.x
+try:
+    stack.close()
+except AttributeError:
+    escaped()
