@@ -1,1 +1,1 @@
-"""Caps beside what a user would pick instead, interleaved in one run; see README.md."""
+"""The benchmark: Caps and its alternatives, interleaved in one run; see README.md."""

@@ -1,8 +1,8 @@
-"""Decisions per second: the audit log beside a plain file writer, interleaved in one run.
+"""Decisions per second: the audit log and a plain file writer, interleaved in one run.
 
 The plain writer appends the same bytes to a file, one write each, and with `sync` one fdatasync
-each; it has no chain, no lock, no callers that wait together. What counts is the ratio. The sample
-record is at home here; the rows of the suite append it, too.
+each; it has no chain, no lock and no callers that wait together. The ratio counts. The sample
+record is defined here; the rows of the suite append it, too.
 
     .venv/bin/python bench/audit_rate.py [--rounds 5] [--seconds 0.5] [--directory DIR] [--json]
 """
@@ -23,11 +23,11 @@ import anyio
 from caps.security.audit import AuditLog, DecisionMade, Durability
 
 CALLERS = (1, 64)
-RECORD_BYTES = 662  # what `decision(1)` takes on disk, as the first of its log
+RECORD_BYTES = 662  # the size of `decision(1)` on disk, as the first record of its log
 
 
 def decision(number: int) -> DecisionMade:
-    """What the broker records before a call, the execution's `number`th, has an effect."""
+    """The record that the broker writes before call number `number` of an execution."""
     return DecisionMade(
         execution_id="0" * 32,
         principal="user:bench",
@@ -46,18 +46,18 @@ def decision(number: int) -> DecisionMade:
 
 
 def plain_line() -> bytes:
-    """As many bytes, for those who only write."""
+    """A line of the same length, for the plain writer."""
     return b"x" * (RECORD_BYTES - 1) + b"\n"
 
 
 async def appended(directory: Path, durability: Durability, callers: int, seconds: float) -> float:
-    """Appends a second, by so many tasks that each wait for their own."""
+    """Appends per second, by concurrent tasks that each wait for their own record."""
     counts = [0] * callers
-    made = decision(1)
+    record = decision(1)
 
     async def call(log: AuditLog, index: int, until: float) -> None:
         while time.perf_counter() < until:
-            await log.append(made)
+            await log.append(record)
             counts[index] += 1
 
     async with AuditLog.open(directory, durability=durability) as log:
@@ -69,7 +69,7 @@ async def appended(directory: Path, durability: Durability, callers: int, second
 
 
 def plainly_written(path: Path, line: bytes, seconds: float, *, sync: bool) -> float:
-    """Writes a second of a program that has nothing else to do."""
+    """Writes per second of a program that does nothing else."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     count, began = 0, time.perf_counter()
     while time.perf_counter() < began + seconds:
@@ -83,7 +83,7 @@ def plainly_written(path: Path, line: bytes, seconds: float, *, sync: bool) -> f
 
 
 def measure(place: Path, rounds: int, seconds: float) -> dict[str, float]:
-    """The median rate of each, all of them in turn in every round."""
+    """The median rate of each contender; all of them take turns in every round."""
     line = plain_line()
 
     def log(durability: Durability, callers: int) -> Callable[[Path], float]:
@@ -131,10 +131,10 @@ def main() -> None:
         help="a directory on the disk that is to be measured (default: that of temporary files)",
     )
     parser.add_argument("--json", action="store_true", help="print the rates as JSON, no table")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=asked.directory) as place:
-        rates = measure(Path(place), asked.rounds, asked.seconds)
-    if asked.json:
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.directory) as place:
+        rates = measure(Path(place), options.rounds, options.seconds)
+    if options.json:
         print(json.dumps(rates))
     else:
         print_table(rates)

@@ -33,9 +33,9 @@ ROWS: tuple[Row, ...] = (
 
 
 def chosen(wanted: list[str]) -> tuple[Row, ...]:
-    """The rows whose names are, or begin with, one of `wanted`; all if nothing is.
+    """The rows whose names are, or begin with, one of `wanted`; all if it is empty.
 
-    A LookupError names the first that fits no row.
+    Raises LookupError with the first name that matches no row.
     """
     for name in wanted:
         if not any(row.name.startswith(name) for row in ROWS):

@@ -1,4 +1,4 @@
-"""Charts of what `details.json` holds, as SVG and PNG. Needs matplotlib, and no display."""
+"""Charts of the content of `details.json`, as SVG and PNG. Needs matplotlib, and no display."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OURS, _OTHERS = "#2f6fb2", "#b8bdc4"
 _MET, _MISSED = "#3a8f5c", "#c0453b"
 _WORK_COLOURS = {"start": "#2f6fb2", "call": "#d08a1d", "audit": "#3a8f5c"}
 _LONGEST_LABEL = 44
-_LEAST_SHARE = 0.001  # a log scale has no place for nothing: it is drawn at the left edge
+_LEAST_SHARE = 0.001  # a log scale has no zero: it is drawn at the left edge
 _MOST_TICKS = 9
 
 
 def draw_all(directory: Path) -> list[str]:
-    """Draw what there are figures for; the names of the charts."""
+    """Draw every chart that there are figures for, and return the names of the charts."""
     rows: Rows = json.loads((directory / DETAILS).read_text())["rows"]
     rows = {name: row for name, row in rows.items() if "failure" not in row}
     drawn = []
@@ -56,7 +56,7 @@ def _growth(rows: Rows) -> Figure | None:
     for axis, name in zip(axes[0], here, strict=True):
         for kind, points in rows[name]["series"].items():
             sizes, taken = zip(*points, strict=True)
-            # The one that was just opened shows how the machine itself changed meanwhile.
+            # The runtime that was just opened shows how the machine itself changed meanwhile.
             line = "--" if kind.endswith(NEW) else "-"
             colour = _WORK_COLOURS[kind.partition(",")[0]]
             axis.plot(sizes, taken, line, marker="o", markersize=4, color=colour, label=kind)
@@ -69,7 +69,7 @@ def _growth(rows: Rows) -> Figure | None:
 
 
 def _goals(rows: Rows) -> Figure | None:
-    """How far each goal is met: 1 is the goal, less is better. Of alternatives the best counts."""
+    """How far each goal is met: 1 is the goal, less is better. The best of alternatives counts."""
     groups = [group for row in rows.values() for group in _alternatives(row["comparisons"])]
     if not groups:
         return None
@@ -95,7 +95,7 @@ def _goals(rows: Rows) -> Figure | None:
 
 
 def _alternatives(comparisons: Rows) -> list[Rows]:
-    """The comparisons that have a goal and a ratio; those that are one goal together."""
+    """The comparisons that have a goal and a ratio, with alternatives grouped."""
     groups: dict[str, Rows] = {}
     for name, one in comparisons.items():
         if one["goal"] is not None and one["ratio"] is not None:
@@ -104,7 +104,7 @@ def _alternatives(comparisons: Rows) -> list[Rows]:
 
 
 def _share(one: dict[str, Any]) -> float:
-    """How much of what the goal allows is used."""
+    """The used share of what the goal allows."""
     used = float(one["ratio"] / one["goal"])
     return max(1 / used if one["form"] == "rate" and used else used, _LEAST_SHARE)
 
@@ -117,7 +117,7 @@ def _verdict_colour(group: Rows) -> str:
 
 
 def plain_ticks(low: float, high: float) -> list[float]:
-    """Round numbers from `low` to `high`, so few that they stand apart on a log scale."""
+    """Round numbers from `low` to `high`, few enough to be readable on a log scale."""
     tens = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1, 3), (1,)):
         numbers = [float(f"{step}e{ten}") for ten in tens for step in steps]
@@ -186,7 +186,7 @@ def _of_plain(row: dict[str, Any], side: str) -> float:
 
 
 def _cold(rows: Rows) -> Figure | None:
-    """What `caps run` spends its time on."""
+    """The time that each step of `caps run` takes."""
     parts = rows.get("cold_run", {}).get("parts")
     if not parts:
         return None

@@ -1,8 +1,8 @@
-"""The arithmetic of the tables, without IO: medians, percentiles, ratios and what they are worth.
+"""The arithmetic of the tables, without IO: medians, percentiles, ratios and verdicts.
 
 Times of two runs cannot be compared on a shared machine, so a comparison is always a ratio of two
-medians that were sampled in turn. A ratio of times is better when it is small; a ratio of rates,
-which is the same two medians the other way round, when it is large.
+medians that were sampled in turn. A ratio of times is better when it is small. A ratio of rates,
+which is the inverse ratio of the same medians, is better when it is large.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 
 
 class Form(enum.Enum):
-    """What a ratio is made of, and hence which way is better."""
+    """What a ratio compares, and so which direction is better."""
 
     TIME = "time"  # ours / theirs: at most the goal
-    RATE = "rate"  # theirs / ours, as things done per second: at least the goal
+    RATE = "rate"  # theirs / ours, as work per second: at least the goal
 
 
 class Verdict(enum.Enum):
@@ -26,8 +26,8 @@ class Verdict(enum.Enum):
 
     MET = "met"
     MISSED = "missed"
-    NOT_NEEDED = "not needed"  # missed, and an alternative to it met the goal
-    SHOWN = "shown"  # nothing was promised, or the samples are too few to say
+    NOT_NEEDED = "not needed"  # missed, but an alternative met the goal
+    SHOWN = "shown"  # there is no goal, or there are too few samples
     SKIPPED = "skipped"
 
 
@@ -40,11 +40,11 @@ class Unit(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One line of the table: `ours` against a contender, or against a figure of the goals.
+    """One line of the table: `ours` against a contender or against a fixed figure.
 
     `name` is the key in latest.json. Without `goal` the ratio is shown and not judged. `against`
-    is a contender, unless `figure` gives the value that stands for it. With `alternative_to`, the
-    name of another comparison of the row, the two are one goal, and meeting either is enough.
+    is a contender, unless `figure` gives a fixed value. With `alternative_to`, the name of another
+    comparison of the row, the two are one goal, and meeting one of them is enough.
     """
 
     name: str
@@ -58,9 +58,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """What one row measured, by contender, and who was missing and why.
+    """What one row measured, by contender, and which contenders were missing and why.
 
-    `parts` says what the time of `caps` goes to; `series` holds (size, microseconds) for charts.
+    `parts` breaks down the time of `caps`; `series` holds (size, microseconds) for charts.
     """
 
     values: Mapping[str, Sequence[float]]
@@ -72,7 +72,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A comparison, judged."""
+    """A comparison with its verdict."""
 
     comparison: Comparison
     verdict: Verdict
@@ -83,20 +83,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What was promised: a finding, or several of which one is enough."""
+    """A goal: one finding, or several alternatives of which one must meet it."""
 
     findings: tuple[Finding, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """Met if one of them met it; skipped if there is nothing to judge it by."""
+        """Met if one of the findings met it; skipped if none could be judged."""
         found = {finding.verdict for finding in self.findings}
         ranking = (Verdict.MET, Verdict.MISSED, Verdict.SHOWN)
         return next((each for each in ranking if each in found), Verdict.SKIPPED)
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle one; a ValueError if there is none."""
+    """The middle value. Raises ValueError if there is none."""
     if not values:
         raise ValueError("there is no median of nothing")
     return statistics.median(values)
@@ -133,9 +133,9 @@ def judge(comparison: Comparison, samples: Samples) -> Finding:
 def judge_all(
     comparisons: Sequence[Comparison], samples: Samples, *, verdicts: bool = True
 ) -> tuple[Finding, ...]:
-    """All comparisons of a row, of which some may be alternatives.
+    """Judge all comparisons of a row, some of which may be alternatives.
 
-    Without `verdicts` the ratios are shown and not judged: there are too few samples for that.
+    Without `verdicts` the ratios are shown and not judged, because there are too few samples.
     """
     findings = tuple(judge(each, samples) for each in comparisons)
     if not verdicts:
@@ -155,7 +155,7 @@ def judge_all(
 
 
 def goals(findings: Sequence[Finding]) -> tuple[Goal, ...]:
-    """What was promised, alternatives together, in the order of the findings."""
+    """The goals, with alternatives grouped, in the order of the findings."""
     together: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.comparison.goal is not None:

@@ -1,7 +1,7 @@
 """Contenders take turns: A B C A B C …, so that whatever slows the machine slows them all.
 
-Before each turn everything that the contenders left running is waited for (a pool that refills its
-stock, a process that is being reaped): each starts on a machine that is as quiet as it gets.
+Each turn begins only when everything that the contenders left running has finished (a pool that
+refills its stock, a process that is being reaped), so each starts on a quiet machine.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ import anyio
 from bench.figures import Samples
 from bench.peers import Peer
 
-# Does the work once and says how long it took, in microseconds.
+# Does the work once and returns how long it took, in microseconds.
 Turn = Callable[[], Awaitable[float]]
 Progress = Callable[[int, int], None]
 
 _LOOK_SECONDS = 0.001
 _QUIET_LOOKS = 2
-_LONGEST_QUIET_SECONDS = 0.2
-_LONGEST_REASON = 200
+_MAX_QUIET_SECONDS = 0.2
+_MAX_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One that takes part: `open` gets it ready. Without a `peer` it is always there.
+    """A contender: `open` prepares it. Without a `peer` it is always available.
 
-    One that is very slow has a turn in the first `most_turns` rounds only.
+    A very slow contender has a turn in the first `most_turns` rounds only.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How often everybody has a turn, and how often before that for nothing.
+    """How many rounds there are, and how many warm-up rounds before them.
 
-    After `seconds` no round begins, unless there were fewer than `fewest`: on a busy machine there
-    are fewer samples, not a longer run.
+    After `seconds` no round begins, unless there were fewer than `fewest`: a busy machine gives
+    fewer samples, not a longer run.
     """
 
     counted: int
@@ -58,7 +58,7 @@ class Rounds:
     settle: bool = True
 
     def numbers(self, progress: Progress) -> Iterator[int]:
-        """The number of each round as it begins; below zero it is for warming up."""
+        """The number of each round as it begins; negative numbers are warm-up rounds."""
         began = time.monotonic()
         for number in range(-self.warm_up, self.counted):
             spent = time.monotonic() - began
@@ -73,9 +73,9 @@ class Rounds:
 async def take_turns(
     contenders: tuple[Contender, ...], rounds: Rounds, progress: Progress
 ) -> Samples:
-    """Sample every contender that is here; those that are not are skipped, and why is kept.
+    """Sample every available contender; the others are skipped, with the reason.
 
-    A peer that fails, when it is opened or in a turn, takes no further part; what Caps raises is
+    A peer that fails, when it is opened or in a turn, takes no further part. Errors of Caps are
     raised.
     """
     contest = _Contest()
@@ -91,7 +91,7 @@ async def take_turns(
 
 @dataclass(slots=True)
 class _Contest:
-    """Who takes part, what they took, and who does not and why."""
+    """The active contenders with their times, and the skipped ones with the reasons."""
 
     turns: dict[Contender, Turn] = field(default_factory=dict)
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -134,10 +134,10 @@ class _Contest:
 
 
 def is_interrupted() -> bool:
-    """Whether this task was told to end.
+    """Whether this task was cancelled.
 
-    To be asked when something failed: a terminal's interrupt also ends the peers' processes, and
-    what they raise then may take the place of the cancellation.
+    Called when something failed: an interrupt from the terminal also ends the peers' processes, and
+    the errors that they raise then may hide the cancellation.
     """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
@@ -145,21 +145,21 @@ def is_interrupted() -> bool:
 
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
-    return cut_at_a_word(text.splitlines()[0], _LONGEST_REASON)
+    return cut_at_a_word(text.splitlines()[0], _MAX_REASON_CHARACTERS)
 
 
 def cut_at_a_word(text: str, longest: int) -> str:
-    """At most `longest` characters of `text`; where some are left out there is an ellipsis."""
+    """At most `longest` characters of `text`, with an ellipsis if it is cut."""
     if len(text) <= longest:
         return text
-    # With the space after it, so that a word which just fits is kept.
+    # With the space after it, so that a word that just fits is kept.
     words, _, _ = text[: longest - 1].rpartition(" ")
     return f"{words} …" if words else f"{text[: longest - 1]}…"
 
 
 async def until_quiet() -> None:
-    """Wait until no process below this one is running and none comes or goes; not for ever."""
-    deadline = time.monotonic() + _LONGEST_QUIET_SECONDS
+    """Wait, for a limited time, until no descendant process runs and none starts or exits."""
+    deadline = time.monotonic() + _MAX_QUIET_SECONDS
     before: dict[int, str] = {}
     looks = 0
     while looks < _QUIET_LOOKS and time.monotonic() < deadline:
@@ -171,7 +171,7 @@ async def until_quiet() -> None:
 
 
 def descendants(root: int) -> dict[int, str]:
-    """The state of every process below `root`."""
+    """The state of every descendant of `root`."""
     states: dict[int, str] = {}
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - this is done before every sample
@@ -194,7 +194,7 @@ def descendants(root: int) -> dict[int, str]:
 
 
 class Stopwatch:
-    """`with Stopwatch() as watch: …; watch.microseconds`, of the clock on the wall."""
+    """`with Stopwatch() as watch: …; watch.microseconds`, in wall-clock time."""
 
     microseconds: float = 0.0
     _now = staticmethod(time.perf_counter_ns)
@@ -208,6 +208,6 @@ class Stopwatch:
 
 
 class CpuStopwatch(Stopwatch):
-    """The same of this thread's CPU time: for work that waits for nothing and nobody."""
+    """The same in CPU time of this thread, for work that never waits."""
 
     _now = staticmethod(time.thread_time_ns)

@@ -1,7 +1,7 @@
-"""Who stands beside Caps, what they are installed with, and whether they are here.
+"""The peers of Caps, the extras that install them, and whether they are installed.
 
-A peer that is missing, or that does not start, leaves its column empty; the benchmark goes on
-without it. What installs those that are missing is said once, when a run begins.
+A peer that is missing or does not start leaves its column empty; the benchmark continues without
+it. The command that installs missing peers is printed once, at the start of a run.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class Peer:
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot be measured, and what to do; None if it is installed."""
+        """Why it cannot be measured and how to fix that; None if it is installed."""
         if importlib.util.find_spec(self.module) is not None:
             return None
         return f"{self.name} is not installed; `{installing(self.extra)}` brings it"
 
 
 def installing(*extras: str) -> str:
-    """A command that can be run as it stands where the benchmark was started: in the checkout."""
-    # Not resolved: a virtual environment's interpreter is a link, and its place is what counts.
+    """A command that can be copied and run where the benchmark was started: in the checkout."""
+    # Not resolved: the interpreter of a virtual environment is a link, and its location matters.
     python = Path(sys.executable)
     here = Path.cwd()
     if python.is_relative_to(here):
@@ -39,7 +39,7 @@ def installing(*extras: str) -> str:
 
 
 def absent() -> tuple[Peer, ...]:
-    """Those that are not installed."""
+    """The peers that are not installed."""
     return tuple(peer for peer in EVERYONE if peer.missing is not None)
 
 

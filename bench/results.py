@@ -1,9 +1,9 @@
-"""What a run found, as files: `latest.json` is the short form, `details.json` has all of it.
+"""The results of a run as files: `latest.json` is the short form, `details.json` has everything.
 
 `latest.json` is one object for each comparison that could be made:
-`{"name": {"median_us": …, "ratio": …, "against": …}}`. `median_us` is null where what is measured
-is not a time. A comparison whose peer is missing is in the details only, with the reason, and so
-is how busy the machine was: the load average when the run began and when it ended.
+`{"name": {"median_us": …, "ratio": …, "against": …}}`. `median_us` is null where something other
+than time is measured. A comparison whose peer is missing is in the details only, with the reason.
+The details also have the load average at the start and the end of the run.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bench.rows import Effort, Row
 LATEST = "latest.json"
 DETAILS = "details.json"
 
-# Over the last 1, 5 and 15 minutes, as `os.getloadavg` gives them.
+# Over the last 1, 5 and 15 minutes, as returned by `os.getloadavg`.
 Load = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One row and what came of it: samples, or why there are none."""
+    """One row and its result: samples, or why there are none."""
 
     row: Row
     samples: Samples | None
@@ -41,20 +41,20 @@ class Outcome:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Its comparisons, judged if there are enough samples for it; none if the row failed."""
+        """Its comparisons, judged if there are enough samples; none if the row failed."""
         if self.samples is None:
             return ()
         return judge_all(self.row.comparisons, self.samples, verdicts=self.effort.gives_verdicts)
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        """What was promised of it."""
+        """The goals of the row."""
         return goals(self.findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of all rows, and of what kind the run was."""
+    """The results of all rows, and the kind of the run."""
 
     outcomes: tuple[Outcome, ...]
     effort: Effort
@@ -64,7 +64,7 @@ class Run:
 
     @property
     def goals(self) -> tuple[Goal, ...]:
-        """Those of all rows."""
+        """The goals of all rows."""
         return tuple(goal for outcome in self.outcomes for goal in outcome.goals)
 
 
@@ -144,9 +144,9 @@ def _version(module: str) -> str | None:
 
 
 def prepare(directory: Path) -> None:
-    """Make `directory` if it is not there, and try to write to it; an OSError if that fails.
+    """Create `directory` if it is missing, and try to write to it. Raises OSError if that fails.
 
-    Before the first row is measured: a run of minutes is not to be lost to a misspelt path.
+    Called before the first row is measured, so that a misspelt path does not cost a run of minutes.
     """
     if directory.exists() and not directory.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory))
@@ -156,7 +156,7 @@ def prepare(directory: Path) -> None:
 
 
 def write(directory: Path, run: Run) -> None:
-    """Put both files into `directory`."""
+    """Write both files to `directory`."""
     _write(directory / LATEST, latest(run.outcomes))
     _write(directory / DETAILS, details(run))
 

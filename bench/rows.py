@@ -1,4 +1,4 @@
-"""What a row of the benchmark is: how it is sampled, and what its samples are held against."""
+"""A row of the benchmark: how it is sampled, and what its samples are compared with."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ Value = TypeVar("Value")
 
 
 class Effort(enum.Enum):
-    """How much time there is: minutes, or one."""
+    """How much time the run may take: several minutes, or one."""
 
     FULL = "full"
     QUICK = "quick"
 
     def of(self, full: Value, quick: Value) -> Value:
-        """The one that fits."""
+        """`full` or `quick`, according to this effort."""
         return full if self is Effort.FULL else quick
 
     @property
     def gives_verdicts(self) -> bool:
-        """Whether there are enough samples to say that a goal is met or missed."""
+        """Whether there are enough samples to decide that a goal is met or missed."""
         return self is Effort.FULL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the goals, and all that is measured for it."""
+    """One line of the goals, and everything that is measured for it."""
 
     name: str
     title: str

@@ -1,10 +1,10 @@
-"""The command: choose rows, run them one after another, print, write files and charts.
+"""The command: select rows, run them one after another, print, write files and charts.
 
 python -m bench [--quick] [--only ROW]... [--list] [--json] [--results DIR]
 
-It ends with 0 whether goals are met or not, as times belong to the machine; with 1 if a row could
-not be measured on our side; with 2 if a row is asked for that does not exist, or a directory that
-cannot be written to; with 130 if it is interrupted, and then shows and writes the rows it has.
+It exits with 0 whether goals are met or not, because times depend on the machine; with 1 if a row
+of ours could not be measured; with 2 if a requested row does not exist or the directory cannot be
+written to; with 130 if it is interrupted, after showing and writing the rows measured so far.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ from bench.results import LATEST, Outcome, Run, latest, prepare, write
 from bench.rows import Effort, Row
 
 _WIDTH_OF_FILES = 120
-_INTERRUPTED = 130  # as shells say it: 128 and the number of the signal
+_INTERRUPTED = 130  # as in shells: 128 plus the number of the signal
 
 RESULTS = Path(__file__).parent / "results"
-# Elsewhere, so that few samples do not take the place of a full run's.
+# A separate directory, so that a quick run does not overwrite the results of a full run.
 QUICK_RESULTS = RESULTS / "quick"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what is asked for; the exit status."""
-    asked = _parser().parse_args(arguments)
+    """Run the requested rows, and return the exit status."""
+    options = _parser().parse_args(arguments)
     try:
-        rows = chosen(asked.only)
+        rows = chosen(options.only)
     except LookupError as error:
         print(f"bench: no row begins with `{error.args[0]}`; --list names them", file=sys.stderr)
         return 2
-    if asked.list:
+    if options.list:
         for row in rows:
             print(f"{row.name:24} {row.title}")
         return 0
-    effort = Effort.QUICK if asked.quick else Effort.FULL
-    results = asked.results or effort.of(RESULTS, QUICK_RESULTS)
+    effort = Effort.QUICK if options.quick else Effort.FULL
+    results = options.results or effort.of(RESULTS, QUICK_RESULTS)
     try:
         prepare(results)
     except OSError as error:
-        told = f"cannot write to `{results}`: {_reason(error)}; name a directory with --results"
-        print(f"bench: {told}", file=sys.stderr)
+        message = f"cannot write to `{results}`: {_reason(error)}; name a directory with --results"
+        print(f"bench: {message}", file=sys.stderr)
         return 2
     try:
-        return _run(rows, effort, results, as_json=asked.json)
-    except KeyboardInterrupt:  # again, while it told what it has
+        return _run(rows, effort, results, as_json=options.json)
+    except KeyboardInterrupt:  # interrupted again, while it printed the results
         return _INTERRUPTED
 
 
@@ -79,7 +79,7 @@ def _run(rows: tuple[Row, ...], effort: Effort, results: Path, *, as_json: bool)
     write(results, run)
     try:
         _draw(results, console)
-    except KeyboardInterrupt:  # the rows are worth showing all the same
+    except KeyboardInterrupt:  # the rows are worth showing anyway
         console.print("\n[yellow]no charts:[/yellow] interrupted")
         run = replace(run, interrupted=True)
     if as_json:
@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _measured(rows: tuple[Row, ...], effort: Effort, console: Console) -> Run:
-    """All rows, or those that were measured before it was interrupted."""
+    """All rows, or those that were measured before an interrupt."""
     outcomes: list[Outcome] = []
     load = os.getloadavg()
     try:
@@ -139,7 +139,7 @@ def _measured(rows: tuple[Row, ...], effort: Effort, console: Console) -> Run:
 async def _measure(
     rows: tuple[Row, ...], effort: Effort, console: Console, outcomes: list[Outcome]
 ) -> bool:
-    """One row after another into `outcomes`; False if it was interrupted meanwhile."""
+    """Measure the rows one after another into `outcomes`; False if interrupted."""
     with _progress() as bar:
         everything = bar.add_task("all rows", total=len(rows))
         for row in rows:
@@ -159,7 +159,7 @@ async def _outcome(row: Row, effort: Effort, bar: Progress) -> Outcome:
         samples = await row.measure(
             effort, lambda done, total: bar.update(task, completed=done, total=total)
         )
-    except Exception as error:  # noqa: BLE001 - the other rows are worth having; the exit tells
+    except Exception as error:  # noqa: BLE001 - the other rows are still useful; the exit status reports it
         if not is_interrupted():
             traceback.print_exc()
         failure = f"{type(error).__name__}: {error}"
@@ -175,7 +175,7 @@ def _since(began: float) -> float:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, and nothing where there is none."""
+    """A progress bar on a terminal; nothing elsewhere."""
     columns = (
         TextColumn("{task.description:24}"),
         BarColumn(),

@@ -1,14 +1,14 @@
-"""The soak: thousands of executions, many at once, and nothing of them is left afterwards.
+"""The soak test: thousands of executions, many concurrently, must leave nothing behind.
 
     .venv/bin/python bench/soak.py --executions 10000 --at-once 64
 
 Executions of every kind take turns: values, prints, capability calls, errors, a limit reached, a
-caller that cancels. What the host and the zygote hold is read before, on the way and after. The
+caller that cancels. The resources of the host and the zygote are read before, during and after. The
 script exits with 1 if anything leaked:
 
 - processes and descriptors: as many after closing as before opening; with the last execution over
-  and the runtime still open, no process but the zygote's two and `MOST_WORKERS`, and no zombie;
-- memory: `MOST_GROWTH_KB` in the second half, in the host and in the zygote. By then caches, pools
+  and the runtime still open, no process but the zygote's two and `MAX_WORKERS`, and no zombie;
+- memory: `MAX_GROWTH_KB` in the second half, in the host and in the zygote. By then caches, pools
   and metrics are filled, so that what grows after it grows with every execution.
 """
 
@@ -27,16 +27,16 @@ from pathlib import Path
 import anyio
 
 from caps import Runtime, builtin_registry
-from caps.worker.host.pool.pool import MOST_SPARES
+from caps.worker.host.pool.pool import MAX_SPARES
 
-MOST_GROWTH_KB = {"host": 2048, "zygote": 512}
-MOST_WORKERS = MOST_SPARES + 1  # the pool's largest stock, and one that is being forked
+MAX_GROWTH_KB = {"host": 2048, "zygote": 512}
+MAX_WORKERS = MAX_SPARES + 1  # the pool's largest stock, and one that is being forked
 
 POLICY = {"id": "soak", "allow": ["math.*"]}
 SHORT_POLICY = {"id": "soak-short", "limits": {"wall_ms": 100}}
 CANCEL_AFTER_SECONDS = 0.05
-# A worker that is not buried by then is a zombie for good.
-BURIAL_SECONDS = 20
+# A worker that is not reaped by then stays a zombie.
+REAP_SECONDS = 20
 
 PROGRAMS = {
     "value": "sum(n * n for n in range(100))",
@@ -54,7 +54,7 @@ ENDLESS = "while True: pass"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the host holds at one moment."""
+    """The resources of the host at one moment."""
 
     descriptors: int
     processes: int
@@ -65,7 +65,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Soak:
-    """One run: how many executions are done, how they ended, and the readings on the way."""
+    """One run: the number of executions done, how they ended, and the readings so far."""
 
     executions: int
     at_once: int
@@ -74,7 +74,7 @@ class Soak:
     done: int = 0
 
     async def run(self, directory: Path) -> tuple[Reading, Reading, float]:
-        """The readings before and after, and the seconds between."""
+        """Run all executions; return the readings before and after, and the seconds between."""
         before = read()
         async with Runtime(POLICY, registry=builtin_registry(), audit=directory) as runtime:
             short = await runtime.bind(SHORT_POLICY)
@@ -88,9 +88,9 @@ class Soak:
         return before, read(), seconds
 
     async def _settled(self) -> Reading:
-        """Everything is over and the runtime is still open; no result waits for a burial."""
-        with anyio.move_on_after(BURIAL_SECONDS):
-            while read().zombies:  # noqa: ASYNC110 - the kernel tells no event of it
+        """The reading when all executions have ended and all workers are reaped."""
+        with anyio.move_on_after(REAP_SECONDS):
+            while read().zombies:  # noqa: ASYNC110 - the kernel has no event for it
                 await anyio.sleep(0.01)
         return read()
 
@@ -130,9 +130,9 @@ class Soak:
 
 
 def read() -> Reading:
-    """Look at this process and at all that descend from it."""
+    """Read the state of this process and of all its descendants."""
     states = _descendants(os.getpid())
-    # The zygote is the child of the only child: that one entered the namespaces and waits.
+    # The zygote is the child of our only child, which entered the namespaces and waits.
     zygotes = [pid for pid, parent in _parents(states).items() if parent != os.getpid()][:1]
     return Reading(
         descriptors=len(list(Path("/proc/self/fd").iterdir())) - 1,
@@ -148,7 +148,7 @@ def _parents(states: dict[int, tuple[str, int]]) -> dict[int, int]:
 
 
 def _descendants(root: int) -> dict[int, tuple[str, int]]:
-    """State and parent of every process below `root`, parents first."""
+    """State and parent of every descendant of `root`, parents first."""
     everyone = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -171,17 +171,17 @@ def _resident_kb(pid: int) -> int:
 
 
 def leaks(before: Reading, half: Reading, end: Reading, after: Reading) -> list[str]:
-    """What is left that should not be, one line each."""
+    """What leaked, one line each."""
     found = []
     for what in ("processes", "descriptors"):
         left = getattr(after, what) - getattr(before, what)
         if left > 0:
             found.append(f"{left} {what} left after closing")
-    if end.processes > 2 + MOST_WORKERS:
+    if end.processes > 2 + MAX_WORKERS:
         found.append(f"{end.processes} processes at the end, more than zygote and spares")
     if end.zombies or after.zombies:
         found.append(f"{end.zombies} zombies at the end, {after.zombies} after closing")
-    for whose, most in MOST_GROWTH_KB.items():
+    for whose, most in MAX_GROWTH_KB.items():
         grown = getattr(end, f"{whose}_kb") - getattr(half, f"{whose}_kb")
         if grown > most:
             found.append(f"the {whose} grew by {grown} kB from 50% to the end; {most} are allowed")
@@ -189,7 +189,7 @@ def leaks(before: Reading, half: Reading, end: Reading, after: Reading) -> list[
 
 
 def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[str]:
-    """Print the figures; what leaked."""
+    """Print the figures, and return what leaked."""
     at = soak.on_the_way
     print(f"\nexecutions    {soak.done} in {seconds:.1f} s, {soak.at_once} at once")
     print(f"executions/s  {soak.done / seconds:.1f}")
@@ -197,7 +197,7 @@ def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[
         first, last, left = (getattr(reading, what) for reading in (before, at[100], after))
         print(f"{what:14}{first} before, {last} at the end, {left} after closing")
     print(f"zombies       {at[100].zombies} at the end, {after.zombies} after closing")
-    for whose in MOST_GROWTH_KB:
+    for whose in MAX_GROWTH_KB:
         figures = ", ".join(f"{getattr(at[p], f'{whose}_kb')} kB at {p}%" for p in (10, 50, 100))
         print(f"{whose + ' memory':14}{figures}")
     for how, count in sorted(soak.ended.items()):
@@ -210,7 +210,7 @@ def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[
 
 
 def main() -> None:
-    """Parse, run, report; 1 if anything leaked."""
+    """Parse the arguments, run and report; return 1 if anything leaked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
         "--executions", type=int, default=10_000, help="how many in all (default 10000)"

@@ -1,4 +1,4 @@
-"""The programs that are started: the same text for everybody, and ten lines that are new."""
+"""The programs of the start rows: the same source for every contender, and ten new lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 TINY = "x = 2\ny = 3\nx * y"
 TINY_RESULT = 6
 
-# Ordinary code of an agent. Only the number differs, and with it every key of every cache.
+# Ordinary code of an agent. Only the number differs, and so every cache key differs.
 _TEN_LINES = """\
 seed = {number}
 rows = [{{"id": n, "score": (n * 37 + seed) % 101}} for n in range(10)]
@@ -24,11 +24,11 @@ _numbers = itertools.count(1_000_000)
 
 
 def new_code() -> str:
-    """Ten lines that no cache of this run has met."""
+    """Ten lines that are not in any cache of this run."""
     return _TEN_LINES.format(number=next(_numbers))
 
 
-# Fifty lines of the kind that agents write: records, a class, comprehensions, text.
+# Fifty lines of the kind that agents write: records, a class, comprehensions, strings.
 FIFTY_LINES = """\
 import json
 import math

@@ -1,7 +1,7 @@
-"""The tables that a person reads: one for each row, and the goals at the end.
+"""The printed tables: one for each row, and the goals at the end.
 
-A run with too few samples for a verdict says so above and below the goals, and no word or colour
-of it says that one is met or missed.
+A run with too few samples for a verdict says so above and below the goals, and does not mark any
+goal as met or missed.
 """
 
 from __future__ import annotations
@@ -25,24 +25,27 @@ _COLOURS = {
     Verdict.SKIPPED: "yellow",
 }
 _NO_VERDICT = "a quick run: too few samples for a verdict"
-_BEYOND = (Verdict.MISSED, Verdict.NOT_NEEDED)  # what a ratio on the wrong side comes to
-_DIGITS, _ALL_DIGITS = 3, 17  # with 17 no two floats look the same
+_BEYOND = (
+    Verdict.MISSED,
+    Verdict.NOT_NEEDED,
+)  # a ratio on the wrong side of the goal has one of these
+_DIGITS, _ALL_DIGITS = 3, 17  # with 17 digits all floats differ
 
 
 def show_absent(console: Console) -> None:
-    """Who is not installed, once, before the first row: with what installs them, to be copied."""
+    """Print, once before the first row, the missing peers and a command that installs them."""
     peers = absent()
     if not peers:
         return
     names = ", ".join(peer.name for peer in peers)
     command = installing(*(peer.extra for peer in peers))
     console.print(f"[yellow]skipped, as not installed:[/yellow] {names}; this brings them:")
-    # Not wrapped: a command that is broken in two cannot be copied.
+    # Not wrapped: a command that is split over two lines cannot be copied.
     console.print(f"  {escape(command)}", soft_wrap=True)
 
 
 def show(console: Console, outcome: Outcome) -> None:
-    """What one row found."""
+    """Print the results of one row."""
     row, samples = outcome.row, outcome.samples
     console.print(f"\n[bold]{escape(row.title)}[/bold]  ({row.name}, {outcome.seconds:.1f} s)")
     if samples is None:
@@ -59,7 +62,7 @@ def show(console: Console, outcome: Outcome) -> None:
 
 
 def _show_skipped(console: Console, samples: Samples) -> None:
-    """Those that are not installed by name only: why was said before the first row."""
+    """Print the skipped contenders; missing peers, listed at the start, by name only."""
     said = {peer.missing: peer.name for peer in absent()}
     missing = dict.fromkeys(said[why] for why in samples.skipped.values() if why in said)
     if missing:
@@ -99,7 +102,7 @@ def _line(finding: Finding) -> tuple[str, str, str, str]:
 
 
 def summary(console: Console, run: Run) -> None:
-    """Every goal, met or missed, and how many; or that this run cannot say."""
+    """Print every goal, met or missed, with the counts; or that this run gives no verdict."""
     console.print()
     if not run.effort.gives_verdicts:
         console.print(_NO_VERDICT)
@@ -120,7 +123,7 @@ def summary(console: Console, run: Run) -> None:
 
 
 def _goal_line(goal: Goal) -> tuple[str, str, str, str]:
-    """Alternatives side by side; what they have in common once."""
+    """One line for a goal, with its alternatives next to each other."""
     names = " or ".join(each.comparison.name for each in goal.findings)
     against = dict.fromkeys(each.comparison.against for each in goal.findings)
     ratios, bounds = zip(*map(_figures, goal.findings), strict=True)
@@ -129,14 +132,14 @@ def _goal_line(goal: Goal) -> tuple[str, str, str, str]:
 
 
 def count(run: Run) -> str:
-    """The goals of the run in a few words, for its last line."""
+    """A summary of the goals, for the last line of the run."""
     verdicts = [goal.verdict for goal in run.goals]
     skipped = verdicts.count(Verdict.SKIPPED)
     if run.effort.gives_verdicts:
-        told = f"{_goals(verdicts.count(Verdict.MISSED))} missed"
+        text = f"{_goals(verdicts.count(Verdict.MISSED))} missed"
     else:
-        told = f"{_goals(len(verdicts) - skipped)} without a verdict"
-    return f"{told}, {skipped} skipped, of {len(verdicts)}"
+        text = f"{_goals(len(verdicts) - skipped)} without a verdict"
+    return f"{text}, {skipped} skipped, of {len(verdicts)}"
 
 
 def _goals(number: int) -> str:
@@ -161,15 +164,15 @@ def _table(first: str, *others: str) -> Table:
 
 
 def _figures(finding: Finding) -> tuple[str, str]:
-    """The ratio and its bound, with as many digits as show on which side of it the ratio is."""
+    """The ratio and its bound, with enough digits to show on which side the ratio is."""
     ratio, goal = finding.ratio, finding.comparison.goal
     sign = "<=" if finding.comparison.form is Form.TIME else ">="
     digits = _DIGITS
     if ratio is not None and goal is not None and finding.verdict in _BEYOND:
         while f"{ratio:.{digits}g}" == f"{goal:.{digits}g}" and digits < _ALL_DIGITS:
             digits += 1
-    told = "-" if ratio is None else f"{ratio:.{digits}g}"
-    return told, "" if goal is None else f"{sign} {goal:.{digits}g}"
+    text = "-" if ratio is None else f"{ratio:.{digits}g}"
+    return text, "" if goal is None else f"{sign} {goal:.{digits}g}"
 
 
 def _coloured(verdict: Verdict) -> str:
@@ -179,7 +182,7 @@ def _coloured(verdict: Verdict) -> str:
 
 
 def quantity(value: float, unit: Unit) -> str:
-    """With a unit that leaves few digits."""
+    """The value in a unit that needs few digits."""
     if unit is Unit.MEGABYTES:
         return f"{value:.2f} MB"
     for size, name in ((1_000_000, "s"), (1000, "ms")):

@@ -1,1 +1,1 @@
-"""Every row, by subject, in the order of the goals."""
+"""The rows, one module for each subject."""

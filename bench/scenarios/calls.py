@@ -1,6 +1,6 @@
-"""A capability call, the whole path: check, encode, send, decide, record, provide, record, reply.
+"""A capability call, end to end: check, encode, send, decide, record, provide, record, reply.
 
-The code times its own calls, so that starting it is not part of the time; a peer's does the same.
+The code times its own calls, so that the time does not include its start. Peers do the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`caps run` of a tiny file, from the shell, with nothing running before; and where it goes.
+"""`caps run` of a tiny file, from the shell, with no process running, and the time of its steps.
 
-Cold is that no process is there, not that nothing is on disk: modules are compiled before, as they
-are in every installation, also where a variable keeps this process from writing what it compiled.
+"Cold" means that no process is running. Modules are compiled in advance, as they are in every
+installation, even if a variable keeps this process from writing bytecode.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEVER_COMPILED = "PYTHONDONTWRITEBYTECODE"
 
 
 class _Workplace:
-    """A directory with a program and a policy, and a new place for each run's audit."""
+    """A directory with a program and a policy, and a new audit directory for each run."""
 
     def __init__(self, directory: str) -> None:
         self.program = Path(directory, "tiny.py")
@@ -91,7 +91,7 @@ def _process(place: _Workplace) -> list[str]:
 
 
 def _parts(rounds: int) -> dict[str, float]:
-    """The median time of each step; what is before and after them is the interpreter's."""
+    """The median time of each step; the time before and after them is the interpreter's."""
     steps: dict[str, list[float]] = {}
     wholes, started = [], "start and end the interpreter"
     with tempfile.TemporaryDirectory() as directory:
@@ -115,7 +115,7 @@ def _parts(rounds: int) -> dict[str, float]:
 
 
 def _costliest_imports() -> str:
-    """The packages whose modules take longest to import, as `-X importtime` tells."""
+    """The packages whose modules take longest to import, from `-X importtime`."""
     with tempfile.TemporaryDirectory() as directory:
         command = _Workplace(directory).caps_run()
         done = subprocess.run(
@@ -131,10 +131,10 @@ def _costliest_imports() -> str:
     return f"imports, in ms, {whole:.0f} in all with the clock on: {shown}"
 
 
-def imports_by_package(told: str) -> Counter[str]:
-    """Microseconds of each top-level package, from the lines of `-X importtime`."""
+def imports_by_package(output: str) -> Counter[str]:
+    """Microseconds for each top-level package, from the lines of `-X importtime`."""
     taken: Counter[str] = Counter()
-    for line in told.splitlines():
+    for line in output.splitlines():
         head, _, rest = line.partition("import time:")
         fields = rest.split("|")
         if head or len(fields) != 3 or not fields[0].strip().isdigit():

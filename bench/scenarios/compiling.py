@@ -1,8 +1,8 @@
-"""The language layer: what it costs to check and compile fifty lines, and whether it is felt.
+"""The language layer: the cost of checking and compiling fifty lines, alone and in an execution.
 
-`caps` is our compiler alone, against stock RestrictedPython. `caps, code seen before` is what the
-fifty lines add to an execution beside a tiny program when both were run before: with a cache, next
-to nothing but running them. Either is enough for the goal.
+`caps` is our compiler alone, against unmodified RestrictedPython. `caps, code seen before` is what
+the fifty lines add to an execution, compared with a tiny program, when both ran before: with a
+cache, little more than the time to run them. Meeting one of the two is enough for the goal.
 """
 
 from __future__ import annotations

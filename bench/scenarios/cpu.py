@@ -1,4 +1,4 @@
-"""CPU-bound user code: what the language layer costs once the code runs."""
+"""CPU-bound user code: the cost of the language layer while the code runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bench.sides import cpu
 
 _PROGRAMS = Path(__file__).parents[1] / "programs"
 _GOAL = 1.10
-_PEERS_TURNS = 2  # theirs are multiples; ours needs the samples
-_BEST_OF = 5  # turns in a row make a sample: the machine may be slow for longer than one of them
-_FEWEST = 20  # also in a row whose time the slowest peer has used up
+_PEERS_TURNS = 2  # their ratios are large, so few samples are enough; ours needs many
+_BEST_OF = 5  # consecutive turns for one sample: the machine may be slow for longer than one turn
+_MIN_ROUNDS = 20  # even if the slowest peer has used up the time of the row
 
 PLAIN = "plain CPython"
 _MONTY = "monty"
@@ -25,7 +25,7 @@ _RESTRICTED = "RestrictedPython, stock"
 
 
 def best_of(turns: Sequence[float]) -> list[float]:
-    """The shortest of each few turns in a row, the last few among them however few they are."""
+    """The shortest of each group of consecutive turns; the last group may be smaller."""
     return [min(turns[start : start + _BEST_OF]) for start in range(0, len(turns), _BEST_OF)]
 
 
@@ -51,7 +51,7 @@ def _row(path: Path) -> Row:
             sides = (*sides, Contender(_SMOLAGENTS, slow, SMOLAGENTS, most_turns=1))
         samples = await take_turns(
             sides,
-            Rounds(effort.of(60, 1), effort.of(11, 1), warm_up=0, fewest=effort.of(_FEWEST, 1)),
+            Rounds(effort.of(60, 1), effort.of(11, 1), warm_up=0, fewest=effort.of(_MIN_ROUNDS, 1)),
             progress,
         )
         samples = replace(

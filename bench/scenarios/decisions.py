@@ -1,6 +1,6 @@
 """The decision alone: one request against a grant, rules, limits and schema; no IO, no record.
 
-In CPU time: it waits for nothing, and the goal is a figure and not a ratio.
+Measured in CPU time: it never waits, and the goal is a figure and not a ratio.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POLICY = {
     "deny": ["files.delete"],
     "scopes": {"files": {"allowlist": ["./sandbox"]}},
 }
-# The same in Cedar. Its `when` stands for our schema: both look at the arguments.
+# The same in Cedar. Its `when` corresponds to our schema: both check the arguments.
 _CEDAR_POLICY = """
 permit(
     principal, action in [Action::"math.add", Action::"math.subtract"], resource == Domain::"math"

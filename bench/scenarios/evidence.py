@@ -1,4 +1,4 @@
-"""The audit log with durability `sync`: 64 at once share their syncs, a plain writer cannot."""
+"""The audit log with durability `sync`: 64 callers share their syncs, a plain writer cannot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _callers(each: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
 
 def _calls(rounds: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """The time of one record when an execution makes 64 calls at once."""
+    """The time of one record when an execution makes 64 concurrent calls."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:

@@ -1,4 +1,4 @@
-"""Cost as work grows: what an execution, a call and a record cost after ten thousand executions,
+"""Growth: the cost of an execution, a call and a record after ten thousand executions,
 and with a thousand capabilities granted.
 
 A runtime that has done all that work takes turns with one that was just opened, so that a machine
@@ -24,7 +24,7 @@ NEW = ", new runtime"
 
 _FLAT = 1.25
 _AT_ONCE = 8
-_LONGEST_SECONDS = 90
+_MAX_SECONDS = 90
 _CALLS = 50
 _START = "caps.d0.f0\n1"
 _CALL = f"""\
@@ -62,7 +62,7 @@ _WORK: dict[str, Callable[[Granted], Awaitable[float]]] = {
 
 @dataclass(slots=True)
 class Ages:
-    """Samples of each kind of work, by which runtime did it."""
+    """Samples of each kind of work, by runtime."""
 
     found: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Ages:
 
 
 async def _bulk(side: Granted, how_many: int, deadline: float) -> int:
-    """Run tiny programs, several at once; how many there was time for."""
+    """Run tiny programs concurrently; return how many there was time for."""
     numbers = iter(range(how_many))
     done = 0
 
@@ -96,15 +96,15 @@ async def _bulk(side: Granted, how_many: int, deadline: float) -> int:
     return done
 
 
-def _untold(*_: int) -> None:
-    """The executions between the samples are the progress."""
+def _ignore_progress(*_: int) -> None:
+    """Ignore the progress of the samples: the executions between them are the progress."""
 
 
 async def _executions(effort: Effort, progress: Progress) -> Samples:
     marks = effort.of((1, 10, 100, 1000, 10_000), (1, 10, 40))
     rounds = Rounds(effort.of(15, 2), effort.of(10, 0.5), warm_up=1, fewest=1)
     series: dict[str, list[tuple[float, float]]] = {}
-    deadline = time.monotonic() + _LONGEST_SECONDS
+    deadline = time.monotonic() + _MAX_SECONDS
     done, ages = 0, Ages()
     async with granting(1) as old:
         for mark in marks:
@@ -112,7 +112,7 @@ async def _executions(effort: Effort, progress: Progress) -> Samples:
             done += await _bulk(old, mark - done, deadline)
             ages = Ages()
             async with granting(1) as new:
-                await ages.sample({"old": old, "new": new}, rounds, _untold)
+                await ages.sample({"old": old, "new": new}, rounds, _ignore_progress)
             for (kind, age), taken in ages.found.items():
                 name = kind if age == "old" else f"{kind}{NEW}"
                 series.setdefault(name, []).append((done, median(taken)))
@@ -160,7 +160,7 @@ ROWS = (
                 name=f"growth_capabilities_{kind}",
                 ours=f"{kind}, 1000 granted",
                 against=f"{kind}, 1 granted",
-                # What a thousand may add to a start is the goal of `injection`.
+                # The goal of `injection` limits what a thousand capabilities may add to a start.
                 goal=None if kind == "start" else _FLAT,
             )
             for kind in _WORK

@@ -1,6 +1,7 @@
-"""Injection: what granted capabilities cost an execution that uses one of them.
+"""Injection: the cost of granted capabilities for an execution that uses one of them.
 
-A thousand are granted against one; the difference of two executions in a row is one sample.
+A thousand capabilities are compared with one; the difference of two consecutive executions is one
+sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an idle spare holds of its own (USS): pages that no other process shares."""
+"""The private memory (USS) of an idle spare: pages that no other process shares."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FORBIDDEN = "the memory of workers may only be looked at by root here; run it a
 
 
 def uss_megabytes(pid: int) -> float:
-    """The private memory of a process. PermissionError for one of another user."""
+    """The private memory of a process. Raises PermissionError for a process of another user."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     private = (line.split()[1] for line in lines if line.startswith("Private_"))
     return sum(map(int, private)) / _KILOBYTES
 
 
 async def _of_spares(rounds: Rounds, progress: Progress) -> list[float]:
-    """The processes that were there before an execution and that it used up are the spares."""
+    """Memory of the spares: processes that existed before an execution and that it used."""
     found = []
     async with open_runtime() as runtime:
         for _ in rounds.numbers(progress):
@@ -48,7 +48,7 @@ async def _of_spares(rounds: Rounds, progress: Progress) -> list[float]:
 def _held_by(processes: Iterable[int]) -> dict[int, float]:
     held = {}
     for pid in processes:
-        with suppress(FileNotFoundError, ProcessLookupError):  # it ended while we looked
+        with suppress(FileNotFoundError, ProcessLookupError):  # it exited while we read it
             held[pid] = uss_megabytes(pid)
     return held
 

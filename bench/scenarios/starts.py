@@ -1,4 +1,4 @@
-"""Start to result: handing over source and holding the value, for one execution at a time."""
+"""Start to result: from passing the source to receiving the value, one execution at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many executions a second two cores give, when each has a fresh, locked-down process."""
+"""Executions per second on two cores, each in a fresh, confined process."""
 
 from __future__ import annotations
 

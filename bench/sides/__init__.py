@@ -1,1 +1,1 @@
-"""Each side of a comparison: how it is got ready and how it does the work once."""
+"""Each side of a comparison: how it is prepared, and how it does the work once."""

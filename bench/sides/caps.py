@@ -1,6 +1,6 @@
-"""Caps, through its public way in, with the audit written to a file.
+"""Caps, through its public API, with the audit log written to a file.
 
-Durability is `os` unless a row says otherwise: the record is with the kernel before the effect.
+Durability is `os` unless a row says otherwise: the kernel has the record before the effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ POLICY = {"id": "bench", "allow": ["math.*"], "limits": LIMITS}
 async def open_runtime(
     *, durability: Durability = Durability.OS, workers: ZygoteSource | None = None
 ) -> AsyncIterator[Runtime]:
-    """A runtime with an audit log of its own on the disk."""
+    """A runtime with its own audit log on disk."""
     with tempfile.TemporaryDirectory() as directory:
         async with (
             AuditLog.open(Path(directory, "audit"), durability=durability) as audit,
@@ -41,7 +41,7 @@ async def open_runtime(
 
 
 def runs(code: Callable[[], str]) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Start to result, with a spare at hand."""
+    """Start to result, with a spare available."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
@@ -54,7 +54,7 @@ def runs(code: Callable[[], str]) -> Callable[[], AbstractAsyncContextManager[Tu
 def runs_without_spares(
     code: Callable[[], str],
 ) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Start to result when the stock is empty: the fork is part of the time."""
+    """Start to result without a spare: the time includes the fork."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
@@ -90,7 +90,7 @@ async def cells() -> AsyncIterator[Turn]:
 
 
 def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Code whose result is how long its own work took, in microseconds."""
+    """Code whose result is the time of its own work, in microseconds."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
@@ -106,7 +106,7 @@ def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
 
 def timed_run(runtime: Runtime, code: Callable[[], str]) -> Turn:
-    """One execution, from handing over the code to holding the result."""
+    """One execution, from passing the code to receiving the result."""
 
     async def turn() -> float:
         source = code()
@@ -119,9 +119,9 @@ def timed_run(runtime: Runtime, code: Callable[[], str]) -> Turn:
 
 
 class StocklessSource(ZygoteSource):
-    """Workers for whoever has code to run, and none for the stock.
+    """Starts workers for callers that have code to run, and none for the stock.
 
-    The stock is kept by one task, which is the first to ask; it is left waiting.
+    One task fills the stock. It is the first to ask for a worker, and it is left waiting.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""What `caps run` does, step by step, in a fresh process that says when each step was over.
+"""The steps of `caps run`, in a fresh process that reports when each step ended.
 
-Started as a script with the program, the policy and a directory for the audit; prints JSON.
+Started as a script with the program, the policy and a directory for the audit log; prints JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ BEGAN = time.perf_counter()
 
 
 def main() -> None:
-    """Take the steps; the command line's own are those of `src/cli/run.py`."""
+    """Run the steps; those of the command line are the same as in `src/cli/run.py`."""
     import importlib
     import json
     import os
@@ -25,17 +25,17 @@ def main() -> None:
         marks.append((step, time.perf_counter() - BEGAN))
 
     importlib.import_module("caps.cli.main")
-    from caps.cli.gc_pause import loading
+    from caps.cli.gc_pause import gc_paused
 
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # as the command does
-    with loading():
+    with gc_paused():
         importlib.import_module("caps.cli.run")
-    from caps.worker.host.zygote.launch import launched_ahead
+    from caps.worker.host.zygote.launch import prelaunched_zygote
 
     mark("import the command line")
-    with launched_ahead() as launched:
+    with prelaunched_zygote() as launched:
         mark("launch the zygote")
-        with loading():
+        with gc_paused():
             from caps.capabilities.runtime.runtime import Runtime
             from caps.cli.telemetry import telemetry
             from caps.providers.builtin import builtin_registry

@@ -1,4 +1,4 @@
-"""CPU-bound programs: the same text everywhere; it times its own `main`, in CPU time.
+"""CPU-bound programs: the same source for every side; it times its own `main`, in CPU time.
 
 `source` is always a program with its harness, `repeated` or `once`.
 """
@@ -18,12 +18,13 @@ from bench.sides.caps import open_runtime
 
 _RESTRICTED = Path(__file__).with_name("restricted_runner.py")
 _SMOLAGENTS = Path(__file__).with_name("smolagents_runner.py")
-_LONGEST_SECONDS = 15
+_MAX_SECONDS = 15
 _MICROSECONDS = 1_000_000
 
-# No name begins with an underscore: stock RestrictedPython refuses such names. In CPU time of the
-# thread, as that of the process moves only at every tick, each 4 ms, under a limit. The shortest of
-# the repetitions counts, for everybody: CPU time holds what the host of a virtual machine took.
+# No name begins with an underscore: unmodified RestrictedPython refuses such names. Measured in CPU
+# time of the thread, because that of a process with a limit advances only in ticks of 4 ms. The
+# shortest repetition counts, for every side: CPU time includes what the host of a virtual machine
+# took away.
 _HARNESS = """
 import time
 bench_value = main()
@@ -44,20 +45,20 @@ _TELL = "print(repr(bench_value))\nprint(bench_shortest)\n"
 
 
 def repeated(source: str, seconds: float) -> str:
-    """`source`, its `main` run for so long; the shortest time of it is in `bench_shortest`."""
+    """`source` with its `main` repeated for some time; the shortest time is in `bench_shortest`."""
     return source + _HARNESS.format(seconds=seconds)
 
 
 def once(source: str) -> str:
-    """The same for those who are too slow to do it again."""
+    """The same with a single run, for sides that are too slow to repeat it."""
     return source + _ONCE
 
 
-# What `main` gave, as text, and how many seconds it took.
-Told = tuple[str, float]
+# The result of `main` as a string, and the seconds that it took.
+Timed = tuple[str, float]
 
 
-def plain(source: str) -> Told:
+def plain(source: str) -> Timed:
     """In plain Python."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", source + _TELL],
@@ -65,10 +66,10 @@ def plain(source: str) -> Told:
         text=True,
         check=True,
     )
-    return _told(done.stdout)
+    return _parse_output(done.stdout)
 
 
-def _told(printed: str) -> Told:
+def _parse_output(printed: str) -> Timed:
     value, seconds = printed.strip().splitlines()[-2:]
     return value, float(seconds)
 
@@ -76,7 +77,7 @@ def _told(printed: str) -> Told:
 def by_plain(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
-        async def run() -> Told:
+        async def run() -> Timed:
             return plain(source)
 
         yield _checked(run, source)
@@ -89,10 +90,10 @@ def by_caps(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     async def opened() -> AsyncIterator[Turn]:
         async with open_runtime() as runtime:
 
-            async def run() -> Told:
+            async def run() -> Timed:
                 result = await runtime.run(source + _TELL)
                 result.unwrap()
-                return _told(result.stdout)
+                return _parse_output(result.stdout)
 
             yield _checked(run, source)
 
@@ -106,11 +107,11 @@ def by_monty(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
         with Monty(min_processes=1, max_processes=1) as pool:
 
-            async def run() -> Told:
+            async def run() -> Timed:
                 printed = CollectString()
                 with pool.checkout(os_policy={"process_time": "elapsed"}) as session:
                     session.feed_run(source + _TELL, print_callback=printed)
-                return _told(printed.output)
+                return _parse_output(printed.output)
 
             yield _checked(run, source)
 
@@ -122,7 +123,7 @@ def by_smolagents(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
-        async def run() -> Told:
+        async def run() -> Timed:
             return _by_a_runner(_SMOLAGENTS, source)
 
         yield _checked(run, source)
@@ -131,11 +132,11 @@ def by_smolagents(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]
 
 
 def by_restrictedpython(source: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Stock RestrictedPython with the guards that it ships, in a process of its own."""
+    """Unmodified RestrictedPython with its own guards, in a separate process."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
-        async def run() -> Told:
+        async def run() -> Timed:
             return _by_a_runner(_RESTRICTED, source)
 
         yield _checked(run, source)
@@ -143,8 +144,8 @@ def by_restrictedpython(source: str) -> Callable[[], AbstractAsyncContextManager
     return opened
 
 
-def _by_a_runner(runner: Path, source: str) -> Told:
-    """What a script of ours makes of `source`; RuntimeError if it cannot, or not in time."""
+def _by_a_runner(runner: Path, source: str) -> Timed:
+    """Run `source` with one of our scripts. Raises RuntimeError if that fails or takes too long."""
     try:
         done = subprocess.run(
             [sys.executable, "-I", str(runner)],
@@ -152,18 +153,18 @@ def _by_a_runner(runner: Path, source: str) -> Told:
             capture_output=True,
             text=True,
             check=True,
-            timeout=_LONGEST_SECONDS,
+            timeout=_MAX_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"it takes longer than {_LONGEST_SECONDS} seconds") from None
-    told = json.loads(done.stdout)
-    if "refused" in told:
-        raise RuntimeError(told["refused"])
-    return told["value"], told["seconds"]
+        raise RuntimeError(f"it takes longer than {_MAX_SECONDS} seconds") from None
+    output = json.loads(done.stdout)
+    if "refused" in output:
+        raise RuntimeError(output["refused"])
+    return output["value"], output["seconds"]
 
 
-def _checked(run: Callable[[], Awaitable[Told]], source: str) -> Turn:
-    """Who gets another result than plain Python has failed."""
+def _checked(run: Callable[[], Awaitable[Timed]], source: str) -> Turn:
+    """Raise an error if the result differs from that of plain Python."""
     expected = _expected(source)
 
     async def turn() -> float:

@@ -1,4 +1,4 @@
-"""The floor of every call: so many bytes to another process and back, over a socket pair.
+"""The lower bound of every call: some bytes to another process and back, over a socket pair.
 
 Both ends block in `recv`; nothing is decoded, checked, decided or recorded.
 """
@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 
 from bench.interleaving import Stopwatch, Turn
 
-# A request to add two small numbers, as it is on the wire; the answer is shorter.
+# The length of a request to add two small numbers on the wire; the answer is shorter.
 MESSAGE_BYTES = 134
 _TIMES = 200
 
@@ -27,10 +27,11 @@ while data := channel.recv(4096):
 
 @asynccontextmanager
 async def echoes() -> AsyncIterator[Turn]:
-    """One round trip, as the mean of many in a row."""
+    """One round trip, as the mean of many consecutive ones."""
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-I", "-S", "-c", _ECHO, str(theirs.fileno())]
-    # In a group of its own: a terminal's interrupt is for us, and the echo ends with its channel.
+    # In its own process group: an interrupt from the terminal is for us, and the echo ends with its
+    # channel.
     with (
         ours,
         subprocess.Popen(command, pass_fds=(theirs.fileno(),), process_group=0) as process,

@@ -1,4 +1,4 @@
-"""Runtimes that grant one capability, or many: what each of them costs an execution."""
+"""Runtimes that grant one capability or many, to measure the cost for an execution."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """A runtime, and the log that it writes."""
+    """A runtime and its audit log."""
 
     runtime: Runtime
     audit: AuditLog
@@ -32,7 +32,7 @@ class Granted:
 
 @asynccontextmanager
 async def granting(how_many: int) -> AsyncIterator[Granted]:
-    """A runtime whose policy grants so many capabilities; `caps.d0.f0` is one of them."""
+    """A runtime whose policy grants `how_many` capabilities; `caps.d0.f0` is one of them."""
     registry = CapabilityRegistry()
     for number in range(how_many):
         domain, function = divmod(number, _DOMAIN_SIZE)
@@ -54,4 +54,4 @@ async def granting(how_many: int) -> AsyncIterator[Granted]:
 
 
 async def _provide(*_: object) -> None:
-    """Nothing is provided, so that what is measured is the way there."""
+    """Does nothing, so that only the path of the call is measured."""

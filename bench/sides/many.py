@@ -1,7 +1,7 @@
-"""Many executions, each in a fresh process, as fast as they go.
+"""Many executions, each in a fresh process, as fast as possible.
 
-A turn ends when all is quiet again: what a pool had in stock is paid back within the time, so that
-a large stock is no advantage.
+A turn ends when the machine is quiet again: the time includes refilling a pool's stock, so a large
+stock is not an advantage.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def by_caps(
 def by_monty(
     how_many: int, code: Callable[[], str]
 ) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """The same with monty, from as many threads; each worker serves one checkout."""
+    """The same with monty, from the same number of threads; each worker serves one checkout."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:

@@ -1,4 +1,4 @@
-"""A tool over MCP: a real server in a process of its own, its stdin and stdout, one session."""
+"""A tool over MCP: a real server in its own process, over stdin and stdout, in one session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SERVER = Path(__file__).with_name("mcp_server.py")
 
 
 def calls(how_many: int, *, at_once: bool) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """So many calls of `add`; the time of one, or of all if they are sent at once."""
+    """Several calls of `add`; the time of one, or of all if they are sent concurrently."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:

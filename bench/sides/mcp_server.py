@@ -16,5 +16,5 @@ def add(a: int, b: int) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    logging.disable(logging.INFO)  # a line for each request would be measured, too
+    logging.disable(logging.INFO)  # the time would include a log line for each request
     server.run("stdio")

@@ -1,8 +1,8 @@
-"""pydantic-monty: a Python interpreter in Rust, in subprocesses that a pool keeps.
+"""pydantic-monty: a Python interpreter written in Rust, in subprocesses of a pool.
 
-Its synchronous API is used where there is a choice, as it is the faster one. `reused` is a checkout
-of a worker that served others before; `fresh` allows a worker one checkout, so that each gets a
-process of its own, which is what Caps always does.
+Its synchronous API is used where there is a choice, because it is faster. `reused` is a checkout of
+a worker that served others before; `fresh` allows a worker one checkout, so that each checkout gets
+its own process, which is what Caps always does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LIMITS = {"max_suspensions": 1_000_000_000}
 
 
 def add(a: int, b: int) -> dict[str, int]:
-    """What the capability of the same name gives."""
+    """The same as the capability of this name."""
     return {"result": a + b}
 
 
@@ -27,7 +27,7 @@ async def add_async(a: int, b: int) -> dict[str, int]:
 def checkouts(
     code: Callable[[], str], *, fresh: bool
 ) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Checkout, run, give back."""
+    """Checkout, run, return."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
@@ -63,7 +63,7 @@ async def cells() -> AsyncIterator[Turn]:
 
 
 def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """Code that calls `add` and whose result is how long that took, in microseconds."""
+    """Code that calls `add` and whose result is the time of the call, in microseconds."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:
@@ -83,7 +83,7 @@ def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
 
 
 def times_itself_async(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """The same with a coroutine on the host, which is what `gather` needs."""
+    """The same with a coroutine on the host, which `gather` needs."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:

@@ -1,4 +1,4 @@
-"""A bare interpreter for each program: `python -I -S`, no limits, nothing held back."""
+"""A bare interpreter for each program: `python -I -S`, without limits or restrictions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A process that runs its input under stock RestrictedPython: the policy and guards that it ships.
+"""A process that runs its input under unmodified RestrictedPython, with its own policy and guards.
 
-Its builtins are widened by what any program needs, as every user of it does.
+Builtins that any program needs are added, as every user of RestrictedPython does.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def _surroundings() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is on the standard input; tell its result and its time, or why it cannot run."""
+    """Run the program on standard input; print its result and time, or why it cannot run."""
     names = _surroundings()
     try:
         exec(compile_restricted(sys.stdin.read(), "<agent>", "exec"), names)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the program cannot run here
+    except Exception as error:  # noqa: BLE001 - for any error, the program cannot run here
         print(json.dumps({"refused": str(error) or type(error).__name__}))
         return
     print(json.dumps({"value": repr(names["bench_value"]), "seconds": names["bench_shortest"]}))

@@ -1,4 +1,4 @@
-"""smolagents' LocalPythonExecutor: an interpreter of syntax trees in the host's own process."""
+"""smolagents' LocalPythonExecutor: a syntax-tree interpreter in the host's own process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.interleaving import Stopwatch, Turn
 
 
 def runs(code: Callable[[], str]) -> Callable[[], AbstractAsyncContextManager[Turn]]:
-    """A new executor for each program, as they share their variables otherwise."""
+    """A new executor for each program, because programs in one executor share their variables."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Turn]:

@@ -1,4 +1,4 @@
-"""A process that runs its input in smolagents, and that can be killed if it takes too long."""
+"""A process that runs its input in smolagents and can be killed if it takes too long."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _IMPORTS = ["collections", "functools", "json", "math", "re", "time"]
 
 
 def main() -> None:
-    """Run what is on the standard input; tell its result and its time, or why it cannot run."""
+    """Run the program on standard input; print its result and time, or why it cannot run."""
     executor = LocalPythonExecutor(_IMPORTS, timeout_seconds=None)
     executor.send_tools({})
     try:
         value, seconds = executor(sys.stdin.read() + "(bench_value, bench_shortest)").output
-    except Exception as error:  # noqa: BLE001 - whatever it is, the program cannot run here
+    except Exception as error:  # noqa: BLE001 - for any error, the program cannot run here
         print(json.dumps({"refused": str(error) or type(error).__name__}))
         return
     print(json.dumps({"value": repr(value), "seconds": seconds}))
