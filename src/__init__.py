@@ -1,7 +1,7 @@
-"""Caps: untrusted Python with exactly the powers that a policy grants, and evidence of every use.
+"""Caps runs untrusted Python with exactly the powers that a policy grants, and records every use.
 
-The names below are the way in. They are loaded when they are first used, so that a worker, which
-imports `caps.worker.inside`, and the command line pay only for what they need.
+The names below are the public interface. Each is loaded when it is first used, so that a worker,
+which imports `caps.worker.inside`, and the command line load only what they need.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.capabilities.runtime.runtime import Runtime
     from caps.capabilities.runtime.session import Session
-    from caps.capabilities.spec import CapabilitySpec
     from caps.capabilities.runtime.stream import Decided, Finished, Output, Started, StreamEvent
+    from caps.capabilities.spec import CapabilitySpec
     from caps.capabilities.telemetry import Metrics
     from caps.protocol.errors import (
         AuditError,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from caps.security.policy import SecurityPolicy
     from caps.worker.host.pool.lease import SessionEnd
 
-_HOMES = {
+_MODULES = {
     "ApprovalAnswer": "caps.security.approvals.model",
     "ApprovalRequest": "caps.security.approvals.model",
     "AuditError": "caps.protocol.errors",
@@ -142,12 +142,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module `caps` has no attribute `{name}`")
     import importlib
 
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 

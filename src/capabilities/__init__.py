@@ -1,1 +1,1 @@
-"""What exists, what is granted, and the broker that checks every use. Runs on the host."""
+"""The registry, grants, and the broker that checks every call. Runs on the host."""

@@ -1,34 +1,48 @@
-"""(3) Setting a policy against a registry: every name must exist, every scope must parse.
+"""(3) Binding a policy to a registry: every name must exist, every scope must parse.
 
 A misspelt rule is an error and never a rule that silently matches nothing: a deny that denies
 nothing is a wider grant. The policy's own tests run last, against the real decision function.
+
+Before a bound policy comes into force, `check_protected_paths` refuses one whose scopes let code
+change the policy file, the approvals directory or the audit log: write access to one of these is
+the power to do anything.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 import pydantic
 import rfc8785
 
-from caps.capabilities.grant import BoundPolicy, Grant, Terms
-from caps.capabilities.provider import Provider, Scope, never_waits
+from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
+from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
+from caps.protocol.text import did_you_mean
 from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
-from caps.security.policies.names import nearest
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.names import domain_of
+from caps.security.policies.protected_paths import (
+    MAX_PATH_BYTES,
+    ProtectedPath,
+    ProtectedPathReached,
+    can_exist,
+    first_reached,
+)
+from caps.security.policy import SecurityPolicy
 
 _TERMS_DOMAIN = b"caps.terms.v1\0"
 
 
-class Domain(msgspec.Struct, frozen=True, kw_only=True):
-    """A family of capabilities that share a scope model (none: it takes no scope)."""
+class RegisteredDomain(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of capabilities that share a scope model; without one it takes no scope."""
 
     name: str
     scope: type[Scope] | None = None
@@ -36,7 +50,7 @@ class Domain(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
-class Registered(msgspec.Struct, frozen=True, kw_only=True):
+class RegisteredCapability(msgspec.Struct, frozen=True, kw_only=True):
     """A capability with its provider and its compiled schemas."""
 
     spec: CapabilitySpec
@@ -47,14 +61,14 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
 
 def bind_policy(
     loaded: LoadedPolicy,
-    domains: Mapping[str, Domain],
-    capabilities: Mapping[str, Registered],
+    domains: Mapping[str, RegisteredDomain],
+    capabilities: Mapping[str, RegisteredCapability],
     *,
     run_tests: bool = True,
 ) -> BoundPolicy:
-    """The policy's terms for every registered capability, its tests passed.
+    """Bind the policy: its terms for every registered capability, after its tests passed.
 
-    Only the tools that judge policies bind one without its tests; it never comes into force.
+    Only the tools that review policies skip the tests; such a policy never comes into force.
     """
     _check_names(loaded, domains, capabilities)
     scopes = _parse_scopes(loaded, domains)
@@ -77,16 +91,16 @@ def bind_policy(
 
 
 def _terms_digest(policy: SecurityPolicy, scopes: Mapping[str, Scope]) -> str:
-    spelled = {name: _spelled(scope) for name, scope in scopes.items()}
-    canonical = rfc8785.dumps({"policy": policy.sha256, "scopes": spelled})
+    texts = {name: _scope_text(scope) for name, scope in scopes.items()}
+    canonical = rfc8785.dumps({"policy": policy.sha256, "scopes": texts})
     return hashlib.sha256(_TERMS_DOMAIN + canonical).hexdigest()
 
 
-def _spelled(scope: Scope) -> str:
+def _scope_text(scope: Scope) -> str:
     try:
         return scope.model_dump_json()
     except ValueError:
-        return repr(scope)  # a model of somebody's own that JSON cannot carry
+        return repr(scope)  # a custom model that JSON cannot represent
 
 
 def _invalid(loaded_source: str, place: str, message: str) -> PolicyInvalidError:
@@ -98,13 +112,10 @@ def _invalid(loaded_source: str, place: str, message: str) -> PolicyInvalidError
 _NOTHING_REGISTERED = "; nothing is, so give `Runtime` a registry, as `registry=builtin_registry()`"
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    found = nearest(name, known)
-    return f"; did you mean `{found}`?" if found else ""
-
-
 def _check_names(
-    loaded: LoadedPolicy, domains: Mapping[str, Domain], capabilities: Mapping[str, Registered]
+    loaded: LoadedPolicy,
+    domains: Mapping[str, RegisteredDomain],
+    capabilities: Mapping[str, RegisteredCapability],
 ) -> None:
     policy = loaded.policy
     listed = {
@@ -119,17 +130,19 @@ def _check_names(
         known = domain in domains if function == "*" else rule in capabilities
         if not known:
             everything = [*capabilities, *(f"{name}.*" for name in domains)]
-            hint = _hint(rule, everything) if everything else _NOTHING_REGISTERED
+            hint = did_you_mean(rule, everything) if everything else _NOTHING_REGISTERED
             raise _invalid(loaded.source, place, f"no capability `{rule}` is registered{hint}")
 
 
-def _parse_scopes(loaded: LoadedPolicy, domains: Mapping[str, Domain]) -> dict[str, Scope]:
+def _parse_scopes(
+    loaded: LoadedPolicy, domains: Mapping[str, RegisteredDomain]
+) -> dict[str, Scope]:
     scopes: dict[str, Scope] = {}
     for name, raw in loaded.policy.scopes.items():
         place = f"scopes.{name}"
         domain = domains.get(name)
         if domain is None:
-            hint = _hint(name, list(domains))
+            hint = did_you_mean(name, domains)
             raise _invalid(loaded.source, place, f"no domain `{name}` is registered{hint}")
         if domain.scope is None:
             raise _invalid(loaded.source, place, f"domain `{name}` takes no scope")
@@ -141,31 +154,38 @@ def _parse_scope(
     loaded: LoadedPolicy, place: str, model: type[Scope], raw: Mapping[str, object]
 ) -> Scope:
     try:
-        return model.model_validate(dict(raw)).anchored(loaded.base)
+        scope: object = model.model_validate(dict(raw)).anchored(loaded.base)
     except pydantic.ValidationError as error:
         # A misspelt key comes first: it explains why the right one is missing.
         first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
         where = ".".join([place, *(str(part) for part in first["loc"])])
         hint = ""
         if first["type"] == "extra_forbidden":
-            hint = _hint(str(first["loc"][-1]), list(model.model_fields))
+            hint = did_you_mean(str(first["loc"][-1]), model.model_fields)
         raise _invalid(loaded.source, where, f"{first['msg'].lower()}{hint}") from None
+    except Exception as error:
+        what = f"the scope model failed with `{type(error).__name__}`"
+        raise _invalid(loaded.source, place, what) from error
+    if not isinstance(scope, model):
+        what = f"`anchored` must return a `{model.__name__}`, not `{type(scope).__name__}`"
+        raise _invalid(loaded.source, place, what)
+    return scope
 
 
 def _terms(
     loaded: LoadedPolicy,
     name: str,
-    entry: Registered,
-    domains: Mapping[str, Domain],
+    entry: RegisteredCapability,
+    domains: Mapping[str, RegisteredDomain],
     scopes: Mapping[str, Scope],
-) -> Terms:
+) -> BoundCapability:
     domain = domains[entry.spec.domain]
     scope = scopes.get(domain.name)
     rule, withheld = evaluate_terms(
         loaded.policy, name, has_scope_model=domain.scope is not None, scope_given=scope is not None
     )
     verdict = loaded.policy.verdict(name)
-    return Terms(
+    return BoundCapability(
         spec=entry.spec,
         provider=entry.provider,
         schema_in=entry.schema_in,
@@ -176,7 +196,6 @@ def _terms(
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,
-        at_once=never_waits(entry.provider),
     )
 
 
@@ -192,3 +211,46 @@ def _run_tests(bound: BoundPolicy) -> None:
                 f"`{test.call}` was expected to {test.expect} and gave {got} "
                 f"({decision.reason.value}: {decision.message})",
             )
+
+
+def check_protected_paths(bound: BoundPolicy, protected: Sequence[ProtectedPath]) -> BoundPolicy:
+    """Return `bound`, marked as checked. PolicyInvalidError if code could change a protected path.
+
+    Paths that `bound` was checked against before are checked again together with new ones.
+    """
+    paths = tuple(dict.fromkeys((*bound.guarded, *protected)))
+    if paths == bound.guarded:
+        return bound
+    for domain in bound.policy.scopes:
+        reached = first_reached(_writable_directories(bound, domain), paths)
+        if reached is not None:
+            raise _protected_path_error(bound, domain, reached)
+    return replace(bound, guarded=paths)
+
+
+def _writable_directories(bound: BoundPolicy, domain: str) -> tuple[Path, ...]:
+    """The directories that the granted capabilities of `domain` can change."""
+    granted = [bound.terms[name] for name in bound.granted if domain_of(name) == domain]
+    scope = granted[0].scope if granted else None
+    functions = frozenset(terms.name.partition(".")[2] for terms in granted)
+    if scope is None:
+        return ()
+    found: object = scope.writable_directories(functions)
+    # A string would be taken for the directories that its characters name.
+    if not isinstance(found, (tuple, list)) or not all(isinstance(each, Path) for each in found):
+        what = "`writable_directories` must return a tuple of `Path`s"
+        raise _invalid(bound.source, f"scopes.{domain}", what)
+    if not all(can_exist(each) for each in found):
+        what = f"a directory is not a path of at most {MAX_PATH_BYTES} bytes"
+        raise _invalid(bound.source, f"scopes.{domain}", what)
+    return tuple(found)
+
+
+def _protected_path_error(
+    bound: BoundPolicy, domain: str, reached: ProtectedPathReached
+) -> PolicyInvalidError:
+    what = (
+        f"code may change files where {reached.message}; name a directory apart from it, or grant "
+        "only reading,"
+    )
+    return _invalid(bound.source, f"scopes.{domain}", what)

@@ -1,7 +1,7 @@
 """(3) The grant: what one execution may do, fixed before it starts.
 
-`BoundPolicy` is a policy revision set against a registry: for every registered capability, whether
-it is granted and on which terms. It is made once per revision; a `Grant` is that plus an execution,
+`BoundPolicy` is a policy revision applied to a registry: for every registered capability, whether
+it is granted and on which terms. It is made once per revision. A `Grant` is that plus an execution,
 so injection costs the same however many capabilities there are.
 """
 
@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 
 from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema, portable
+from caps.capabilities.schema import CompiledSchema, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
 from caps.security.decision import Problem, ReasonCode
-from caps.security.policies.protected_paths import Guarded
+from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Limits, Rate, SecurityPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class BoundCapability:
     """One capability under one policy revision: granted, or withheld and why."""
 
     spec: CapabilitySpec
@@ -37,23 +37,24 @@ class Terms:
     rate: Rate | None
     approve: str | None = None
     dry_run: str | None = None
-    at_once: bool = False
-    """Whether its provider never waits."""
     name: str = field(init=False)
+    inline: bool = field(init=False)
+    """Whether its provider is called inline: see `CapabilitySpec.inline`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.spec.name)
+        object.__setattr__(self, "inline", self.spec.inline is True)
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         return self.schema_in.problems(payload)
 
     @property
     def manifest_entry(self) -> ManifestEntry:
-        """The capability as user space may know it."""
+        """What user space may know of the capability."""
         spec = self.spec
         return ManifestEntry.of(
             name=spec.name,
-            schema_in=portable(spec.schema_in),
+            schema_in=worker_schema(spec.schema_in),
             title=spec.title,
             description=spec.description,
         )
@@ -61,28 +62,28 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPolicy:
-    """A policy revision set against a registry."""
+    """A policy revision applied to a registry."""
 
     policy: SecurityPolicy
     source: str
-    terms: Mapping[str, Terms]
+    terms: Mapping[str, BoundCapability]
     granted: tuple[str, ...]
     manifest: tuple[ManifestEntry, ...]
     terms_sha256: str
-    """The digest of the policy and of where its scopes lead: the same file in another directory
-    has the same `policy.sha256`, and other terms."""
-    guarded: tuple[Guarded, ...] = ()
-    """What its scopes were seen to keep away from."""
-    # What every decision asks the policy for, taken from it once.
+    """The digest of the policy and of the places that its scopes resolve to: the same file in
+    another directory has the same `policy.sha256`, but other terms."""
+    guarded: tuple[ProtectedPath, ...] = ()
+    """The paths that its scopes were checked not to reach."""
+    # What every decision reads of the policy, copied once.
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
     limits: Limits = field(init=False)
-    withheld: tuple[Terms, ...] = field(init=False)
-    """What is registered and not granted."""
+    withheld: tuple[BoundCapability, ...] = field(init=False)
+    """Registered, but not granted."""
     withheld_records: tuple[Withheld, ...] = field(init=False)
-    """The same, as the record of every start says it."""
+    """The same, as it stands in the record of every start."""
     manifest_bytes: msgspec.Raw = field(init=False, repr=False)
-    """The manifest as it travels, encoded once for all executions."""
+    """The encoded manifest, made once for all executions."""
 
     def __post_init__(self) -> None:
         withheld = tuple(terms for terms in self.terms.values() if terms.withheld is not None)
@@ -97,26 +98,26 @@ class BoundPolicy:
             object.__setattr__(self, name, value)
 
 
-def _recorded(terms: Terms) -> Withheld:
+def _recorded(terms: BoundCapability) -> Withheld:
     return Withheld(capability=terms.name, reason=str(terms.withheld))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What one execution may do. Immutable; revoking makes a new one."""
+    """What one execution may do. Immutable; revoking returns a new one."""
 
     execution_id: str
     namespace: str
     bound: BoundPolicy
     revoked: frozenset[str] = field(default=frozenset())
     learning: bool = False
-    """User space gets a wrapper for what is withheld, too, so that its attempts reach the broker,
-    which refuses and records them as ever: it widens the manifest and no decision."""
-    # What every decision asks, taken from the policy once.
+    """User space also gets wrappers for what is withheld, so that its attempts reach the broker,
+    which refuses and records them as usual. This widens the manifest, never a decision."""
+    # What every decision reads of the policy, copied once.
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
     limits: Limits = field(init=False)
-    terms: Mapping[str, Terms] = field(init=False)
+    terms: Mapping[str, BoundCapability] = field(init=False)
 
     def __post_init__(self) -> None:
         bound = self.bound
@@ -127,14 +128,14 @@ class Grant:
 
     @property
     def manifest(self) -> tuple[ManifestEntry, ...]:
-        """What the worker builds `caps` from."""
+        """The worker builds `caps` from this."""
         if not self.learning:
             return self.bound.manifest
         return tuple(terms.manifest_entry for terms in self.bound.terms.values())
 
     @property
     def manifest_bytes(self) -> msgspec.Raw | None:
-        """`manifest` as it travels, if it is that of the policy."""
+        """The encoded `manifest`, if it is that of the policy."""
         return None if self.learning else self.bound.manifest_bytes
 
     @property
@@ -160,5 +161,5 @@ class Grant:
         return replace(self, revoked=self.revoked.union(capabilities))
 
     def for_learning(self) -> Grant:
-        """The same grant for an execution that is watched for what it asks."""
+        """The same grant for an execution that is observed to learn what it asks for."""
         return replace(self, learning=True)

@@ -2,12 +2,14 @@
 
 A provider is called as `provider(context, payload)` after the broker allowed the call and the
 decision is on disk. It may be a coroutine function, or a plain function, which then runs in a
-thread. A coroutine function without an `await` cannot wait, and is called without a task of its
-own, in none at all. It returns JSON-like data. It refuses by raising:
+thread. A coroutine function without an `await` is called inline, outside any task, unless its spec
+says `inline=False`. It returns JSON-like data. It refuses by raising:
 
 - `ScopeViolationError`: its scope forbids this; user space sees `PolicyDeniedError`;
 - `ProviderError(message)`: it failed, and the message is safe for user space to see;
-- anything else: it failed; user space sees a generic message, the audit has the rest.
+- anything else: it failed; user space sees a generic message, the host's log has the traceback.
+
+The audit log has the class of an error, and of its text only a digest.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
 from caps.security.scopes import Scope, ScopeViolationError, Violation
 
 S = TypeVar("S", bound=Scope)
+T = TypeVar("T")
 
 __all__ = ["CallContext", "Provider", "ProviderError", "Scope", "ScopeViolationError", "Violation"]
 
@@ -41,32 +45,39 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     timeout_ms: int
 
     def scope_as(self, model: type[S]) -> S:
-        """The scope as `model`; a `ProviderError` if the broker handed over another one."""
+        """The scope as `model`; a `ProviderError` if the broker passed another one."""
         if not isinstance(self.scope, model):
             raise ProviderError(f"`{self.capability}` was called without its scope")
         return self.scope
 
+    async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run blocking work in a thread of the caller's share; `anyio.to_thread` has one for all.
+
+        At the deadline of the call the thread is abandoned.
+        """
+        return await run_in_provider_thread(self.principal, self.execution_id, function, *arguments)
+
 
 Provider = Callable[[CallContext, Mapping[str, Any]], Awaitable[Any] | Any]
 
-# The one instruction at which the frame of a coroutine is left before its end.
+# The only instruction that suspends the frame of a coroutine.
 _SUSPENDS = dis.opmap["YIELD_VALUE"]
 
 
-def never_waits(provider: Any) -> bool:
-    """Whether `provider` is a coroutine function whose own code holds no point to wait at."""
+def has_no_await(provider: Any) -> bool:
+    """Whether `provider` is a coroutine function whose own code cannot suspend."""
     function = provider.__func__ if type(provider) is MethodType else provider
     if type(function) is not FunctionType:
         return False
-    # By its own code: a plain function may be marked as one, and what it gives may wait.
+    # By its own code: a plain function may be marked as one, and what it returns may suspend.
     if not function.__code__.co_flags & inspect.CO_COROUTINE:
         return False
-    # Instructions stand at even places, their arguments at odd ones.
+    # Instructions are at even offsets, their arguments at odd ones.
     return _SUSPENDS not in function.__code__.co_code[::2]
 
 
-def finished(coroutine: Any) -> Any:
-    """The result of a coroutine that never waits; RuntimeError if it does all the same."""
+def run_without_suspending(coroutine: Any) -> Any:
+    """The result of a coroutine that does not suspend; RuntimeError if it does."""
     try:
         coroutine.send(None)
     except StopIteration as stop:

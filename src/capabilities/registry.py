@@ -1,8 +1,8 @@
-"""(2) The registry: what exists. Empty until something is registered.
+"""(2) The registry of capabilities. Empty until something is registered.
 
-Registering says what *can* be done; only a policy says what *may* be. `bind` sets a policy against
-the registry and refuses one that names what does not exist; `inject` makes the grant of one
-execution from it.
+Registration defines what *can* be done; only a policy defines what *may* be done. `bind` applies a
+policy to the registry and refuses one that names what does not exist; `inject` makes the grant of
+one execution from the bound policy.
 """
 
 from __future__ import annotations
@@ -12,30 +12,34 @@ from typing import Any, TypeVar
 
 import pydantic
 
-from caps.capabilities.bind import Domain, Registered, bind_policy
+from caps.capabilities.bind import (
+    RegisteredCapability,
+    RegisteredDomain,
+    bind_policy,
+    check_protected_paths,
+)
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.guarding import kept_away
-from caps.capabilities.provider import Provider, Scope
+from caps.capabilities.provider import Provider, Scope, has_no_await
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
+from caps.protocol.argument_checks import require
 from caps.protocol.errors import RegistrationError
-from caps.protocol.argument_checks import refuse_unless
-from caps.security.policies.protected_paths import Guarded
-from caps.security.policies.names import quoted
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import LoadedPolicy, PolicySource, load_policy
+from caps.security.policies.names import quoted
+from caps.security.policies.protected_paths import ProtectedPath
+from caps.security.policy import SecurityPolicy
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _DOMAIN_NAME: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(DomainName)
 
 
 class CapabilityRegistry:
-    """What exists."""
+    """All domains and capabilities that exist."""
 
     def __init__(self) -> None:
-        self._domains: dict[str, Domain] = {}
-        self._capabilities: dict[str, Registered] = {}
+        self._domains: dict[str, RegisteredDomain] = {}
+        self._capabilities: dict[str, RegisteredCapability] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._capabilities
@@ -47,11 +51,11 @@ class CapabilityRegistry:
         return (self._capabilities[name].spec for name in sorted(self._capabilities))
 
     @property
-    def domains(self) -> Mapping[str, Domain]:
+    def domains(self) -> Mapping[str, RegisteredDomain]:
         return dict(self._domains)
 
     @property
-    def capabilities(self) -> Mapping[str, Registered]:
+    def capabilities(self) -> Mapping[str, RegisteredCapability]:
         return dict(self._capabilities)
 
     def domain(
@@ -62,38 +66,46 @@ class CapabilityRegistry:
         title: str = "",
         description: str = "",
     ) -> None:
-        """Declare a domain; a RegistrationError if it is declared already or the name is bad."""
+        """Declare a domain. RegistrationError if it exists already or the name is not valid."""
         try:
             _DOMAIN_NAME.validate_python(name, strict=True)
         except pydantic.ValidationError:
             shown = quoted(str(name))
-            raise RegistrationError(f"{shown} is no domain name; use [a-z][a-z0-9_]*") from None
-        kind: object = scope  # whatever was handed over
+            raise RegistrationError(
+                f"{shown} is not a valid domain name; use [a-z][a-z0-9_]*"
+            ) from None
+        kind: object = scope  # the caller may pass anything
         fits = kind is None or (isinstance(kind, type) and issubclass(kind, Scope))
-        refuse_unless(fits, "scope", scope, "a class derived from `Scope`", RegistrationError)
-        _refuse_unless_texts(title=title, description=description)
+        require(fits, "scope", scope, "a class derived from `Scope`", RegistrationError)
+        _require_strings(title=title, description=description)
         if name in self._domains:
             raise RegistrationError(f"domain `{name}` is declared already")
-        self._domains[name] = Domain(name=name, scope=scope, title=title, description=description)
+        self._domains[name] = RegisteredDomain(
+            name=name, scope=scope, title=title, description=description
+        )
 
     def register(self, spec: CapabilitySpec, provider: Provider) -> None:
-        """Add a capability. Its domain is declared without a scope if nobody declared it.
+        """Add a capability. Its domain is declared without a scope if it does not exist yet.
 
         Raises RegistrationError if the name is taken, the provider cannot be called, or a schema
         is not usable.
         """
+        require(
+            isinstance(spec, CapabilitySpec), "spec", spec, "a `CapabilitySpec`", RegistrationError
+        )
+        spec = _validated(spec)
         if spec.name in self._capabilities:
             raise RegistrationError(f"`{spec.name}` is registered already")
         known = spec.schema_in.get("properties", {})
         for name in spec.shown:
             if name not in known:
                 raise RegistrationError(
-                    f"`{spec.name}` shows `{name}`, which is none of its parameters"
+                    f"`{spec.name}`: `shown` names `{name}`, which is not a parameter"
                 )
         if not callable(provider):
             raise RegistrationError(f"the provider of `{spec.name}` cannot be called")
-        entry = Registered(
-            spec=spec,
+        entry = RegisteredCapability(
+            spec=_with_inline(spec, provider),
             provider=provider,
             schema_in=CompiledSchema(_closed_object(spec), f"schema_in of `{spec.name}`"),
             schema_out=CompiledSchema(spec.schema_out, f"schema_out of `{spec.name}`"),
@@ -112,6 +124,7 @@ class CapabilityRegistry:
         shown: tuple[str, ...] = (),
         idempotent: bool = False,
         timeout_ms: int | None = None,
+        inline: bool | None = None,
     ) -> Callable[[Function], Function]:
         """Register a typed function as the capability `name`; see `signature`."""
         if not isinstance(name, str):
@@ -120,9 +133,9 @@ class CapabilityRegistry:
                 '`@registry.capability("domain.function")` above the function'
             )
 
-        _refuse_unless_texts(title=title, description=description)
+        _require_strings(title=title, description=description)
         fits = isinstance(tags, (set, frozenset, list, tuple))
-        refuse_unless(fits, "tags", tags, "a set of texts", RegistrationError)
+        require(fits, "tags", tags, "a set of strings", RegistrationError)
 
         def register(function: Function) -> Function:
             derived = derive(function)
@@ -137,28 +150,25 @@ class CapabilityRegistry:
                     shown=shown,
                     idempotent=idempotent,
                     timeout_ms=timeout_ms,
+                    inline=inline,
                 )
             except pydantic.ValidationError as error:
-                first = error.errors()[0]
-                place = ".".join(str(part) for part in first["loc"])
-                raise RegistrationError(
-                    f"capability {quoted(name)}: {place}: {first['msg']}"
-                ) from None
+                raise _invalid_spec(name, error) from None
             self.register(spec, derived.provider)
             return function
 
         return register
 
     def bind(
-        self, policy: PolicySource | LoadedPolicy, *, guarded: Sequence[Guarded] = ()
+        self, policy: PolicySource | LoadedPolicy, *, guarded: Sequence[ProtectedPath] = ()
     ) -> BoundPolicy:
-        """Set a policy against this registry; a PolicyInvalidError if the two do not fit.
+        """Apply a policy to this registry. Raises PolicyInvalidError if the two do not fit.
 
-        Or if code could change its own policy by it, or one of the `guarded` places.
+        Also if its scopes would let code change the policy's own file or a `guarded` path.
         """
         loaded = policy if isinstance(policy, LoadedPolicy) else load_policy(policy)
         bound = bind_policy(loaded, self._domains, self._capabilities)
-        return kept_away(bound, (*loaded.guarded, *guarded))
+        return check_protected_paths(bound, (*loaded.protected, *guarded))
 
     def inject(
         self,
@@ -168,9 +178,9 @@ class CapabilityRegistry:
     ) -> Grant:
         """(3) The grant of one execution: what appears as `<namespace>.<domain>.<function>`.
 
-        Hand over a `BoundPolicy` to pay for the binding once and not for every execution.
+        Pass a `BoundPolicy` to do the binding once and not for every execution.
         """
-        refuse_namespace(namespace)
+        check_namespace(namespace)
         bound = policy if isinstance(policy, BoundPolicy) else self.bind(policy)
         if namespace in bound.policy.modules:
             raise RegistrationError(
@@ -179,9 +189,9 @@ class CapabilityRegistry:
         return Grant(execution_id=execution_id, namespace=namespace, bound=bound)
 
     def terms_of(self, loaded: LoadedPolicy) -> Grant:
-        """What a policy says about everything here, for the tools that judge policies.
+        """A policy applied to everything registered, for the tools that review policies.
 
-        Its tests are not run, so it is nothing to run code under. PolicyInvalidError.
+        Its tests are not run, so no code may run under it. Raises PolicyInvalidError.
         """
         bound = bind_policy(loaded, self._domains, self._capabilities, run_tests=False)
         return Grant(execution_id="review", namespace="caps", bound=bound)
@@ -203,19 +213,44 @@ class CapabilityRegistry:
         return None if model is None else model.model_json_schema()
 
 
-def refuse_namespace(name: str) -> None:
-    """A RegistrationError if the code could not write `name`, or would take it for private."""
+def check_namespace(name: str) -> None:
+    """RegistrationError unless code can write `name` as an identifier that is not private."""
     if not name.isidentifier() or name.startswith("_"):
         raise RegistrationError(f"{quoted(name)} cannot be the name of a namespace")
 
 
-def _refuse_unless_texts(**given: object) -> None:
+def _validated(spec: CapabilitySpec) -> CapabilitySpec:
+    """`spec`, validated again: `model_construct` and `model_copy` check nothing."""
+    try:
+        return CapabilitySpec.model_validate(dict(spec))
+    except pydantic.ValidationError as error:
+        raise _invalid_spec(str(getattr(spec, "name", "")), error) from None
+
+
+def _invalid_spec(name: str, error: pydantic.ValidationError) -> RegistrationError:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return RegistrationError(f"capability {quoted(name)}: {place}: {first['msg']}")
+
+
+def _require_strings(**given: object) -> None:
     for name, value in given.items():
-        refuse_unless(isinstance(value, str), name, value, "a `str`", RegistrationError)
+        require(isinstance(value, str), name, value, "a `str`", RegistrationError)
+
+
+def _with_inline(spec: CapabilitySpec, provider: Provider) -> CapabilitySpec:
+    """`spec` with `inline` set: as it was declared, or by whether `provider` can suspend."""
+    possible = has_no_await(provider)
+    if spec.inline and not possible:
+        raise RegistrationError(
+            f"`{spec.name}` cannot be inline: its provider is not an `async def` without `await`"
+        )
+    wanted = possible if spec.inline is None else spec.inline
+    return spec if spec.inline is wanted else spec.model_copy(update={"inline": wanted})
 
 
 def _closed_object(spec: CapabilitySpec) -> dict[str, Any]:
-    """The schema of the payload. It is always an object; an empty schema takes no arguments."""
+    """The schema of the payload, always an object. An empty schema means no arguments."""
     if not spec.schema_in:
         return {"type": "object", "properties": {}, "additionalProperties": False}
     return {"type": "object", **spec.schema_in}

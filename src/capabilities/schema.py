@@ -1,7 +1,8 @@
-"""(2) JSON Schema, compiled once and used on every call.
+"""(2) JSON Schema, compiled once and used for every call.
 
-Offline and linear by construction: a reference may only point into its own schema, and patterns are
-compiled by an engine without backtracking, which refuses look-around and back-references.
+Never fetches anything, and takes linear time: a reference may only point into its own schema, and
+patterns are compiled by an engine without backtracking, which refuses look-around and
+back-references.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import jsonschema_rs
 from caps.protocol.errors import RegistrationError
 from caps.security.decision import Problem
 
-_MOST_PROBLEMS = 16
+_MAX_PROBLEMS = 16
 _SHOWN_CHARACTERS = 80
 _PATH_CHARACTERS = 256
 _PLAIN_RULES = (str, int, float, dict)
@@ -24,7 +25,7 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class CompiledSchema:
-    """A schema that can tell what is wrong with a value."""
+    """A schema that can report what is wrong with a value."""
 
     def __init__(self, schema: dict[str, Any], label: str) -> None:
         _refuse_foreign_references(schema, label)
@@ -37,17 +38,38 @@ class CompiledSchema:
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            raise RegistrationError(f"{label} is no usable json schema: {reason}") from None
+            raise RegistrationError(f"{label} is not a valid JSON schema: {reason}") from None
 
     def problems(self, value: Any) -> tuple[Problem, ...]:
-        """What is wrong with `value`, at most sixteen things; empty if it fits."""
+        """The problems with `value`, at most sixteen; empty if it fits."""
         try:
             if self._validator.is_valid(value):
                 return ()
-            found = list(itertools.islice(self._validator.iter_errors(value), _MOST_PROBLEMS))
-        except ValueError as error:  # bytes, integer keys: not JSON-like at all
+            if _is_large(value):
+                return (_TOO_LARGE_TO_EXPLAIN,)
+            found = list(itertools.islice(self._validator.iter_errors(value), _MAX_PROBLEMS))
+        except ValueError as error:  # not JSON-like data: bytes, integer keys
             return (Problem(path="$", expected="json-like data", got=str(error)),)
         return tuple(_problem(error) for error in found)
+
+
+# The validator copies the value that breaks a rule, for each rule; this bounds time and memory.
+_MAX_EXPLAINED_ITEMS = 2000
+_TOO_LARGE_TO_EXPLAIN = Problem(
+    path="$", expected="what the schema says", got=f"more than {_MAX_EXPLAINED_ITEMS} items"
+)
+
+
+def _is_large(value: Any) -> bool:
+    """Whether `value` holds more items than an explanation may take."""
+    todo, items = [value], 0
+    while todo and items <= _MAX_EXPLAINED_ITEMS:
+        item = todo.pop()
+        if isinstance(item, (dict, list, tuple)):
+            items += len(item)
+            if items <= _MAX_EXPLAINED_ITEMS:
+                todo.extend(item.values() if isinstance(item, dict) else item)
+    return items > _MAX_EXPLAINED_ITEMS
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
@@ -87,7 +109,7 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
 def _expected_by_branch(
     error: jsonschema_rs.ValidationError, branch: list[jsonschema_rs.ValidationError]
 ) -> str:
-    """What one of several schemas asks for: its first rule, and where if it lies deeper."""
+    """What one of several schemas expects: its first broken rule, with its path if it is deeper."""
     if not branch:
         return "only one of several"
     first = branch[0]
@@ -123,15 +145,15 @@ def _refuse_foreign_references(schema: Any, label: str) -> None:
             stack.extend(node)
 
 
-def portable(schema: Any) -> Any:
-    """The same schema with numbers that a message can carry: what is over 64 bits is rounded.
+def worker_schema(schema: Any) -> Any:
+    """The same schema with numbers that fit into a message: integers over 64 bits are rounded.
 
-    It is for the worker's own look at a payload; the broker looks with the schema as it is.
+    The worker checks payloads with it; the broker uses the schema itself.
     """
     if isinstance(schema, Mapping):
-        return {key: portable(value) for key, value in schema.items()}
+        return {key: worker_schema(value) for key, value in schema.items()}
     if isinstance(schema, list | tuple):
-        return [portable(value) for value in schema]
+        return [worker_schema(value) for value in schema]
     if isinstance(schema, int) and not -(2**63) <= schema < 2**64:
         if abs(schema) < 2**1023:
             return float(schema)

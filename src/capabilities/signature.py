@@ -1,10 +1,10 @@
-"""(2) From a typed function to a capability: both schemas, and a provider that converts for it.
+"""(2) From a typed function to a capability: both schemas, and a provider that converts the data.
 
     @registry.capability("inventory.lookup")
     async def lookup(sku: str, limit: int = 10) -> list[Item]: ...
 
 Parameters become `schema_in`, the return annotation becomes `schema_out`. A parameter annotated
-`CallContext` receives the context and is no part of the schema.
+`CallContext` receives the context and is not part of the schema.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pydantic
 
-from caps.capabilities.provider import CallContext, Provider, finished, never_waits
+from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
 from caps.protocol.errors import RegistrationError, ValidationError
 
-_MOST_PROBLEMS = 16
+_MAX_PROBLEMS = 16
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class DerivedCapability(msgspec.Struct, frozen=True):
-    """What a typed function says about itself."""
+    """What is derived from a typed function."""
 
     schema_in: dict[str, Any]
     schema_out: dict[str, Any]
@@ -33,7 +33,7 @@ class DerivedCapability(msgspec.Struct, frozen=True):
 
 
 def derive(function: Callable[..., Any]) -> DerivedCapability:
-    """Read `function`'s signature; a RegistrationError if it is not fully typed."""
+    """Derive a capability from `function`'s signature. RegistrationError if it is not typed."""
     hints = _hints(function)
     fields, context_name = _fields(function, hints)
     try:
@@ -61,7 +61,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     if not inspect.isroutine(function):
-        raise RegistrationError(f"a `{_name(function)}` is no function; wrap it in one")
+        raise RegistrationError(f"a `{_name(function)}` is not a function; wrap it in one")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise RegistrationError(f"`{_name(function)}` is a generator; return the whole result")
     try:
@@ -92,7 +92,7 @@ def _fields(
             context_name = name
             continue
         if _mentions_context(hints[name]):
-            # As a part of the payload it would be the worker that says who calls.
+            # As a part of the payload, the worker could choose the caller's identity.
             raise RegistrationError(
                 f"`{_name(function)}` hides the context in `{name}`; "
                 "annotate it `CallContext` alone"
@@ -100,14 +100,14 @@ def _fields(
         default = ... if parameter.default is parameter.empty else parameter.default
         if default is not ...:
             _check_default(function, name, hints[name], default)
-        # The model's own names are numbered: `json` or `_x` would clash with what a model has.
+        # The fields of the model are numbered: `json` or `_x` would clash with names of a model.
         field = pydantic.Field(default, alias=name, validation_alias=name)
         fields[f"parameter_{len(fields)}"] = (hints[name], field)
     return fields, context_name
 
 
 def _check_default(function: Callable[..., Any], name: str, hint: Any, default: Any) -> None:
-    """The function gets its default as it is, so it must be of the type already."""
+    """The function gets its default unconverted, so it must already have the type."""
     try:
         pydantic.TypeAdapter(hint).validate_python(default, strict=True)
     except pydantic.ValidationError as error:
@@ -116,7 +116,7 @@ def _check_default(function: Callable[..., Any], name: str, hint: Any, default: 
             f"{error.errors()[0]['msg'].lower()}"
         ) from None
     except pydantic.PydanticUserError:
-        return  # no schema can be made of the annotation, which `derive` says
+        return  # there is no schema for the annotation; `derive` reports it
 
 
 def _mentions_context(hint: Any) -> bool:
@@ -144,16 +144,16 @@ def _provider(
         return values
 
     def plain(result: Any) -> Any:
-        # By alias, as the schema has it. A warning would print the value; the schema judges it.
+        # By alias, as in the schema. No warnings: they would print the value; the schema checks it.
         return serialize(result, mode="json", by_alias=True, warnings="none")
 
-    if never_waits(function):
+    if has_no_await(function):
 
-        async def call_at_once(context: CallContext, payload: Mapping[str, Any]) -> Any:
-            # Without an `await`, so that this never waits either.
-            return plain(finished(function(**arguments(context, payload))))
+        async def call_without_await(context: CallContext, payload: Mapping[str, Any]) -> Any:
+            # It has no `await` of its own, so that `has_no_await` is true for it as well.
+            return plain(run_without_suspending(function(**arguments(context, payload))))
 
-        return call_at_once
+        return call_without_await
 
     if inspect.iscoroutinefunction(function):
 
@@ -169,14 +169,14 @@ def _provider(
 
 
 def _payload_error(capability: str, error: pydantic.ValidationError) -> ValidationError:
-    """A payload that fits the json schema and not the type (a validator of the author's own)."""
+    """The error for a payload that fits the JSON schema but not the type (a custom validator)."""
     problems = [
         {
             "path": "$" + "".join(f".{part}" for part in item["loc"]),
             "expected": item["msg"],
             "got": repr(item["input"])[:80],
         }
-        for item in error.errors()[:_MOST_PROBLEMS]
+        for item in error.errors()[:_MAX_PROBLEMS]
     ]
     return ValidationError(
         f"the payload of `{capability}` does not fit its types: {problems[0]['expected']}",

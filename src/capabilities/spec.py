@@ -1,18 +1,25 @@
-"""(2) What a capability is: a name, two schemas, and what audit, docs and broker need to know."""
+"""(2) The specification of a capability: a name, two schemas, and what other parts need to know."""
 
 from __future__ import annotations
 
 import keyword
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    field_validator,
+)
 
 _PART = r"[a-z][a-z0-9_]{0,63}"
 
 DomainName = Annotated[str, StringConstraints(pattern=rf"^{_PART}$")]
 FullName = Annotated[str, StringConstraints(pattern=rf"^{_PART}\.{_PART}$")]
 
-# `caps.files.read.options(...)` is how a call is bounded; a capability of that name would confuse.
+# `caps.files.read.options(...)` sets the options of a call; a capability must not have that name.
 RESERVED_FUNCTIONS = frozenset({"options"})
 
 
@@ -28,10 +35,16 @@ class CapabilitySpec(BaseModel):
     title: str = ""
     description: str = ""
     shown: tuple[str, ...] = ()
-    """Payload fields that the audit may show in clear; all others are redacted."""
-    idempotent: bool = False
+    """Payload fields that the audit log may show in clear; all others are redacted."""
+    idempotent: StrictBool = False
     """Calling it twice has the effect of calling it once; callers may retry."""
-    timeout_ms: int | None = Field(default=None, ge=1, le=3_600_000)
+    timeout_ms: Annotated[int, Field(strict=True, ge=1, le=3_600_000)] | None = None
+    inline: StrictBool | None = None
+    """Call the provider in a step of the event loop: without a task, a thread or a deadline.
+
+    Only a coroutine function without an `await` can be called so. The default, None, becomes True
+    for such a provider when it is registered, and False for any other.
+    """
 
     @field_validator("name")
     @classmethod

@@ -1,4 +1,4 @@
-"""`caps approvals`: what waits for a person, and the answers to it."""
+"""`caps approvals`: list the calls that wait for a person, and answer them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import approvals_option, json_option
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
+    from caps.security.approvals.directory import ApprovalDirectory
     from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest
-    from caps.security.approvals.directory import ApprovalStore
 
 _BY = click.option("--by", metavar="NAME", help="Who answers; by default the current user.")
 _REASON = click.option("--reason", metavar="TEXT", help="Why; it is kept in the audit log.")
@@ -29,18 +30,17 @@ def approvals() -> None:
 @json_option
 def list_(directory: Path | None, as_json: bool) -> None:
     """Print what waits, oldest first."""
-    from caps.cli.render.tables import visible
-
     found: list[ApprovalRequest] = []
-    odd: list[str] = []
-    with told_in_one_line():
+    not_files: list[str] = []
+    with report_errors():
         where = _directory(directory)
         if where.exists():
-            with _opened(where) as store:
+            with _open(where) as store:
                 found = store.pending()
-                odd = store.odd_entries()
-    for name in odd:
-        click.echo(f"caps: `{visible(name)}` in `{where}` is no file, it is skipped", err=True)
+                not_files = store.odd_entries()
+    for name in not_files:
+        shown = escape_unprintable(name)
+        click.echo(f"caps: `{shown}` in `{where}` is not a file, it is skipped", err=True)
     if as_json:
         click.echo(json.dumps([_as_object(request) for request in found]))
     elif not found:
@@ -55,9 +55,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
 @json_option
 def show(approval_id: str, directory: Path | None, as_json: bool) -> None:
     """Print all that is known of one; the start of its ID will do."""
-    from caps.cli.render.tables import visible
-
-    with told_in_one_line(), _holding(approval_id, directory) as store:
+    with report_errors(), _open_for(approval_id, directory) as store:
         found = _as_object(store.find(approval_id))
     if as_json:
         click.echo(json.dumps(found))
@@ -65,7 +63,7 @@ def show(approval_id: str, directory: Path | None, as_json: bool) -> None:
     for name, value in found.items():
         if value not in (None, ""):
             text = value if isinstance(value, str) else json.dumps(value)
-            click.echo(f"{name}: {visible(text)}")
+            click.echo(f"{name}: {escape_unprintable(text)}")
 
 
 @approvals.command()
@@ -95,7 +93,7 @@ def allow(
     With --calls and --for, what follows in the same execution or session is covered, too, until
     either is used up.
     """
-    from caps.security.approvals.model import ApprovalAnswer, Reach, parse_span
+    from caps.security.approvals.model import ApprovalAnswer, ApprovalScope, parse_duration
 
     try:
         answer = ApprovalAnswer(
@@ -103,8 +101,8 @@ def allow(
             by=by or _current_user(),
             reason=reason,
             calls=calls,
-            seconds=None if span is None else parse_span(span),
-            reach=Reach.PRINCIPAL if for_principal else Reach.EXECUTION,
+            seconds=None if span is None else parse_duration(span),
+            reach=ApprovalScope.PRINCIPAL if for_principal else ApprovalScope.EXECUTION,
         )
     except ValueError as error:
         fail(str(error), ExitCode.BAD_USAGE)
@@ -128,33 +126,30 @@ def deny(approval_id: str, by: str | None, reason: str | None, directory: Path |
 
 
 def _answer(approval_id: str, answer: ApprovalAnswer, directory: Path | None) -> None:
-    from caps.cli.render.tables import visible
-
-    with told_in_one_line(), _holding(approval_id, directory) as store:
+    with report_errors(), _open_for(approval_id, directory) as store:
         request = store.find(approval_id)
         store.answer(request.id, answer)
     verdict = "allowed" if answer.allowed else "denied"
-    click.echo(f"{verdict}: {visible(request.capability)} of `{visible(request.principal)}`")
+    principal = escape_unprintable(request.principal)
+    click.echo(f"{verdict}: {escape_unprintable(request.capability)} of `{principal}`")
 
 
-def _holding(approval_id: str, directory: Path | None) -> ApprovalStore:
-    """Where the approval waits, if anything ever did."""
-    from caps.cli.render.tables import visible
-
+def _open_for(approval_id: str, directory: Path | None) -> ApprovalDirectory:
+    """The directory in which the approval waits; ends the command if there is none."""
     where = _directory(directory)
     if not where.exists():
         fail(
-            f"no call waits for an approval `{visible(approval_id[:40])}`; "
+            f"no call waits for an approval `{escape_unprintable(approval_id[:40])}`; "
             f"none was ever asked for in `{where}`",
             ExitCode.BAD_USAGE,
         )
-    return _opened(where)
+    return _open(where)
 
 
-def _opened(directory: Path) -> ApprovalStore:
-    from caps.security.approvals.directory import ApprovalStore
+def _open(directory: Path) -> ApprovalDirectory:
+    from caps.security.approvals.directory import ApprovalDirectory
 
-    return ApprovalStore.open(directory)
+    return ApprovalDirectory.open(directory)
 
 
 def _directory(given: Path | None) -> Path:
@@ -177,12 +172,12 @@ def _as_object(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def _print_waiting(found: list[ApprovalRequest]) -> None:
-    """Two lines for each: nothing of a call may be cut off where somebody decides about it."""
-    from caps.cli.render.tables import spelled_arguments, visible
+    """Two lines for each request. Nothing is cut off: a person decides by what is shown."""
+    from caps.cli.render.tables import format_arguments
 
     for request in found:
-        arguments = spelled_arguments(request.shown, request.hidden)
-        click.echo(visible(f"{request.id[:12]}  {request.capability}({arguments})"))
+        arguments = format_arguments(request.shown, request.hidden)
+        click.echo(escape_unprintable(f"{request.id[:12]}  {request.capability}({arguments})"))
         agent = f", agent {request.agent}" if request.agent else ""
         times = f"asked {request.asked_at[11:19]}, until {request.expires_at[11:19]}"
-        click.echo(visible(f"  principal {request.principal}{agent}, {times}"))
+        click.echo(escape_unprintable(f"  principal {request.principal}{agent}, {times}"))

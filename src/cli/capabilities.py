@@ -1,15 +1,15 @@
-"""`caps capabilities`: what there is, and what a policy grants of it."""
+"""`caps capabilities`: the registered capabilities, and which of them a policy grants."""
 
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import told_in_one_line
+from caps.cli.exits import report_errors
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.protocol.environment import Variable
 
 if TYPE_CHECKING:
     from caps.capabilities.grant import BoundPolicy
@@ -30,21 +30,21 @@ def capabilities(
     policy_path: str | None, registry_name: str | None, as_json: bool, as_stubs: bool
 ) -> None:
     """List the registered capabilities; with a policy, whether each is granted."""
-    from caps.security.policies.load import POLICY_PATH_VARIABLE, load_policy
+    from caps.security.policies.load import load_policy
 
     if as_stubs and as_json:
         raise click.UsageError("--stubs is text; leave --json out")
     bound = None
-    with told_in_one_line():
+    with report_errors():
         registry = load_registry(registry_name)
-        if as_stubs or policy_path or os.environ.get(POLICY_PATH_VARIABLE):
+        if as_stubs or policy_path or Variable.POLICY_PATH.read():
             bound = registry.bind(load_policy(policy_path))
     if as_stubs and bound is not None:
         _print_stubs(registry, bound)
         return
     found = registry.describe()
     for entry in found:
-        entry["granted"] = None if bound is None else _standing(bound, entry["name"])
+        entry["granted"] = None if bound is None else _status(bound, entry["name"])
     if as_json:
         click.echo(json.dumps(found))
     else:
@@ -57,7 +57,7 @@ def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
     click.echo(render(bound, domains=registry.domains), nl=False)
 
 
-def _standing(bound: BoundPolicy, name: str) -> str:
+def _status(bound: BoundPolicy, name: str) -> str:
     terms = bound.terms[name]
     if terms.withheld is not None:
         return str(terms.withheld)
@@ -65,9 +65,10 @@ def _standing(bound: BoundPolicy, name: str) -> str:
 
 
 def _print_table(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from caps.cli.render.console import Console
 
     table = Table("capability", "parameters", "what it does", box=None, pad_edge=False)
     with_policy = any(entry["granted"] for entry in found)

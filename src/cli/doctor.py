@@ -1,4 +1,4 @@
-"""`caps doctor`: which layers hold code on this machine, and what to do about each gap."""
+"""`caps doctor`: which isolation layers work on this machine, and how to close each gap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, told_in_one_line
+from caps.cli.exits import ExitCode, report_errors
 from caps.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def doctor(as_json: bool) -> None:
 
     Exit code 0 if all of them are, 6 if not.
     """
-    from caps.protocol.enforcement import gaps
+    from caps.protocol.enforcement import missing_layers
 
-    with told_in_one_line():
+    with report_errors():
         layers = _applied_layers()
     found = {
         "kernel": platform.release(),
@@ -35,7 +35,7 @@ def doctor(as_json: bool) -> None:
         "python": platform.python_version(),
         "memory": next(layer.detail for layer in layers if layer.name == "memory"),
         "layers": [_as_object(layer) for layer in layers],
-        "full": not gaps(layers),
+        "full": not missing_layers(layers),
     }
     if as_json:
         click.echo(json.dumps(found))
@@ -67,9 +67,10 @@ def _as_object(layer: Layer) -> dict[str, str]:
 
 
 def _print_table(found: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
+
+    from caps.cli.render.console import Console
 
     console = Console()
     console.print(
@@ -77,7 +78,7 @@ def _print_table(found: dict[str, Any]) -> None:
         f"memory is bounded by {found['memory']}",
         highlight=False,
     )
-    how = Column("how", overflow="fold")  # a path is of no use when it is cut
+    how = Column("how", overflow="fold")  # a path that is cut is of no use
     table = Table("layer", "in force", how, "what to do", box=None, pad_edge=False)
     for layer in found["layers"]:
         table.add_row(
@@ -89,6 +90,6 @@ def _print_table(found: dict[str, Any]) -> None:
     console.print(table)
     if not found["full"]:
         console.print(
-            "caps refuses to run with less; CAPS_ISOLATION=best-effort runs all the same",
+            "caps refuses to run with less; CAPS_ISOLATION=best-effort runs anyway",
             highlight=False,
         )

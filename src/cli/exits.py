@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,9 @@ from typing import NoReturn
 import click
 
 from caps.protocol.errors import CallerFault, CapsError, PolicyInvalidError
+from caps.protocol.text import printable
+
+MAX_MESSAGE_CHARACTERS = 4096
 
 
 class ExitCode(enum.IntEnum):
@@ -21,20 +26,22 @@ class ExitCode(enum.IntEnum):
     POLICY_INVALID = 4
     LIMIT = 5
     HOST_FAILED = 6
-    FOUND = 7  # a policy tool found what it looks for
-    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    FOUND = 7  # a policy tool found something
+    INTERRUPTED = 130  # 128 + SIGINT, as in shells
+    NO_READER = 141  # 128 + SIGPIPE: nobody reads standard output
     TERMINATED = 143  # 128 + SIGTERM
 
 
 def fail(message: str, code: ExitCode) -> NoReturn:
-    """Print one line and leave."""
-    click.echo(f"caps: {message}", err=True)
+    """Print one line and exit. What is quoted in it may be long, or hold escapes."""
+    with contextlib.suppress(OSError):  # nobody reads it; the exit code says the same
+        click.echo(f"caps: {printable(message, MAX_MESSAGE_CHARACTERS)}", err=True)
     sys.exit(code)
 
 
 @contextmanager
-def told_in_one_line() -> Iterator[None]:
-    """An error of ours ends the command with its message and its exit code, without a traceback."""
+def report_errors() -> Iterator[None]:
+    """End the command at an error of ours: with its message and exit code, without a traceback."""
     try:
         yield
     except PolicyInvalidError as error:
@@ -45,3 +52,17 @@ def told_in_one_line() -> Iterator[None]:
         fail(error.message, ExitCode.HOST_FAILED)
     except KeyboardInterrupt:
         fail("interrupted", ExitCode.INTERRUPTED)
+
+
+def fail_of_system(error: OSError | MemoryError) -> NoReturn:
+    """End the command at an error of the operating system that nothing else translated."""
+    if isinstance(error, MemoryError):
+        fail("there is not enough memory", ExitCode.HOST_FAILED)
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    if error.filename is None:
+        fail(reason, ExitCode.HOST_FAILED)
+    fail(f"`{_as_text(error.filename)}`: {reason}", ExitCode.BAD_USAGE)
+
+
+def _as_text(filename: object) -> str:
+    return os.fsdecode(filename) if isinstance(filename, (str, bytes, os.PathLike)) else "a file"

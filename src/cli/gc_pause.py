@@ -1,7 +1,7 @@
-"""Loading modules for a command: they stay until it ends, so nobody looks through them for garbage.
+"""Keeps the garbage collector away from modules: they stay loaded until the command ends.
 
-The collector would go over all that was loaded several times while more is loaded, and once more
-when the interpreter ends. That is a tenth of what a short command takes.
+The collector would scan all that is loaded several times during the imports, and once more when the
+interpreter ends. That is a tenth of the time of a short command.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def loading() -> Iterator[None]:
-    """Within this context nothing is collected; what is there at its end is left alone."""
+def gc_paused() -> Iterator[None]:
+    """Collect nothing in this context; objects that exist at its end are never scanned."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -27,9 +27,9 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def loaded() -> Iterator[None]:
-    """The time of a command, after which the collector sees everything again.
+    """The time of a command; after it, the collector scans everything again.
 
-    But not when the interpreter ends: all of its memory goes then, looked through or not.
+    Except when the interpreter ends: all of its memory is freed then anyway.
     """
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

@@ -1,16 +1,20 @@
-"""`caps`: the commands, loaded one at a time so that each pays only for what it needs."""
+"""`caps`: the commands. Only the one that is called is loaded."""
 
 from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from caps.cli.exits import ExitCode, fail
-from caps.cli.gc_pause import loaded, loading
-from caps.cli.unknown_variables import tell_unread
+from caps.cli.exits import MAX_MESSAGE_CHARACTERS, ExitCode, fail, fail_of_system
+from caps.cli.gc_pause import gc_paused, loaded
+from caps.cli.streams import exit_without_output, flush_output, is_of_output, prepare_streams
+from caps.cli.unknown_variables import warn_unknown_variables
+from caps.protocol.text import printable
 
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),
@@ -23,6 +27,25 @@ _COMMANDS = {
 }
 
 
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """End the command in one line at an error of the operating system, or of standard output.
+
+    An error of usage quotes arguments as they were given, so it is made fit to print.
+    """
+    try:
+        yield
+    except click.ClickException as error:
+        message = printable(error.format_message(), MAX_MESSAGE_CHARACTERS)
+        raise click.UsageError(message, getattr(error, "ctx", None)) from None
+    except OSError as error:
+        if is_of_output(error):
+            exit_without_output(error)
+        fail_of_system(error)
+    except MemoryError as error:
+        fail_of_system(error)
+
+
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(_COMMANDS)
@@ -31,16 +54,30 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, name = _COMMANDS[cmd_name]
-        with loading():
+        with gc_paused():
             command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        prepare_streams()
+        try:
+            return super().main(*args, **extra)
+        finally:
+            # Here and not by the interpreter, which would print a traceback.
+            unwritten = flush_output()
+            if unwritten is not None:
+                exit_without_output(unwritten)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _errors_in_one_line():  # `--help` prints here
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        # A plugin is whatever package says that it is one, and it has a say in what models take in:
-        # none is to have it in policies. To look for them takes time, too.
+        # Any installed package can declare itself a plugin of pydantic and change what models
+        # accept. No plugin may do that to policies. Searching for plugins takes time, too.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         try:
-            with loaded():
+            with loaded(), _errors_in_one_line():
                 return super().invoke(ctx)
         except KeyboardInterrupt:  # while a command was still loading
             fail("interrupted", ExitCode.INTERRUPTED)
@@ -59,10 +96,11 @@ def main() -> None:
       3  the policy refused the code something that it did not catch
       4  the policy is missing, malformed, or does not fit what is registered
       5  a limit of the policy was reached
-      6  the host failed: worker lost, protocol broken, audit not writable
+      6  the host failed: worker lost, protocol broken, audit or standard output not writable
       7  a policy tool found something: a failed test, a flaw, a wider policy, a turned decision
       130  interrupted; the code was killed
+      141  nobody reads standard output any more
       143  terminated (SIGTERM); the code was killed
     `caps audit verify` has codes of its own, from 10 on, `verify-proof` from 30 on.
     """
-    tell_unread()
+    warn_unknown_variables()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from caps.cli.exits import ExitCode, fail, told_in_one_line
-from caps.cli.gc_pause import loading
+from caps.cli.exits import ExitCode, fail, report_errors
+from caps.cli.gc_pause import gc_paused
+from caps.protocol.environment import Variable
 from caps.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ registry_option = click.option(
     "--registry",
     "registry_name",
     metavar="MODULE:NAME",
-    envvar="CAPS_REGISTRY",
+    envvar=Variable.REGISTRY.key,
     show_envvar=True,
     help="A registry of your own, or a function that makes one, instead of the built-in one.",
 )
@@ -41,7 +42,7 @@ approvals_option = click.option(
     "directory",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    envvar="CAPS_APPROVALS_PATH",
+    envvar=Variable.APPROVALS_PATH.key,
     show_envvar=True,
     help="Where calls wait for approvals; by default in the user's state directory.",
 )
@@ -50,8 +51,13 @@ audit_sink_option = click.option(
     "audit_sinks",
     multiple=True,
     metavar="URL",
-    help="A further place for the evidence, beside CAPS_AUDIT_SINKS; repeatable. As "
+    help="A further place for the evidence, in addition to CAPS_AUDIT_SINKS; repeatable. As "
     "`syslog+tcp://host:601?mode=required&deadline_ms=500`.",
+)
+raw_option = click.option(
+    "--raw",
+    is_flag=True,
+    help="Print the program's output unchanged, with the escapes that a terminal obeys.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -75,11 +81,11 @@ def telemetry_options(command: _Command) -> _Command:
 
 
 def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSettings:
-    """How the log is kept: by the options, and the variables. Ends the command if they are bad."""
-    with loading():
+    """The settings of the log, from options and variables. Ends the command if one is invalid."""
+    with gc_paused():
         from caps.security.audit import AuditSettings
 
-    with told_in_one_line():
+    with report_errors():
         return AuditSettings.from_environment(directory).with_sinks(sinks)
 
 
@@ -91,14 +97,14 @@ def load_registry(name: str | None) -> CapabilityRegistry:
     if name is None:
         return builtin_registry()
     module_name, _, attribute = name.partition(":")
-    sys.path.append(str(Path.cwd()))  # where `python -m` would look, too
+    sys.path.append(str(Path.cwd()))  # as `python -m` does
     try:
         found = getattr(importlib.import_module(module_name), attribute or "registry")
         registry = found() if callable(found) else found
     except RegistrationError:
         raise
-    except Exception as error:  # noqa: BLE001 - it is the user's own code
+    except Exception as error:  # noqa: BLE001 - the operator's own code
         fail(f"registry `{name}` cannot be loaded: {error}", ExitCode.BAD_USAGE)
     if not isinstance(registry, CapabilityRegistry):
-        fail(f"`{name}` is no capability registry", ExitCode.BAD_USAGE)
+        fail(f"`{name}` is not a capability registry", ExitCode.BAD_USAGE)
     return registry

@@ -1,8 +1,8 @@
-"""`caps repl`: cells typed or piped in, each run in a session in which names live on.
+"""`caps repl`: runs cells from a terminal or a pipe in one session, in which names persist.
 
-A cell ends at an empty line; if the input begins with `# %%`, only such lines part the cells. At a
-terminal a first line that opens nothing is a cell by itself. Nothing is parsed here: the source
-goes to the worker as it is.
+A cell ends at an empty line; if the input begins with `# %%`, only such lines separate the cells.
+At a terminal, a first line that opens no block or bracket is a cell by itself. Nothing is parsed
+here: the source goes to the worker unchanged.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import (
     approvals_option,
     audit_settings,
     audit_sink_option,
     load_registry,
     policy_option,
+    raw_option,
     registry_option,
     telemetry_options,
 )
@@ -28,18 +29,18 @@ from caps.cli.run import (
     EXIT_BY_STATUS,
     announcing_approver,
     current_user,
-    print_output,
     print_result,
 )
-from caps.cli.signals import leaving_on_terminate
+from caps.cli.signals import exit_on_sigterm
+from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
-    from caps.capabilities.runtime.sync import SyncSession
     from caps.capabilities.runtime.runtime import Runtime
+    from caps.capabilities.runtime.sync import SyncSession
 
 _MARK = "# %%"
-# A person thinks for longer than an agent.
+# Longer than the defaults: a person thinks for longer than an agent.
 _MAX_RUNS = 1_000_000
 _IDLE_MS = 60 * 60 * 1000
 _WALL_MS = 24 * 60 * 60 * 1000
@@ -57,6 +58,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
 @audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
+@raw_option
 @approvals_option
 @telemetry_options
 @registry_option
@@ -66,6 +68,7 @@ def repl(
     audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
+    raw: bool,
     directory: Path | None,
     metrics_port: int | None,
     metrics_address: str,
@@ -81,37 +84,43 @@ def repl(
     from caps.cli.telemetry import telemetry
 
     interactive = sys.stdin is not None and sys.stdin.isatty()
+    output = ProgramOutput(raw=raw)
     with (
-        told_in_one_line(),
-        leaving_on_terminate(),
-        telemetry(metrics_port, metrics_address) as watching,
+        report_errors(),
+        exit_on_sigterm(),
+        telemetry(metrics_port, metrics_address) as instruments,
         Runtime(
             policy_path,
             registry=load_registry(registry_name),
             audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),
-            **watching,
+            **instruments,
         ) as runtime,
     ):
         if runtime.degraded:
             click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
-        prompt = Prompt(runtime, CellReader(_reader(interactive), typed=interactive), interactive)
+        cells = CellReader(_reader(interactive), typed=interactive)
+        prompt = Prompt(runtime, cells, interactive, output)
         prompt.serve(principal or f"user:{current_user()}", agent)
+    output.exit_if_lost()
     sys.exit(ExitCode.OK if interactive else prompt.exit_code)
 
 
 class Prompt:
-    """Takes cells from a reader and runs them, in one session after another."""
+    """Runs the cells of a reader, in one session after another."""
 
-    def __init__(self, runtime: Runtime, cells: CellReader, interactive: bool) -> None:
+    def __init__(
+        self, runtime: Runtime, cells: CellReader, interactive: bool, output: ProgramOutput
+    ) -> None:
         self.exit_code = ExitCode.OK
+        self._output = output
         self._runtime = runtime
         self._cells = cells
         self._interactive = interactive
-        self._again: str | None = None
+        self._retried: str | None = None
 
     def serve(self, principal: str, agent: str | None) -> None:
-        """Until the input ends; a session that ended is followed by a new one."""
+        """Run cells until the input ends; a session that ended is followed by a new one."""
         more = True
         while more:
             with self._runtime.session_sync(
@@ -121,10 +130,10 @@ class Prompt:
                 idle_ms=_IDLE_MS,
                 wall_ms=_WALL_MS,
             ) as session:
-                more = self._serve(session)
+                more = self._run_cells(session)
 
-    def _serve(self, session: SyncSession) -> bool:
-        """Run cells in `session` while it lives; False if there are no more."""
+    def _run_cells(self, session: SyncSession) -> bool:
+        """Run cells until `session` ends; False if there are no more cells."""
         while session.ended is None:
             try:
                 cell = self._next_cell()
@@ -139,15 +148,15 @@ class Prompt:
         return True
 
     def _next_cell(self) -> str | None:
-        again, self._again = self._again, None
-        return self._cells.next() if again is None else again
+        cell, self._retried = self._retried, None
+        return self._cells.next() if cell is None else cell
 
     def _run(self, session: SyncSession, cell: str) -> None:
         try:
-            result = session.run(cell, on_output=print_output)
+            result = session.run(cell, on_output=self._output)
         except SessionEndedError as error:
             click.echo(f"caps: {error.message}", err=True)
-            self._again = cell
+            self._retried = cell  # in the next session
             return
         except KeyboardInterrupt:
             if not self._interactive:
@@ -155,7 +164,7 @@ class Prompt:
             session.close()
             click.echo("caps: interrupted; the code was killed, and its names are gone", err=True)
             return
-        print_result(result)
+        print_result(result, self._output)
         self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
             result.status.value, ExitCode.HOST_FAILED
         )
@@ -164,7 +173,7 @@ class Prompt:
 
 
 class CellReader:
-    """Parts lines into cells. `read(first)` gives a line, or None when there are no more."""
+    """Splits lines into cells. `read(first)` returns a line, or None at the end of the input."""
 
     def __init__(self, read: Callable[[bool], str | None], *, typed: bool) -> None:
         self._read = read
@@ -186,19 +195,19 @@ class CellReader:
             size += len(line.encode()) + 1
             if size > MAX_SOURCE_BYTES + 1:
                 fail(f"a cell is longer than {MAX_SOURCE_BYTES} bytes", ExitCode.BAD_USAGE)
-            if self._typed and len(lines) == 1 and _is_whole(line):
+            if self._typed and len(lines) == 1 and _is_complete(line):
                 break
         return "\n".join(lines) if lines else None
 
     def _ends_cell(self, line: str) -> bool:
-        marks = line.startswith(_MARK)
+        is_mark = line.startswith(_MARK)
         if self._marked is None and line.strip():
-            self._marked = marks
-        return marks or (not self._marked and not line.strip())
+            self._marked = is_mark
+        return is_mark or (not self._marked and not line.strip())
 
 
-def _is_whole(line: str) -> bool:
-    """Whether a first line seems to be a whole cell: it opens nothing that is to be closed."""
+def _is_complete(line: str) -> bool:
+    """Whether a first line seems to be a complete cell: it opens no block, bracket or string."""
     text = line.rstrip()
     opened = sum(text.count(mark) for mark in "([{") - sum(text.count(mark) for mark in ")]}")
     quotes = text.count('"""') + text.count("'''")
@@ -226,10 +235,9 @@ def _typed_line(first: bool) -> str | None:
 def _piped_line(first: bool) -> str | None:  # noqa: ARG001 - no prompt
     from caps.protocol.messages import MAX_SOURCE_BYTES
 
-    # One byte more than a cell may have is enough to be refused.
-
+    # One byte more than a cell may have, so that a longer one is refused.
     line = sys.stdin.buffer.readline(MAX_SOURCE_BYTES + 2)
     try:
         return line.decode("utf-8").rstrip("\r\n") if line else None
     except UnicodeDecodeError as error:
-        fail(f"standard input is no utf-8 text: byte {error.start} of a line", ExitCode.BAD_USAGE)
+        fail(f"standard input is not UTF-8 text: byte {error.start} of a line", ExitCode.BAD_USAGE)

@@ -1,8 +1,7 @@
-"""SIGINT and SIGTERM during a run: the first ends it in good order, the second at once.
+"""SIGINT and SIGTERM during a run: the first signal ends it in good order, the second immediately.
 
-A handler that raised could strike anywhere, also while the log is being closed. So it only notes
-the signal and cancels what runs; the command goes on from there, and the end is on record before it
-leaves.
+A handler that raised could interrupt anything, also the closing of the log. So it only stores the
+signal and cancels the run. The command then continues, and records the end before it exits.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """Within this context, the first of the signals calls what `cancelling` was given."""
+    """In this context, the first signal calls the function that was passed to `on_stop`."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -28,11 +27,13 @@ class StopSignals:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # no other may set handlers
+        if (
+            threading.current_thread() is threading.main_thread()
+        ):  # no other thread may set handlers
             for number in _STOPPING:
-                # Who started us with a signal ignored (`nohup`, a shell's `&`) meant it.
+                # A signal that is ignored from the start (`nohup`, a shell's `&`) stays ignored.
                 if signal.getsignal(number) is not signal.SIG_IGN:
-                    self._before[number] = signal.signal(number, self._take)
+                    self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -44,13 +45,13 @@ class StopSignals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def cancelling(self, cancel: Callable[[], object]) -> None:
-        """What a signal is to call; at once if it came already."""
+    def on_stop(self, cancel: Callable[[], object]) -> None:
+        """Call `cancel` at a signal; immediately if one has come already."""
         self._cancel = cancel
         if self.received is not None:
             cancel()
 
-    def _take(self, number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
         for stopping in self._before:
             signal.signal(stopping, signal.SIG_DFL)
         self.received = signal.Signals(number)
@@ -59,14 +60,14 @@ class StopSignals:
 
 
 @contextmanager
-def leaving_on_terminate() -> Iterator[None]:
-    """Within this context SIGTERM leaves by way of SystemExit, so that what is open is closed."""
+def exit_on_sigterm() -> Iterator[None]:
+    """In this context SIGTERM raises SystemExit, so that everything open is closed."""
 
-    def leave(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends it at once
+    def exit_now(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends it immediately
         raise SystemExit(ExitCode.TERMINATED)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = signal.signal(signal.SIGTERM, exit_now)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""What commands that run code offer operators: metrics at a port, and export as OTEL_* says."""
+"""Telemetry of commands that run code: metrics at a port, and export by the OTEL_* variables."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _REASON_CHARACTERS = 200
 
 
-class Watching(TypedDict):
-    """What a runtime is opened with, so that it is watched."""
+class Instruments(TypedDict):
+    """The arguments of a `Runtime` for its telemetry."""
 
     metrics: Metrics
     tracer_provider: TracerProvider | None
@@ -29,19 +29,22 @@ class Watching(TypedDict):
 
 
 @contextmanager
-def telemetry(port: int | None, address: str) -> Iterator[Watching]:
-    """Serve metrics if `port` is given, and export what the variables say. ConfigurationError."""
+def telemetry(port: int | None, address: str) -> Iterator[Instruments]:
+    """Serve metrics if `port` is given, and export what the variables say.
+
+    Raises ConfigurationError.
+    """
     from caps.capabilities.telemetry.otlp_export import exporting
 
     with ExitStack() as stack:
         if port is not None:
             from prometheus_client import REGISTRY
 
-            from caps.capabilities.telemetry.http_server import serving
+            from caps.capabilities.telemetry.http_server import metrics_server
 
-            url = stack.enter_context(serving(REGISTRY, port, address))
+            url = stack.enter_context(metrics_server(REGISTRY, port, address))
             click.echo(f"caps: metrics at {url}", err=True)
-        stack.enter_context(_one_line_about_exports())
+        stack.enter_context(_report_export_failures())
         providers = stack.enter_context(exporting())
         yield {
             "metrics": _metrics(),
@@ -51,15 +54,15 @@ def telemetry(port: int | None, address: str) -> Iterator[Watching]:
 
 
 def _metrics() -> Metrics:
-    """The process's own, if anything in it could show them: a port, or code of the operator's."""
+    """The metrics of the process if anything could read them: a port, or code of the operator."""
     from caps.capabilities.telemetry import Metrics, default_metrics
 
     return default_metrics() if "prometheus_client" in sys.modules else Metrics(None)
 
 
 @contextmanager
-def _one_line_about_exports() -> Iterator[None]:
-    """An export that fails is told once, at the end; the run is not the worse for it."""
+def _report_export_failures() -> Iterator[None]:
+    """Report a failed export once, at the end; the run itself does not fail."""
     failures = _Failures()
     loggers = [logging.getLogger(name) for name in ("opentelemetry", "caps.capabilities.telemetry")]
     for logger in loggers:

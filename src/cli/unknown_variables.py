@@ -1,6 +1,6 @@
-"""The variables that caps reads: one that nothing reads is told, as it was most likely misspelt.
+"""A warning for each variable that looks like one of Caps and is not: it was probably misspelt.
 
-Whoever wrote `CAPS_AUDIT_DURABLITY=os` would otherwise never learn that it does nothing.
+Otherwise a user who set `CAPS_AUDIT_DURABLITY=os` would never learn that it does nothing.
 """
 
 from __future__ import annotations
@@ -11,25 +11,18 @@ from typing import Final
 
 import click
 
-_PREFIX: Final = "CAPS_"
-VARIABLES: Final = frozenset(
-    _PREFIX + name
-    for name in (
-        "APPROVALS_PATH AUDIT_CHECKPOINTS_TO AUDIT_CHECKPOINT_EVERY AUDIT_CHECKPOINT_SECONDS "
-        "AUDIT_COMPRESS AUDIT_DURABILITY AUDIT_PATH AUDIT_ROTATE_BYTES AUDIT_ROTATE_SECONDS "
-        "AUDIT_SINKS CAPABILITY_DEFAULT_TIMEOUT_MS CGROUP ISOLATION POLICY_PATH REGISTRY"
-    ).split()
-)
-# It is for the tests of caps, which run commands where it is set.
+from caps.protocol.environment import PREFIX, Variable
+from caps.protocol.text import did_you_mean, printable
+
+_KNOWN: Final = frozenset(variable.key for variable in Variable)
+# The tests of Caps read it, and run commands in an environment that has it.
 _OF_THE_TESTS: Final = "CAPS_FORBID_SKIPS"
+_MAX_SHOWN: Final = 120
 
 
-def tell_unread(environment: Mapping[str, str] | None = None) -> None:
-    """Warn of each variable that begins as ours do and is none of them."""
+def warn_unknown_variables(environment: Mapping[str, str] | None = None) -> None:
+    """Warn of each variable that begins with the prefix and is not in the table."""
     for name in sorted(os.environ if environment is None else environment):
-        if name.startswith(_PREFIX) and name not in VARIABLES and name != _OF_THE_TESTS:
-            from caps.security.policies.names import nearest, one_line
-
-            meant = nearest(name, VARIABLES)
-            hint = f"; did you mean `{meant}`?" if meant else ""
-            click.echo(f"caps: warning: nothing reads `{one_line(name)}`{hint}", err=True)
+        if name.startswith(PREFIX) and name not in _KNOWN and name != _OF_THE_TESTS:
+            shown, hint = printable(name, _MAX_SHOWN), did_you_mean(name, _KNOWN)
+            click.echo(f"caps: warning: nothing reads `{shown}`{hint}", err=True)

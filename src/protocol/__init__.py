@@ -1,5 +1,5 @@
-"""What both sides of the channel share: errors, messages, framing, the connection, transports.
+"""What both sides of the channel share: errors, messages, framing, the connection, values, text.
 
-Imports nothing else of ours. The worker loads `errors`, `messages`, `framing` and `connection`;
-`transport` belongs to the host.
+Imports no other package of ours. `argument_checks`, `asyncio_reader`, `environment`, `transport`
+and `version` are for the host only; no worker loads them.
 """

@@ -1,4 +1,4 @@
-"""(5) Reading a socket on asyncio without a task, a scope or a timer for every message."""
+"""(5) Reads a socket on asyncio without a task, a cancel scope or a timer for each message."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 import contextvars
 import math
 import socket
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import anyio
 import anyio.lowlevel
+
+from caps.protocol.loop_share import LoopShare
 
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
 _RECEIVE_BYTES = 16 * 1024
@@ -22,12 +25,12 @@ class ChannelClosedError(Exception):
     """The peer is gone, or this end was closed."""
 
 
-class OverdueError(Exception):
-    """What was waited for has not come in time. Nothing that did come is lost."""
+class ReadTimeout(Exception):
+    """The expected bytes did not come in time. Bytes that did come are not lost."""
 
 
-def received(end: socket.socket) -> bytes | None:
-    """What has come; None if that is nothing yet. ChannelClosedError."""
+def recv_nonblocking(end: socket.socket) -> bytes | None:
+    """The bytes that have come; None if there are none yet. Raises ChannelClosedError."""
     try:
         return end.recv(_RECEIVE_BYTES)
     except BlockingIOError:
@@ -38,13 +41,16 @@ def received(end: socket.socket) -> bytes | None:
         raise ChannelClosedError from None
 
 
-def as_it_is(data: bytes) -> bytes | None:
-    """The `take` of who wants the bytes themselves."""
+def identity(data: bytes) -> bytes | None:
+    """The `take` function that returns the bytes as they are."""
     return data
 
 
 class _Raised:
-    """What `take` raised. No exception of a future, which refuses some and swallows others."""
+    """The exception that `take` raised, as a result of the future.
+
+    Not as its exception: a future refuses some exceptions and swallows others.
+    """
 
     __slots__ = ("error",)
 
@@ -53,100 +59,125 @@ class _Raised:
 
 
 class AsyncioReader:
-    """Reads on asyncio, which is told once what to watch, and not anew for every message.
+    """Reads on asyncio. The socket is registered with the event loop once, not for each message.
 
-    Bytes are taken from the socket only when somebody waits for them; the rest stays in the kernel,
-    which then holds the peer back. They are looked at as they come, so that what needs no task is
-    done without waking one.
+    Bytes are taken from the socket only while a caller waits for them; the rest stays in the
+    kernel, which then holds the peer back. They are processed in the event loop's own step, so that
+    work that needs no task wakes none.
     """
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[Any] | None = None
-        self._take: Callable[[bytes], Any] = as_it_is
+        self._take: Callable[[bytes], Any] = identity
         self._context = contextvars.copy_context()
         self._watched = False
-        # What was read, as it is, for somebody who was cancelled in the same turn. What a `take`
-        # of its own made of it is that one's to keep.
-        self._untaken: bytes | None = None
-        # One timer serves many reads, as each usually ends later than the one before: it looks when
-        # it rings whether anybody waits for so long. It is set anew for one that ends earlier.
-        self._overdue_at = math.inf
-        self._rings_at = math.inf
+        # Bytes that were read for a caller that was cancelled in the same turn. Only as `identity`
+        # returns them: another `take` has processed its bytes and keeps the result itself.
+        self._unread: bytes | None = None
+        # One timer serves many reads, since each deadline is usually later than the one before.
+        # When it fires, it checks whether the current read is overdue. An earlier deadline sets it
+        # again.
+        self._deadline = math.inf
+        self._timer_at = math.inf
         self._timer: asyncio.TimerHandle | None = None
+        self._share = LoopShare()
+        self._rest: asyncio.TimerHandle | None = None
 
     async def read(self, take: Callable[[bytes], T | None], within_s: float = math.inf) -> T:
-        """What `take` makes of the next bytes, a turn later at least.
+        """What `take` returns for the next bytes, at least one turn of the event loop later.
 
-        Raises ChannelClosedError and OverdueError.
+        Bytes for which it returns None are followed by more. Raises ChannelClosedError, ReadTimeout
+        and whatever `take` raises.
         """
         if self._waiter is not None:
             raise anyio.BusyResourceError("reading from")
         if self._socket.fileno() < 0:
             raise ChannelClosedError
-        if self._untaken is not None:
+        if self._unread is not None:
             await anyio.lowlevel.checkpoint()
-            data, self._untaken = self._untaken, None
+            data, self._unread = self._unread, None
             taken = take(data)
             if taken is not None:
                 return taken
         waiter: asyncio.Future[T | _Raised] = self._loop.create_future()
         self._waiter, self._take = waiter, take
-        # The event loop's own steps have the context of whoever read first.
+        # `_readable` would otherwise run in the context of the first caller that read.
         self._context = contextvars.copy_context()
-        self._overdue_at = self._loop.time() + within_s
-        if self._overdue_at < self._rings_at:
-            self._ring_at(self._overdue_at)
-        if not self._watched:
-            self._loop.add_reader(self._socket.fileno(), self._readable)
-            self._watched = True
+        self._deadline = self._loop.time() + within_s
+        if self._deadline < self._timer_at:
+            self._set_timer(self._deadline)
+        self._watch()
         try:
-            brought = await waiter
+            result = await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
-                kept = waiter.result()
-                self._untaken = kept if take is as_it_is and isinstance(kept, bytes) else None
+                unread = waiter.result()
+                self._unread = unread if take is identity and isinstance(unread, bytes) else None
             raise
         finally:
             self._waiter = None
-        if isinstance(brought, _Raised):
-            raise brought.error
-        return brought
+        if isinstance(result, _Raised):
+            raise result.error
+        return result
 
     def _readable(self) -> None:
         waiter = self._waiter
         if waiter is None or waiter.done():
-            self._unwatch()  # nobody is there to take it
+            self._unwatch()  # no caller waits for it
             return
+        began = time.thread_time()
         try:
-            data = received(self._socket)
+            data = recv_nonblocking(self._socket)
             taken = None if data is None else self._context.run(self._take, data)
         except (KeyboardInterrupt, SystemExit):
-            raise  # to end the event loop, and who waits is cancelled with it
-        except BaseException as error:  # noqa: BLE001 - it is raised where somebody waits
+            raise  # ends the event loop, which cancels the waiting caller
+        except BaseException as error:  # noqa: BLE001 - raised again in `read`
             self._unwatch()
-            if not waiter.done():  # what was called may have cancelled who waits
+            if not waiter.done():  # `take` may have cancelled the caller
                 waiter.set_result(_Raised(error))
         else:
             if taken is not None and not waiter.done():
                 waiter.set_result(taken)
+            rest = self._share.charge(time.thread_time() - began, self._loop.time())
+            if rest:
+                self._rest_for(rest)
 
-    def _ring_at(self, when: float) -> None:
+    def _watch(self) -> None:
+        if not self._watched and self._rest is None:
+            self._loop.add_reader(self._socket.fileno(), self._readable)
+            self._watched = True
+
+    def _rest_for(self, seconds: float) -> None:
+        """Leave the loop to others: the peer is held back by the kernel meanwhile."""
+        self._unwatch()
+        LoopShare.resting += 1
+        self._rest = self._loop.call_later(seconds, self._end_rest)
+
+    def _end_rest(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+            LoopShare.resting -= 1
+            if self._waiter is not None:
+                self._watch()
+
+    def _set_timer(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._rings_at = when
-        self._timer = self._loop.call_at(when, self._ring)
+        self._timer_at = when
+        self._timer = self._loop.call_at(when, self._on_timer)
 
-    def _ring(self) -> None:
-        waiter, rung_for = self._waiter, self._rings_at
-        self._timer, self._rings_at = None, math.inf
+    def _on_timer(self) -> None:
+        waiter, fired_for = self._waiter, self._timer_at
+        self._timer, self._timer_at = None, math.inf
         if waiter is None or waiter.done():
             return
-        if self._overdue_at <= rung_for:
-            waiter.set_exception(OverdueError())
-        elif self._overdue_at < math.inf:
-            self._ring_at(self._overdue_at)
+        if self._deadline <= fired_for:
+            waiter.set_exception(ReadTimeout())
+        elif self._deadline < math.inf:
+            self._set_timer(self._deadline)
 
     def _unwatch(self) -> None:
         if self._watched:
@@ -154,7 +185,10 @@ class AsyncioReader:
             self._loop.remove_reader(self._socket.fileno())
 
     def close(self) -> None:
-        """Before the socket is closed: whoever waits gets ChannelClosedError."""
+        """Stop reading, before the socket is closed; a waiting caller gets ChannelClosedError."""
+        waiter, self._waiter = self._waiter, None
+        self._end_rest()
+        self._waiter = waiter
         self._unwatch()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,21 +1,21 @@
-"""(5) One channel's life as a table: bytes in, messages out, and a step not in it is an error.
+"""(5) The state machine of one channel: bytes in, messages out. Other steps are errors.
 
-Both sides run this machine; it does no IO. A violation by the peer raises `ProtocolError` once and
-leaves the connection in FAILED for good: there is no resynchronising with a peer that lied.
+Both sides run it; it does no IO. A violation by the peer raises `ProtocolError` and leaves the
+connection in FAILED for good: there is no resynchronising with a peer that broke the protocol.
 
-What it holds, beside the table:
+What it enforces in addition to the table:
 
 - a message travels only in its own direction (each side decodes only the other's union);
 - after the manifest, the `id` of every message from the worker is `<execution>:<n>` with n counting
   up from 1: a replayed, reordered or foreign frame breaks the count;
-- what the worker sends is looked over before it is decoded, and its payloads and error details
-  are JSON-like data;
-- a `request_id` is used once; at most `max_in_flight` requests wait for their answer, and beyond
-  `max_bytes_in_flight` the host reads no more until some have theirs (`has_room`);
+- what the worker sends is checked before it is decoded, and its payloads and error details are
+  JSON-like data;
+- a `request_id` is used once; at most `max_in_flight` requests wait for an answer, and beyond
+  `max_bytes_in_flight` the host reads no more until some are answered (`has_room`);
 - a response answers a request that is waiting;
-- a result says that the code never ran if, and only if, its start was not announced;
-- a start after a result is for sessions alone, and nothing of the run before it waits any more:
-  neither end takes an answer to a request of an earlier run once the next one has begun.
+- a result says that the code never ran if and only if its start was not announced;
+- a start after a result is for sessions only, and drops what the run before it still waited for:
+  neither end accepts an answer to a request of an earlier run once the next one has begun.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from __future__ import annotations
 import enum
 import functools
 import time
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -36,6 +37,7 @@ from caps.protocol.framing import (
     check_json_like,
     check_shape,
     frame,
+    wide_text_bytes,
 )
 from caps.protocol.messages import (
     CancelMessage,
@@ -56,24 +58,24 @@ from caps.protocol.messages import (
 
 
 class State(enum.Enum):
-    BOOTING = "booting"  # the worker shuts itself in
+    BOOTING = "booting"  # the worker confines itself
     READY = "ready"  # it waits for a manifest
-    COMPILING = "compiling"  # it compiles, and will not run anything
+    COMPILING = "compiling"  # it compiles, and runs nothing
     PREPARED = "prepared"  # it has built `caps`
     STARTING = "starting"  # it has the code and compiles it
     RUNNING = "running"  # user code runs
-    DONE = "done"  # the result is out
+    DONE = "done"  # the result was sent
     FAILED = "failed"  # the peer broke the protocol
 
-    # There is one of each, and the table below is asked for every message.
+    # Faster than that of `Enum`: members are singletons, and each message looks one up.
     __hash__ = object.__hash__
 
 
 TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.BOOTING, ReadyMessage): State.READY,
     (State.READY, ManifestMessage): State.PREPARED,
-    # A worker is a compiler or runs code, and is never asked for the other: what it compiled is
-    # taken only from one that has run nothing.
+    # A worker either compiles or runs code: compiled programs are accepted only from a worker that
+    # has run nothing.
     (State.READY, CompileMessage): State.COMPILING,
     (State.COMPILING, CompiledMessage): State.DONE,
     (State.PREPARED, StartMessage): State.STARTING,
@@ -85,60 +87,91 @@ TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.RUNNING, OutputMessage): State.RUNNING,
     (State.RUNNING, CancelMessage): State.RUNNING,
     (State.RUNNING, ResultMessage): State.DONE,
-    # An answer or a cancel may cross the result on its way.
+    # An answer or a cancel may be on its way while the result is sent.
     (State.DONE, CapabilityResponseMessage): State.DONE,
     (State.DONE, CancelMessage): State.DONE,
 }
 
-# A session's channel goes on: its worker runs one cell after another, in the same user space.
+# The channel of a session stays open: its worker runs one cell after another, in one user space.
 SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     **TRANSITIONS,
     (State.DONE, StartMessage): State.STARTING,
 }
 
-_MOST_FIELDS = 1024
+_MAX_FIELDS = 1024
+_LARGE_BYTES = 64 * 1024
 _COMPILER = "compiler"
 
 Incoming = TypeVar("Incoming", bound=Message)
 
 
+class Decoded(NamedTuple, Generic[Incoming]):
+    """A message, or why there is none; both if only its payload breaks a rule."""
+
+    message: Incoming | None
+    error: ProtocolError | None = None
+    held_bytes: int = 0
+    """An estimate of the memory that the message takes."""
+
+
 class _Connection(Generic[Incoming]):
-    """What both ends share."""
+    """The part that both ends share."""
 
     _decoder: msgspec.msgpack.Decoder[Any]
 
-    def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: FrameLimits, sent: FrameLimits, received: FrameLimits) -> None:
+        """`limits` of the channel, and of the frames in each direction."""
         self.state = State.BOOTING
         self._transitions = TRANSITIONS
         self._limits = limits
-        self._reader = FrameReader(limits)
+        self._sent_limits = sent
+        self._reader = FrameReader(received)
         self._encoder = msgspec.msgpack.Encoder()
         self._waiting: set[str] = set()
         self._sent = 0
-        # Known once there is a manifest; before that, a worker may only say that it is ready.
+        # Set by the manifest; before it, a worker may only send that it is ready.
         self._execution_id = ""
 
     @property
     def in_flight(self) -> int:
-        """How many requests wait for their answer."""
+        """The number of requests that wait for an answer."""
         return len(self._waiting)
 
     def receive(self, data: bytes) -> list[Incoming]:
         """The messages that `data` completes, in order.
 
-        Raises ProtocolError at the first violation, and always after it. Messages that came before
-        it in the same bytes are dropped: nothing that a lying peer said last is acted on.
+        Raises ProtocolError at the first violation, and in every call after it. Messages that came
+        before it in the same bytes are dropped: they came from a peer that broke the protocol.
         """
+        return self.accept([self.decode(body) for body in self.split(data)])
+
+    def split(self, data: bytes) -> list[bytes]:
+        """The first step of `receive`: the bodies of the messages that `data` completes."""
         if self.state is State.FAILED:
             raise ProtocolError("the peer broke the protocol before", violation="failed_before")
         try:
-            return [self._accept(body) for body in self._reader.feed(data)]
+            return self._reader.feed(data)
+        except ProtocolError:
+            self.state = State.FAILED
+            raise
+
+    def decode(self, body: bytes) -> Decoded[Incoming]:
+        """The second step, for each body: changes nothing, so that a thread may take it.
+
+        Never raises: the third step raises what this one found, in its turn.
+        """
+        raise NotImplementedError
+
+    def accept(self, bodies: Sequence[Decoded[Incoming]]) -> list[Incoming]:
+        """The third step: the messages, each checked against the state of the channel."""
+        try:
+            return [self._accept(body) for body in bodies]
         except ProtocolError:
             self.state = State.FAILED
             raise
 
     def at_end(self) -> None:
-        """Tell that the peer closed; a ProtocolError if it did so in mid-frame."""
+        """Call this when the peer has closed. Raises ProtocolError if it did so within a frame."""
         if self._reader.pending:
             self.state = State.FAILED
             raise ProtocolError(
@@ -146,14 +179,23 @@ class _Connection(Generic[Incoming]):
                 violation="truncated_frame",
             )
 
-    def _accept(self, body: bytes) -> Incoming:
+    def _message(self, body: bytes) -> Incoming:
         try:
             message: Incoming = self._decoder.decode(body)
         except msgspec.ValidationError as error:
             raise ProtocolError(f"a malformed message: {error}", violation="malformed") from None
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-            raise ProtocolError("bytes that are no message", violation="garbage") from None
+            raise ProtocolError("the bytes are not a valid message", violation="garbage") from None
+        return message
+
+    def _accept(self, decoded: Decoded[Incoming]) -> Incoming:
+        message = decoded.message
+        if message is None:
+            assert decoded.error is not None
+            raise decoded.error
         self._step(message)
+        if decoded.error is not None:
+            raise decoded.error
         self._check_incoming(message)
         return message
 
@@ -171,25 +213,25 @@ class _Connection(Generic[Incoming]):
         elif type(message) is ManifestMessage:
             if message.session:
                 self._transitions = SESSION_TRANSITIONS
-            self._count_under(message.execution_id)
+            self._restart_count(message.execution_id)
         elif type(message) is CompileMessage:
-            self._count_under(_COMPILER)
+            self._restart_count(_COMPILER)
 
-    def _count_under(self, name: str) -> None:
-        """From now on the worker's messages are counted under `name`."""
+    def _restart_count(self, name: str) -> None:
+        """From now on, the ids of the worker's messages are `name:1`, `name:2` and so on."""
         self._execution_id = name
 
     def _begin_run(self) -> None:
-        """A run begins: what an earlier one asked is answered no more."""
+        """A run begins: requests of an earlier run are not answered any more."""
         self._waiting.clear()
 
     def _check_incoming(self, message: Incoming) -> None:
         raise NotImplementedError
 
     def _encode(self, message: Message) -> bytes:
-        body = frame(self._encoder.encode(message), self._limits)
+        body = frame(self._encoder.encode(message), self._sent_limits)
         self._step(message)
-        self._sent += 1  # only what was really sent counts, so a refused message leaves no gap
+        self._sent += 1  # after the checks, so that a refused message leaves no gap
         return body
 
     def _check_waiting(self, request_id: str) -> None:
@@ -200,9 +242,9 @@ class _Connection(Generic[Incoming]):
 
 
 @functools.lru_cache(maxsize=8)
-def _of_messages(limits: FrameLimits) -> FrameLimits:
-    """`limits` of a payload, for a message: its fields are items too."""
-    return replace(limits, max_items=limits.max_items + _MOST_FIELDS)
+def _message_limits(limits: FrameLimits) -> FrameLimits:
+    """The `limits` of a payload, with room for the fields of the message: they are items, too."""
+    return replace(limits, max_items=limits.max_items + _MAX_FIELDS)
 
 
 class HostConnection(_Connection[FromWorker]):
@@ -211,23 +253,23 @@ class HostConnection(_Connection[FromWorker]):
     _decoder = msgspec.msgpack.Decoder(FromWorker)
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
-        super().__init__(limits)
-        self._shape = _of_messages(limits)
+        super().__init__(limits, limits, limits.from_worker)
+        self._message_limits = _message_limits(limits)
         self._received = 0
         self._code_ran = False
-        self._seen: set[str] = set()
+        self._request_ids: set[str] = set()
         self._request_bytes: dict[str, int] = {}
         self._bytes_in_flight = 0
 
     def has_room(self, answer_bytes: int) -> bool:
-        """Whether more may be read, with `answer_bytes` of answers not yet taken by the worker.
+        """Whether more may be read, given the `answer_bytes` that the worker has not read yet.
 
-        False only while at least one request or answer is on its way, so waiting for it ends.
+        False only while at least one request or answer is in flight, so that waiting for it ends.
         """
         return self._bytes_in_flight + answer_bytes <= self._limits.max_bytes_in_flight
 
     def send(self, message: FromHost) -> bytes:
-        """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        """The bytes of `message`. Raises ProtocolError if it is out of turn or too large."""
         if type(message) is not CapabilityResponseMessage:
             return self._encode(message)
         self._check_waiting(message.request_id)
@@ -238,9 +280,9 @@ class HostConnection(_Connection[FromWorker]):
 
     def _begin_run(self) -> None:
         super()._begin_run()
-        # Every run has its own evidence, in which a request id is used once; what the run before
-        # asked for and did not wait for is not answered any more.
-        self._seen.clear()
+        # Every run has its own evidence, in which a request id is used once. Requests of the run
+        # before that are still open are not answered any more.
+        self._request_ids.clear()
         self._request_bytes.clear()
         self._bytes_in_flight = 0
         self._code_ran = False
@@ -249,12 +291,26 @@ class HostConnection(_Connection[FromWorker]):
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
 
-    def _accept(self, body: bytes) -> FromWorker:
-        check_shape(body, limits=self._shape)
-        message = super()._accept(body)
+    def decode(self, body: bytes) -> Decoded[FromWorker]:
+        message: FromWorker | None = None
+        held = 0
+        try:
+            held = check_shape(body, limits=self._message_limits)
+            message = self._message(body)
+            if type(message) is CapabilityRequestMessage:
+                check_json_like(message.payload, self._limits)
+                held += wide_text_bytes(message.payload) if len(body) > _LARGE_BYTES else 0
+            elif type(message) is ResultMessage and message.error is not None:
+                check_json_like(message.error.details, self._limits)
+        except ProtocolError as error:
+            return Decoded(message, error)
+        return Decoded(message, None, held)
+
+    def _accept(self, decoded: Decoded[FromWorker]) -> FromWorker:
+        message = super()._accept(decoded)
         if type(message) is CapabilityRequestMessage:
-            self._request_bytes[message.request_id] = len(body)
-            self._bytes_in_flight += len(body)
+            self._request_bytes[message.request_id] = decoded.held_bytes
+            self._bytes_in_flight += decoded.held_bytes
         return message
 
     def _check_incoming(self, message: FromWorker) -> None:
@@ -264,7 +320,7 @@ class HostConnection(_Connection[FromWorker]):
         expected = f"{self._execution_id}:{self._received}"
         if message.id != expected:
             raise ProtocolError(
-                f"a message calls itself `{message.id}` where `{expected}` was due",
+                f"message id `{message.id}`, expected `{expected}`",
                 violation="forged_id",
             )
         if type(message) is CapabilityRequestMessage:
@@ -277,14 +333,12 @@ class HostConnection(_Connection[FromWorker]):
     def _check_result(self, message: ResultMessage) -> None:
         if message.never_ran is self._code_ran:
             raise ProtocolError(
-                "a result that says otherwise than its worker whether the code ran",
+                "the result contradicts earlier messages about whether the code ran",
                 violation="contradiction",
             )
-        if message.error is not None:
-            check_json_like(message.error.details, self._limits)
 
     def _check_request(self, message: CapabilityRequestMessage) -> None:
-        if message.request_id in self._seen:
+        if message.request_id in self._request_ids:
             raise ProtocolError(
                 f"request `{message.request_id}` was sent before", violation="replayed_request"
             )
@@ -293,8 +347,7 @@ class HostConnection(_Connection[FromWorker]):
                 f"more than {self._limits.max_in_flight} requests in flight",
                 violation="too_many_in_flight",
             )
-        check_json_like(message.payload, self._limits)
-        self._seen.add(message.request_id)
+        self._request_ids.add(message.request_id)
         self._waiting.add(message.request_id)
 
 
@@ -304,11 +357,11 @@ class WorkerConnection(_Connection[FromHost]):
     _decoder = msgspec.msgpack.Decoder(FromHost)
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
-        super().__init__(limits)
+        super().__init__(limits, limits.from_worker, limits)
         self._execution_id = "spare"
 
     def send(self, message: FromWorker) -> bytes:
-        """The bytes of `message`; a ProtocolError if it is not its turn or it is too large."""
+        """The bytes of `message`. Raises ProtocolError if it is out of turn or too large."""
         if type(message) is CapabilityRequestMessage:
             check_json_like(message.payload, self._limits)
             data = self._encode(message)
@@ -316,12 +369,18 @@ class WorkerConnection(_Connection[FromHost]):
             return data
         return self._encode(message)
 
+    def decode(self, body: bytes) -> Decoded[FromHost]:
+        try:
+            return Decoded(self._message(body))
+        except ProtocolError as error:
+            return Decoded(None, error)
+
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"{self._execution_id}:{self._sent + 1}", "timestamp": time.time()}
 
-    def _count_under(self, name: str) -> None:
-        super()._count_under(name)
+    def _restart_count(self, name: str) -> None:
+        super()._restart_count(name)
         self._sent = 0
 
     def _check_incoming(self, message: FromHost) -> None:

@@ -1,4 +1,4 @@
-"""Which layers hold the code, as values: fully, partially, or not, and what to do about it."""
+"""How far each isolation layer is in force (fully, partially, not), and how to close a gap."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ LAYERS = (
 )
 
 
-def gaps(layers: Iterable[Layer], *, real_modules: bool = False) -> list[Layer]:
-    """The layers that are less than fully in force; a layer that nobody reported is one.
+def missing_layers(layers: Iterable[Layer], *, real_modules: bool = False) -> list[Layer]:
+    """The layers that are less than fully in force, layers that were not reported among them.
 
-    Where `real_modules` were granted, a language layer that holds in part is what was asked for.
+    Where the policy grants real modules, a language layer that is partially in force is expected.
     """
     found = {layer.name: layer for layer in layers}
     missing = [
@@ -51,9 +51,9 @@ def gaps(layers: Iterable[Layer], *, real_modules: bool = False) -> list[Layer]:
         for name in LAYERS
         if name not in found
     ]
-    wanted = {"language": Enforcement.PARTIALLY} if real_modules else {}
+    expected = {"language": Enforcement.PARTIALLY} if real_modules else {}
     return [
         layer
         for layer in found.values()
-        if layer.enforcement not in (Enforcement.FULLY, wanted.get(layer.name))
+        if layer.enforcement not in (Enforcement.FULLY, expected.get(layer.name))
     ] + missing

@@ -1,36 +1,37 @@
 """The error tree, drawn once.
 
 Both sides of the channel raise these classes: user space catches them inside the sandbox, an
-embedding program catches them on the host. The split is by who can mend it.
+embedding program catches them on the host. They are split by where the fault can be corrected.
 
     CapsError
     ├── CodeFault                    the code that runs in the sandbox
     │   ├── ExecutionError           it raised
-    │   │   └── SourceError          it could not be compiled (defined beside the compiler)
+    │   │   └── SourceError          it could not be compiled (`worker.inside.language`)
     │   └── ValidationError          a payload (or a policy test's payload) does not fit its schema
-    ├── CallerFault                  whoever embeds or operates Caps
+    ├── CallerFault                  the program that embeds Caps, or its operator
     │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
     │   ├── RegistrationError        a capability or domain cannot be registered
     │   ├── ConfigurationError       an environment variable or argument is out of range
-    │   ├── ExecutionUnknownError    no execution or session of that id is under way here
+    │   ├── ExecutionUnknownError    no execution or session of that id is running here
     │   ├── SessionBusyError         a session runs one cell at a time
-    │   └── SessionEndedError        the session is over; says why, and a new one is to be opened
-    ├── PolicyFault                  the policy said no
+    │   └── SessionEndedError        the session is over; says why; open a new one
+    ├── PolicyFault                  the policy refused it
     │   ├── PolicyDeniedError        the capability is not granted, or not for these arguments
-    │   │   └── CapabilityMissingError   the same, met as a missing attribute (an AttributeError)
+    │   │   └── CapabilityMissingError   the same as a missing attribute (an AttributeError)
     │   ├── LimitExceededError       a quota or a bound of the policy's `limits` was reached
-    │   └── ScopeViolationError      a provider met what its scope forbids (defined in `scopes`)
-    └── HostFault                    the host, or what it talks to
+    │   └── ScopeViolationError      a provider met what its scope forbids (`security.scopes`)
+    └── HostFault                    the host, or a service that it uses
         ├── ProviderError            a provider failed; the message is safe to show
         ├── CapabilityTimeoutError   a provider did not answer in time (a TimeoutError)
         ├── ProtocolError            the peer broke the protocol
-        ├── WorkerLostError          the worker died; says whether the code had started
-        │   └── NotReadyError        it was waited for in vain (defined beside the pool)
-        ├── IsolationError           less than every layer is in force, and nobody allowed that
-        └── AuditError               evidence could not be written or read; before an effect, it
-                                     does not happen; after it, its result is withheld
+        ├── WorkerLostError          the worker exited; says whether the code had started
+        │   ├── NotReadyError        it was not ready in time (`worker.host.pool`)
+        │   └── NoFreeWorkerError    none was free in time (`worker.host.pool`)
+        ├── IsolationError           a layer is not fully in force, and that is not allowed
+        └── AuditError               evidence could not be written or read. Before an effect: the
+                                     effect does not happen. After it: its result is withheld
 
-`code` is stable and lowercase; messages are for people and may change.
+`code` is stable and lowercase. Messages are for people and may change.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class CapsError(Exception):
             raise AttributeError(f"`{type(self).__name__}` has no detail `{name}`") from None
 
     def __reduce__(self) -> Any:
-        # Details are keyword-only, which the default reduction of exceptions would lose.
+        # Details are keyword-only: the default reduction of exceptions would lose them.
         return (_rebuild, (type(self), self.message, self.details))
 
 
@@ -147,7 +148,7 @@ class CapabilityTimeoutError(HostFault, TimeoutError):
 
 
 class ProtocolError(HostFault):
-    """Details: `violation` (a stable name of what was broken)."""
+    """Details: `violation` (a stable name of the rule that was broken)."""
 
     code = "protocol_error"
 
@@ -168,8 +169,8 @@ class AuditError(HostFault):
     code = "audit_error"
 
 
-# What a capability call may raise in user space. The wire carries the code; an unknown one is a
-# ProtocolError, never a class looked up by name.
+# What a capability call may raise in user space. The wire carries the code. An unknown code is a
+# ProtocolError; a class is never looked up by its name.
 CALL_ERRORS: dict[str, type[CapsError]] = {
     cls.code: cls
     for cls in (

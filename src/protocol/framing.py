@@ -1,11 +1,11 @@
-"""(5) Bytes to frames and back, and the limits that every frame obeys. No IO.
+"""(5) Bytes to frames and back, and the limits of every frame. No IO.
 
 A frame is a four-byte big-endian length and that many bytes of msgpack. A length over the limit is
 an error before a byte of the body is kept, so a peer cannot make us hold more than one frame.
 
-A body from an untrusted peer is looked over before it is decoded (`check_shape`). Decoding alone
-is not safe: msgpack allows arrays as map keys, their hashes can be chosen to collide, and one
-frame of them keeps a dict, and with it the host, busy for hours.
+A body from an untrusted peer is checked before it is decoded (`check_shape`). Decoding alone is not
+safe: msgpack allows arrays as map keys. Their hashes can be chosen to collide, and then one frame
+keeps a dict, and with it the host, busy for hours.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import math
 import struct
+import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -23,27 +24,40 @@ from caps.protocol.errors import ProtocolError
 _LENGTH = struct.Struct(">I")
 _JSON_SCALARS = frozenset((str, int, bool, type(None)))
 _TEXT = frozenset((str,))
-# So few bytes hold too few keys to do harm, so that ordinary requests skip the look over.
+# A body this small holds too few keys to do harm, so that ordinary requests skip the check.
 _HARMLESS_BYTES = 2048
+# What an item of a decoded body takes in memory beside its encoded bytes: an empty list, with its
+# place in another list.
+_ITEM_BYTES = 64
 
 
 class FrameLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits that every frame obeys."""
+    """The limits of every frame, and of what one channel may hold."""
 
     max_frame_bytes: int = 16 * 1024 * 1024
+    # A frame from the worker. Smaller: its text can take four times as much memory when decoded.
+    # It has room for the largest value of a result, which is 8 MiB.
+    max_worker_frame_bytes: int = 8 * 1024 * 1024 + 64 * 1024
     max_depth: int = 64
     max_items: int = 100_000
     max_in_flight: int = 1024
-    # What is held for one worker before no more is read from it: requests without an answer, and
-    # answers that it has not taken. The frame that passes it is still taken in whole.
-    max_bytes_in_flight: int = 32 * 1024 * 1024
+    # The host reads no more from a worker while it holds more than this for it: requests without
+    # an answer, as large as they are when decoded, and answers that the worker has not read. The
+    # frame that exceeds it is still read to its end.
+    max_bytes_in_flight: int = 8 * 1024 * 1024
+
+    @property
+    def from_worker(self) -> FrameLimits:
+        """The same limits for frames that a worker sends."""
+        smaller = min(self.max_frame_bytes, self.max_worker_frame_bytes)
+        return msgspec.structs.replace(self, max_frame_bytes=smaller)
 
 
 DEFAULT_LIMITS = FrameLimits()
 
 
 def frame(body: bytes, limits: FrameLimits = DEFAULT_LIMITS) -> bytes:
-    """`body` with its length before it; a ProtocolError if it is over the limit."""
+    """`body` with its length in front. Raises ProtocolError if it is over the limit."""
     if len(body) > limits.max_frame_bytes:
         raise ProtocolError(
             f"a message of {len(body)} bytes is over the limit of {limits.max_frame_bytes}",
@@ -53,7 +67,7 @@ def frame(body: bytes, limits: FrameLimits = DEFAULT_LIMITS) -> bytes:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frame bodies."""
+    """Splits a stream of bytes into frame bodies."""
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
@@ -61,16 +75,19 @@ class FrameReader:
 
     @property
     def pending(self) -> int:
-        """How many bytes of an unfinished frame are held."""
+        """The number of bytes held of an unfinished frame."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that `data` completes; a ProtocolError if one announces too much."""
+        """The bodies of the frames that `data` completes.
+
+        Raises ProtocolError if a frame announces a length over the limit.
+        """
         buffer = self._buffer
         size = len(data) - _LENGTH.size
         fits = not buffer and 0 <= size <= self._limits.max_frame_bytes
         if fits and _LENGTH.unpack_from(data) == (size,):
-            return [data[_LENGTH.size :]]  # the usual case: one frame, and nothing else
+            return [data[_LENGTH.size :]]  # the usual case: exactly one frame
         buffer += data
         bodies: list[bytes] = []
         start = 0
@@ -92,7 +109,7 @@ class FrameReader:
 
 
 def check_depth(value: Any, limit: int) -> None:
-    """A ProtocolError if containers nest deeper than `limit`. Iterative: depth costs no stack."""
+    """Raise ProtocolError if containers nest deeper than `limit`. Iterative: it needs no stack."""
     open_containers = [iter((value,))]
     while open_containers:
         for item in open_containers[-1]:
@@ -106,12 +123,12 @@ def check_depth(value: Any, limit: int) -> None:
 
 
 def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
-    """A ProtocolError unless `value` is JSON-like data within the limits.
+    """Raise ProtocolError unless `value` is JSON-like data within the limits.
 
     That is null, booleans, integers, finite floats, strings, arrays and string-keyed objects.
-    Depth first, so that data that holds itself is refused at once.
+    Depth first, so that data that contains itself reaches the depth limit soon.
     """
-    # The usual payload and the usual result, without the machinery for all others.
+    # A shortcut for the usual payload and the usual result.
     if type(value) in _JSON_SCALARS or (type(value) is dict and _is_flat(value, limits)):
         return
     open_containers: list[Iterator[Any]] = [iter((value,))]
@@ -120,20 +137,35 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         for item in open_containers[-1]:
             if type(item) in _JSON_SCALARS or (type(item) is float and math.isfinite(item)):
                 continue
-            inside = _inside(item)
-            items += len(inside) * (2 if isinstance(item, dict) else 1)  # as `check_shape` counts
+            contents = _contents(item)
+            items += len(contents) * (2 if isinstance(item, dict) else 1)  # as `check_shape` counts
             if items > limits.max_items:
                 raise _too_many(limits.max_items)
             if len(open_containers) > limits.max_depth:
                 raise _too_deep(limits.max_depth)
-            open_containers.append(iter(inside))
+            open_containers.append(iter(contents))
             break
         else:
             open_containers.pop()
 
 
+def wide_text_bytes(value: Any) -> int:
+    """The memory that long strings of JSON-like data take beyond their length.
+
+    One wide character makes all characters of a string take two or four bytes.
+    """
+    found, todo = 0, [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            found += sys.getsizeof(item) - len(item) if len(item) > _HARMLESS_BYTES else 0
+        elif isinstance(item, (dict, list)):
+            todo.extend(item.values() if isinstance(item, dict) else item)
+    return found
+
+
 def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
-    """Whether it holds but texts, integers, booleans and nulls by name, and not too many."""
+    """Whether `value` has only string keys and scalar values (no floats), within the limits."""
     return (
         2 * len(value) <= limits.max_items
         and limits.max_depth > 0
@@ -142,8 +174,8 @@ def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
     )
 
 
-def _inside(item: Any) -> Collection[Any]:
-    """What the container `item` holds; a ProtocolError if it is none, or has other keys."""
+def _contents(item: Any) -> Collection[Any]:
+    """The items of a container. Raises ProtocolError unless it is one with string keys."""
     if isinstance(item, dict):
         for key in item:
             if type(key) is not str:
@@ -152,9 +184,9 @@ def _inside(item: Any) -> Collection[Any]:
     if isinstance(item, (list, tuple)):
         return item
     if isinstance(item, enum.Enum):
-        return (item.value,)  # what the encoder makes of it
+        return (item.value,)  # as the encoder encodes it
     if type(item) is float:
-        raise _not_json_like(f"`{item}` is no finite number")
+        raise _not_json_like(f"`{item}` is not a finite number")
     raise _not_json_like(f"a `{type(item).__name__}` is not json-like data")
 
 
@@ -171,12 +203,12 @@ def _not_json_like(message: str) -> ProtocolError:
 
 
 def _headers() -> list[tuple[int, int, int]]:
-    """For each first byte of msgpack: the bytes of its length field, its fixed length, its kind.
+    """For each first byte of msgpack: the size of its length field, its fixed length, its kind.
 
-    The kind is how many items one unit of length stands for: 1 in an array, 2 in a map, and 0 in
-    what is no container, where the length is in bytes.
+    The kind is the number of items for each unit of length: 1 in an array, 2 in a map. It is 0 for
+    anything else, whose length is in bytes.
     """
-    table = [(0, 0, 0)] * 256  # small integers, nil, booleans, and the byte that is never used
+    table = [(0, 0, 0)] * 256  # small integers, nil, booleans, and the unused byte
     for low in range(16):
         table[0x80 + low], table[0x90 + low] = (0, low, 2), (0, low, 1)
     for low in range(32):
@@ -204,34 +236,36 @@ SCALAR_KEYS = TEXT_KEYS | frozenset(
 
 def check_shape(
     body: bytes, keys: frozenset[int] = TEXT_KEYS, limits: FrameLimits = DEFAULT_LIMITS
-) -> None:
-    """A ProtocolError if a map key of `body` is of another kind than `keys`, or items are too many.
+) -> int:
+    """Raise ProtocolError if a map key of `body` is not of a kind in `keys`, or items are too many.
 
-    Nothing is built, so nothing can be made to collide. What is malformed in another way is left
-    to the decoder, which refuses it.
+    No object is built, so no hashes can collide. Bodies that are malformed in another way are left
+    to the decoder, which refuses them. Returns an upper estimate of the memory that the decoded
+    body takes, without what wide characters add; of a small one, its size.
     """
     if len(body) <= _HARMLESS_BYTES:
-        return
+        return len(body)
     outer: list[tuple[int, int]] = []
-    left, kind, position, items = 1, 0, 0, 0
+    remaining, kind, position, items = 1, 0, 0, 0
     while position < len(body):
-        while not left:
+        while not remaining:
             if not outer:
-                return
-            left, kind = outer.pop()
+                return len(body) + items * _ITEM_BYTES
+            remaining, kind = outer.pop()
         start = body[position]
-        if kind == 2 and not left & 1 and start not in keys:
+        if kind == 2 and not remaining & 1 and start not in keys:
             raise _not_json_like("a map key is of a kind that is not allowed")
-        width, length, inside = _HEADERS[start]
+        width, length, item_kind = _HEADERS[start]
         position += 1 + width
         if width:
             length += int.from_bytes(body[position - width : position], "big")
-        left -= 1
-        if inside:
-            items += length * inside
+        remaining -= 1
+        if item_kind:
+            items += length * item_kind
             if items > limits.max_items:
                 raise _too_many(limits.max_items)
-            outer.append((left, kind))
-            left, kind = length * inside, inside
+            outer.append((remaining, kind))
+            remaining, kind = length * item_kind, item_kind
         else:
             position += length
+    return len(body) + items * _ITEM_BYTES

@@ -1,7 +1,7 @@
-"""(5) What the two sides of the channel say to each other: a closed set of frozen messages.
+"""(5) The messages between host and worker: a closed set, frozen.
 
-Two tagged unions, one for each direction, so that a side can only decode what the other side may
-say. Every field has a bound; an unknown field or type is refused. `payload` and `result` hold
+Two tagged unions, one for each direction, so that a side can decode only what the other side may
+send. Every field has a bound; an unknown field or type is refused. `payload` and `result` hold
 JSON-like data (null, booleans, 64-bit integers, finite floats, strings, arrays, string-keyed
 objects); the depth of both is checked by the connection.
 """
@@ -18,27 +18,27 @@ PROTOCOL_VERSION = 1
 # The longest program that is run, in bytes of UTF-8.
 MAX_SOURCE_BYTES = 256 * 1024
 
-# The largest compiled program that is kept: one that is larger is compiled where it runs.
+# The largest compiled program that is cached; a larger one is compiled in the worker that runs it.
 MAX_PROGRAM_BYTES = 4 * 1024 * 1024
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=256)]
 CapabilityName = Annotated[str, Meta(min_length=3, max_length=129)]
 Milliseconds = Annotated[int, Meta(ge=1, le=3_600_000)]
-# Seconds since 1970. Bounded so that neither infinity nor NaN is one.
+# Seconds since 1970. The bounds exclude infinity and NaN.
 Timestamp = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class Message(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"
 ):
-    """What every message has. `id` is unique and in sequence within one channel and direction."""
+    """The fields of every message. `id` is unique and in sequence in one channel and direction."""
 
     id: ShortText
     timestamp: Timestamp
 
 
 class CapabilityRequestMessage(Message, frozen=True, kw_only=True, tag="capability_request"):
-    """User space asks for a capability. Nothing in it is believed; the channel says who asks."""
+    """User space calls a capability. Nothing in it is trusted; the channel names the caller."""
 
     type: ClassVar[str] = "capability_request"
     request_id: ShortText
@@ -68,7 +68,7 @@ class CapabilityResponseMessage(Message, frozen=True, kw_only=True, tag="capabil
 class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One granted capability as user space may know it: nothing of its scope, nothing secret.
 
-    Its schema stays encoded until the capability is used: many may be granted, and few are used.
+    Its schema stays encoded until the capability is used, since many are granted and few are used.
     """
 
     name: CapabilityName
@@ -80,17 +80,17 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def of(
         cls, *, name: str, schema_in: dict[str, Any], title: str = "", description: str = ""
     ) -> ManifestEntry:
-        """An entry with its schema as it travels."""
+        """An entry with its schema encoded."""
         encoded = msgspec.Raw(msgspec.msgpack.encode(schema_in))
         return cls(name=name, schema_in=encoded, title=title, description=description)
 
     def schema(self) -> dict[str, Any]:
-        """The schema of its payloads, decoded anew."""
+        """The schema of its payloads, decoded in each call."""
         return msgspec.msgpack.decode(self.schema_in, type=dict[str, Any])
 
 
 class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):
-    """What the channel's code is granted. The worker builds `caps` from it.
+    """What the code on this channel is granted. The worker builds `caps` from it.
 
     In a session, further starts may follow the first result; `execution_id` names the channel.
     """
@@ -103,18 +103,25 @@ class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):
     session: bool = False
 
 
+# So many requests over `limits.calls` are answered, with a refusal. A worker refuses the rest by
+# itself, so one that sends more ignores the refusals on purpose.
+REFUSED_REQUEST_MARGIN = 64
+MAX_CALLS = 1_000_000
+
+
 class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits that the worker applies to itself; the host enforces its own copy of them."""
+    """The limits that the worker applies to itself; the host enforces them as well."""
 
     cpu_ms: Annotated[int, Meta(ge=1)]
     memory_mb: Annotated[int, Meta(ge=1)]
     concurrency: Annotated[int, Meta(ge=1)]
+    calls: Annotated[int, Meta(ge=0)] = MAX_CALLS
 
 
 class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
-    """The code to run; with `check`, only if none of its calls is certain to fail.
+    """The code to run. With `check`, it runs only if none of its calls is certain to fail.
 
-    `program` is what a compiler process made of this very source; empty if there is none.
+    `program` is this source as a compiler process compiled it; empty if there is none.
     """
 
     type: ClassVar[str] = "start"
@@ -126,7 +133,7 @@ class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
 
 
 class CompileMessage(Message, frozen=True, kw_only=True, tag="compile"):
-    """Compile this source and run nothing: in the place of a manifest, to a fresh worker."""
+    """Compile this source and run nothing. Sent to a fresh worker instead of a manifest."""
 
     type: ClassVar[str] = "compile"
     source: str
@@ -142,7 +149,7 @@ class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):
 
 
 class ReadyMessage(Message, frozen=True, kw_only=True, tag="ready"):
-    """The worker has shut itself in and waits for a manifest."""
+    """The worker has confined itself and waits for a manifest."""
 
     type: ClassVar[str] = "ready"
     protocol: int
@@ -151,14 +158,14 @@ class ReadyMessage(Message, frozen=True, kw_only=True, tag="ready"):
 
 
 class CompiledMessage(Message, frozen=True, kw_only=True, tag="compiled"):
-    """What the source compiles to, for workers alone to read; empty if it does not compile."""
+    """The compiled source, which only workers may read; empty if it does not compile."""
 
     type: ClassVar[str] = "compiled"
     program: Annotated[bytes, Meta(max_length=MAX_PROGRAM_BYTES)]
 
 
 class StartedMessage(Message, frozen=True, kw_only=True, tag="started"):
-    """Sent before the first line of user code runs: without it, the code never ran."""
+    """Sent before the first line of user code runs. Without it, the code never ran."""
 
     type: ClassVar[str] = "started"
 
@@ -180,7 +187,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An error of the code as a person or a model can act on it; never a frame of ours."""
+    """An error of the code, for a person or a model to act on. It has no frames of Caps itself."""
 
     type: str
     code: ShortText
@@ -197,7 +204,7 @@ class ErrorReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ResultMessage(Message, frozen=True, kw_only=True, tag="result"):
-    """How the code ended. `value` is encoded by `values`; `value_is_repr` marks a stand-in."""
+    """How the code ended. `value` is encoded by `values`; `value_is_repr`: only its `repr`."""
 
     type: ClassVar[str] = "result"
     value: bytes = b""

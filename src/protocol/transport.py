@@ -1,7 +1,7 @@
-"""(5) Transports: how the host moves bytes. One small interface, two backends, both shipped.
+"""(5) Transports: how the host moves bytes. One small interface and two backends, both shipped.
 
-A transport moves bytes and knows nothing of messages. It runs on the host only; the worker's end
-of a socket pair is a plain blocking descriptor.
+A transport moves bytes and does not know of messages. It runs on the host only; the worker's end of
+a socket pair is a plain blocking descriptor.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from caps.protocol.asyncio_reader import (
     AsyncioReader,
     ChannelClosedError,
-    OverdueError,
-    as_it_is,
-    received,
+    ReadTimeout,
+    identity,
+    recv_nonblocking,
 )
 
 __all__ = [
     "ChannelClosedError",
     "MemoryTransport",
-    "OverdueError",
+    "ReadTimeout",
     "SocketTransport",
     "Transport",
 ]
@@ -38,15 +38,17 @@ class Transport(Protocol):
     """A stream of bytes in both directions."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of `data`; callers may overlap, their bytes do not. ChannelClosedError.
+        """Send all of `data`. Several calls may overlap; their bytes do not mix.
 
-        A send that is cancelled midway leaves no torn frame: the rest goes before what follows.
+        A send that is cancelled midway leaves no torn frame: the rest is sent before the next data.
+        Raises ChannelClosedError.
         """
 
     def send_now(self, data: bytes) -> bool:
-        """Send `data` without waiting; False if some of it is left, to go before what follows.
+        """Send `data` without waiting; False if a part of it is left.
 
-        What is left is sent by the next `send`, be it of nothing. ChannelClosedError.
+        The next `send` sends that part first, even if its own data is empty. Raises
+        ChannelClosedError.
         """
 
     async def receive(self) -> bytes:
@@ -55,18 +57,18 @@ class Transport(Protocol):
     async def receive_until(
         self, take: Callable[[bytes], T | None], within_s: float = math.inf
     ) -> T:
-        """Hand everything that comes to `take`, until it returns something; that.
+        """Pass all bytes that come to `take` until it returns something, and return that.
 
         `take` gets what `receive` would return, in the caller's context. It may be called in the
-        event loop's own step, in no task, so it must not wait; what it raises is raised here.
-        OverdueError if it returns nothing within `within_s` seconds.
+        event loop's own step, outside of any task, so it must not wait; what it raises is raised
+        here. Raises ReadTimeout if it returns nothing within `within_s` seconds.
         """
 
     def close(self) -> None:
-        """Close this end; whoever waits on it gets ChannelClosedError. Idempotent."""
+        """Close this end; callers that wait on it get ChannelClosedError. Idempotent."""
 
 
-async def _until_taken(
+async def _receive_until(
     transport: Transport, take: Callable[[bytes], T | None], within_s: float
 ) -> T:
     with anyio.move_on_after(within_s):
@@ -74,7 +76,7 @@ async def _until_taken(
             taken = take(await transport.receive())
             if taken is not None:
                 return taken
-    raise OverdueError
+    raise ReadTimeout
 
 
 class MemoryTransport:
@@ -90,14 +92,14 @@ class MemoryTransport:
 
     @classmethod
     def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
-        """Two ends joined to each other."""
+        """Two connected ends."""
         to_right, from_left = anyio.create_memory_object_stream[bytes](math.inf)
         to_left, from_right = anyio.create_memory_object_stream[bytes](math.inf)
         return cls(to_right, from_right), cls(to_left, from_left)
 
     async def send(self, data: bytes) -> None:
         if not data:
-            return  # empty bytes would read as the end
+            return  # the peer would read empty bytes as the end
         try:
             await self._outgoing.send(data)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -114,7 +116,7 @@ class MemoryTransport:
     async def receive_until(
         self, take: Callable[[bytes], T | None], within_s: float = math.inf
     ) -> T:
-        return await _until_taken(self, take, within_s)
+        return await _receive_until(self, take, within_s)
 
     async def receive(self) -> bytes:
         try:
@@ -135,7 +137,7 @@ class SocketTransport:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        # Made when somebody has to wait for room, which is rare.
+        # Made when a caller has to wait for room in the socket, which is rare.
         self._sending: anyio.Lock | None = None
         self._unsent = b""
         self._incoming: AsyncioReader | None = None
@@ -149,12 +151,12 @@ class SocketTransport:
 
     async def send(self, data: bytes) -> None:
         if not self._unsent and not self._is_sending:
-            # The usual case: nobody is in the middle of a send, and the socket takes all of it.
+            # The usual case: no other send is in progress, and the socket takes all of it.
             sent = self._send_some(data)
             if sent == len(data):
                 return
             if sent:
-                # Kept here, since to wait for its turn is to be cancelled, perhaps.
+                # Kept here, since this call may be cancelled while it waits for the lock.
                 self._unsent, data = data[sent:], b""
         if self._sending is None:
             self._sending = anyio.Lock()
@@ -172,7 +174,7 @@ class SocketTransport:
         return self._sending is not None and self._sending.locked()
 
     def _send_some(self, data: bytes | memoryview) -> int:
-        """How many bytes the socket took, without waiting for it."""
+        """Send without waiting; the number of bytes that the socket took."""
         try:
             return self._socket.send(data)
         except BlockingIOError:
@@ -184,7 +186,7 @@ class SocketTransport:
         try:
             await self._wait(anyio.wait_writable)
         except anyio.get_cancelled_exc_class():
-            # `send_now` may have left something meanwhile, which comes after it.
+            # `send_now` may have left bytes in the meantime; they come after these.
             self._unsent = bytes(rest) + self._unsent
             raise
 
@@ -195,14 +197,14 @@ class SocketTransport:
         return not self._unsent
 
     async def receive(self) -> bytes:
-        # Always waits, if only for a turn: a peer that has always more to say must not keep the
-        # loop to itself.
+        # Always waits at least one turn: a peer that always has more to send must not occupy the
+        # event loop.
         reader = self._reader()
         if reader is not None:
-            return await reader.read(as_it_is)
+            return await reader.read(identity)
         while True:
             await self._wait(anyio.wait_readable)
-            data = received(self._socket)
+            data = recv_nonblocking(self._socket)
             if data is not None:
                 return data
 
@@ -211,7 +213,7 @@ class SocketTransport:
     ) -> T:
         reader = self._reader()
         if reader is None:
-            return await _until_taken(self, take, within_s)
+            return await _receive_until(self, take, within_s)
         return await reader.read(take, within_s)
 
     def _reader(self) -> AsyncioReader | None:

@@ -1,7 +1,7 @@
-"""What host and zygote say to each other: a closed set, over a socket that keeps packets whole.
+"""The packets between host and zygote: a closed set, over a socket that keeps packets whole.
 
-The host orders forks and hands over the worker's end of a channel; the zygote hands back a process
-descriptor. Nothing here comes from, or goes to, untrusted code.
+The host orders forks and passes the worker's end of a channel; the zygote returns a process
+descriptor. Nothing here comes from untrusted code or goes to it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from caps.protocol.enforcement import Layer
 
 MAX_PACKET_BYTES = 64 * 1024
 
-# The exit status of a worker that could not enter the group that it was given.
+# The exit status of a worker that could not enter its memory group.
 GROUP_REFUSED = 3
+# The exit status of a worker that was out of memory and could not send a result.
+OUT_OF_MEMORY = 4
 
 
 class _Packet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=True):
@@ -23,8 +25,8 @@ class _Packet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class ForkOrder(_Packet, frozen=True, kw_only=True):
     """Fork a worker on the channel that comes with this packet.
 
-    `grouped`: a second descriptor comes along, through which it enters its memory group before
-    anything else.
+    `grouped`: a second descriptor comes with it, through which the worker enters its memory group
+    before anything else.
     """
 
     number: int
@@ -38,7 +40,7 @@ class ZygoteReady(_Packet, frozen=True, kw_only=True):
 
 
 class ModuleRefused(_Packet, frozen=True, kw_only=True):
-    """A real module that was asked for is not to be had; the zygote ends. `reason` is one line."""
+    """A real module cannot be provided; the zygote exits. `reason` is one line."""
 
     module: str
     reason: str
@@ -51,14 +53,14 @@ class Forked(_Packet, frozen=True, kw_only=True):
 
 
 class ForkRefused(_Packet, frozen=True, kw_only=True):
-    """The system would not fork."""
+    """The system refused to fork."""
 
     number: int
     reason: str
 
 
 class WorkerExited(_Packet, frozen=True, kw_only=True):
-    """A worker was reaped. `status` is what `waitpid` gave."""
+    """A worker was reaped. `status` is the one of `waitpid`."""
 
     number: int
     status: int

@@ -1,1 +1,1 @@
-"""(7) Providers: they do the work, outside the sandbox, under the scope the broker hands them."""
+"""(7) Providers do the work, outside the sandbox, under the scope that the broker passes."""

@@ -1,8 +1,8 @@
 """(6) The decision: may this execution make this call, now? Every rule is here.
 
-Pure: no files, no clocks, no state. The broker says what was asked and what was used so far; the
-grant says what is allowed; `decide` answers with a value that says why. These are the rules, in
-the order in which they are applied; the first that refuses is the answer.
+Pure: no files, no clocks, no state. The broker passes the request and what was used so far; the
+grant holds what is allowed; `decide` returns a value that says why. These are the rules, in the
+order in which they are applied; the first rule that refuses is the answer.
 
 - A capability that is not registered is refused.
 - `deny` beats `allow`: a capability under a `deny` rule is withheld.
@@ -11,20 +11,21 @@ the order in which they are applied; the first that refuses is the answer.
 - A capability that was revoked since the execution started is refused.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
-- Nothing is allowed while `limits.concurrency` calls are under way.
-- A capability is refused while its window holds as many calls as its rate (`limits.rates`) lets in;
-  a repeat under the same idempotency key has no effect of its own and is not held to the rate.
+- Nothing is allowed while `limits.concurrency` calls are in flight.
+- A capability is refused while its window holds as many calls as its rate (`limits.rates`) allows;
+  the rate does not apply to a repeat under the same idempotency key: it has no effect of its own.
 - An idempotency key that was used before with other arguments is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope of the capability's domain is refused.
-- A capability under an `approve` rule is refused until somebody approved the call, which nobody is
-  asked to do for a call that the rules above refuse; a repeat under the same key needs no approval.
-- What is left is allowed. If a `deny` rule in dry run covers it, the decision says that, too.
+- A capability under an `approve` rule is refused until somebody approved the call. Nobody is asked
+  about a call that the rules above refuse. A repeat under the same key needs no approval.
+- Every other call is allowed. If a `deny` rule in dry run covers it, the decision names that rule.
 - Any error while evaluating these rules is a refusal.
 
-The first four are settled by `evaluate_terms` when a policy meets the registry; `decide` reads the
-outcome from the grant. `message` and `nearest` are for the operator and the audit and never quote a
-payload; `detail` and `problems` may, and are for the caller. `error_for` is what the caller sees.
+`evaluate_terms` applies the first four when a policy is bound to the registry; `decide` reads the
+outcome from the grant. `message` and `nearest` are for the operator and the audit log and never
+quote a payload; `detail` and `problems` are for the caller and may quote it. `error_for` makes the
+error that the caller sees.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ from caps.protocol.errors import (
     PolicyDeniedError,
     ValidationError,
 )
-from caps.security.policies.names import domain_of, nearest, quoted
+from caps.protocol.text import nearest
+from caps.security.policies.names import domain_of, quoted
 from caps.security.policy import Limits, Rate, RuleEffect, SecurityPolicy
 from caps.security.scopes import Scope
 
 
 class ReasonCode(enum.StrEnum):
-    """Why a request was decided as it was. Stable: audits and metrics carry these."""
+    """The reason for a decision. Stable: audit records and metrics contain these codes."""
 
     ALLOWED = "allowed"
     UNKNOWN_CAPABILITY = "unknown_capability"
@@ -69,7 +71,7 @@ class ReasonCode(enum.StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
-# The limit behind each reason, as the policy spells it under `limits`.
+# The limit behind each reason, by its key under `limits` in the policy.
 LIMITS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.DEADLINE_PASSED: "wall_ms",
     ReasonCode.CALLS_EXCEEDED: "calls",
@@ -79,7 +81,7 @@ LIMITS: Final[Mapping[ReasonCode, str]] = {
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One way in which a payload does not fit its schema. `got` describes what was given."""
+    """One way in which a payload does not fit its schema. `got` describes the value given."""
 
     path: str
     expected: str
@@ -87,12 +89,12 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The answer to one request, and why.
+    """The answer to one request, with the reason.
 
     `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
     `scopes.<domain>.<key>` or `limits.<name>`. `nearest` is the name that was probably meant, or
-    the change of the policy that is needed first for an allow. `bound` is the value of the limit.
-    `dry_run_rule` is the `deny` rule that would have refused it, were it in force.
+    the first change of the policy that is needed to allow the call. `bound` is the value of the
+    limit. `dry_run_rule` is the `deny` rule in dry run that would have refused the call.
     """
 
     allowed: bool
@@ -109,7 +111,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     @property
     def expectation(self) -> Literal["allow", "deny", "approve"]:
-        """The decision as the tests of a policy spell it."""
+        """The decision in the words that the tests of a policy use."""
         if self.reason is ReasonCode.APPROVAL_REQUIRED:
             return "approve"
         return "allow" if self.allowed else "deny"
@@ -128,7 +130,7 @@ class CapabilityTerms(Protocol):
     def rule(self) -> str | None: ...
     @property
     def withheld(self) -> ReasonCode | None:
-        """Why it is not granted, as `evaluate_terms` found; None if it is."""
+        """Why it is not granted, from `evaluate_terms`; None if it is granted."""
 
     @property
     def scope(self) -> Scope | None: ...
@@ -143,11 +145,11 @@ class CapabilityTerms(Protocol):
         """The `deny` rule in dry run that covers it, if one does."""
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
-        """What does not fit the schema of the capability; pure, and empty if all fits."""
+        """What does not fit the schema of the capability; empty if everything fits. Pure."""
 
 
 class GrantTerms(Protocol):
-    """What one execution may do: a policy applied to everything that is registered."""
+    """What one execution may do: a policy applied to all registered capabilities."""
 
     @property
     def policy_id(self) -> str: ...
@@ -162,22 +164,22 @@ class GrantTerms(Protocol):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What was asked for."""
+    """The call that is to be decided."""
 
     capability: str
     payload: Mapping[str, Any]
 
 
 class KeyUse(enum.Enum):
-    """What the execution did before under the idempotency key of this request."""
+    """How the execution used the idempotency key of this request before."""
 
-    FRESH = "fresh"  # nothing, or there is no key
-    REPEAT = "repeat"  # the same call
-    CONFLICT = "conflict"  # another call
+    FRESH = "fresh"  # never, or the request has no key
+    REPEAT = "repeat"  # for the same call
+    CONFLICT = "conflict"  # for another call
 
 
 class ApprovalUse(enum.Enum):
-    """What became of the approval of this request."""
+    """The outcome of asking for an approval of this request."""
 
     NONE = "none"  # nobody was asked
     GIVEN = "given"
@@ -203,7 +205,7 @@ NOTHING_USED: Final = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadlin
 def evaluate_terms(
     policy: SecurityPolicy, capability: str, has_scope_model: bool, scope_given: bool
 ) -> tuple[str | None, ReasonCode | None]:
-    """The rule that settles `capability`, and why it is withheld (None: it is granted)."""
+    """The rule that decides `capability`, and why it is withheld (None: it is granted)."""
     verdict = policy.verdict(capability)
     if verdict.effect is RuleEffect.DENY:
         return verdict.rule, ReasonCode.DENIED_BY_RULE
@@ -215,7 +217,7 @@ def evaluate_terms(
 
 
 def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
-    """Apply the rules to one request. Never raises: what cannot be evaluated is refused."""
+    """Apply the rules to one request. Never raises: a request is refused on any error."""
     try:
         terms = grant.terms.get(request.capability)
         if terms is None:
@@ -240,7 +242,7 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
 
 @functools.lru_cache(maxsize=1024)
 def _allowed(rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None) -> Decision:
-    # Kept, for building one costs more than all the checks before it; frozen, so it can be shared.
+    # Cached: building one costs more than all the checks before it. Frozen, so it can be shared.
     reason, message = ReasonCode.ALLOWED, "allowed"
     return Decision(True, reason, rule, policy_id, policy_sha256, message, dry_run_rule=dry_run)
 
@@ -252,7 +254,7 @@ def _refusal(
 
 
 def _unknown(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
-    # Comparing names is the one costly step here, so code that spent its calls does not get it.
+    # Comparing names is the only costly step here; skip it once the calls are used up.
     spent = usage.calls >= grant.limits.calls
     return _refusal(
         grant,
@@ -307,7 +309,7 @@ def _conflict(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decisi
 
 def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:
     problems = terms.problems_in(request.payload)
-    # Compared to the empty tuple, not taken as a truth: what is no tuple at all must not pass.
+    # Compared to the empty tuple, not tested for truth: a value that is not a tuple must not pass.
     if problems != ():
         message = f"the payload of `{terms.name}` does not fit its schema"
         return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=tuple(problems))
@@ -340,7 +342,7 @@ def _unapproved(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
 
 
 def error_for(decision: Decision, capability: str) -> CapsError:
-    """What a refused caller sees: which capability and which policy, but not what would help."""
+    """The error for a refused caller: it names capability and policy, not the change that helps."""
     name, policy_id, reason = quoted(capability), decision.policy_id, decision.reason
     if decision.allowed:
         raise ValueError(f"{name} was allowed, there is no error for it")

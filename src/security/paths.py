@@ -1,4 +1,4 @@
-"""Where what outlives a program is kept, if nobody says otherwise."""
+"""The default directory for data that outlives a program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def state_directory() -> Path:
-    """`caps` in the user's state directory, as the XDG base directory specification has it."""
+    """`caps` in the user's state directory, by the XDG base directory specification."""
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
     return base / "caps"

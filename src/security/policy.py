@@ -1,16 +1,15 @@
 """(1) The policy: what an execution may do, as immutable data.
 
-A policy is JSON (see `policies/policy.schema.json`) and this model is its whole grammar. Nothing is
-allowed that it does not say: the empty policy denies everything, unknown keys are errors, values
-are never converted to fit, and every limit is bounded by default.
+A policy is JSON (see `policies/policy.schema.json`) and this model is its whole grammar. Only what
+it names is allowed: the empty policy denies everything, unknown keys are errors, values are never
+converted to fit, and every limit is bounded by default.
 
-A policy never changes after it was validated, and `sha256` names its content. What it holds of
-free-form JSON (`scopes`, the payloads of `tests`) is copied when it is validated, so that a caller
-who later edits the dictionary that it came from edits nothing here. Python cannot keep someone who
-holds the policy itself from writing into those inner dictionaries; whoever needs one to change asks
-`scope_of` for a copy.
+A policy never changes after it was validated, and `sha256` identifies its content. Free-form JSON
+in it (`scopes`, the payloads of `tests`) is copied during validation, so a later change of the
+source dictionary has no effect here. Python cannot prevent code that has the policy from writing
+into those inner dictionaries; code that needs a dictionary to change gets a copy from `scope_of`.
 
-This module reads no files: `policy_source` does.
+This module reads no files: `policies/load.py` does.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from pydantic import (
 )
 
 from caps.security.policies.deny_rules import DenyRules, RuleMode
-from caps.security.policies.modules import MODULE_PATTERN, MOST_MODULES, checked_module
+from caps.security.policies.modules import MAX_MODULES, MODULE_PATTERN, checked_module
 from caps.security.policies.names import (
     CAPABILITY_PATTERN,
     NAME_PATTERN,
@@ -52,10 +51,13 @@ from caps.security.policies.names import (
 
 JSON_DEPTH: Final = 32
 _DIGEST_DOMAIN = b"caps.policy.v1\0"
-# Beyond it a number means different things to different JSON readers, and has no canonical form.
-_LARGEST_INTEGER = 2**53 - 1
+# JSON readers disagree about larger integers, and RFC 8785 has no canonical form for them.
+_MAX_INTEGER = 2**53 - 1
 _MIB = 1024 * 1024
 APPROVAL_MS: Final = 300_000
+# Each list has a bound, so that checking and reviewing a policy takes a bounded time.
+MAX_RULES: Final = 1024
+MAX_TESTS: Final = 4096
 
 _PERIODS = {"s": 1, "sec": 1, "min": 60, "hour": 3600, "day": 86400}
 _PERIOD_NAMES = {1: "s", 60: "min", 3600: "hour", 86400: "day"}
@@ -64,7 +66,7 @@ _RATE = re.compile(_RATE_PATTERN[1:-1])
 
 
 class NotJsonError(ValueError):
-    """A value that JSON cannot carry, or not exactly; `path` is where it is inside the value."""
+    """A value that JSON cannot represent exactly; `path` is its place inside the whole value."""
 
     def __init__(self, what: str, path: tuple[str | int, ...]) -> None:
         super().__init__(what)
@@ -72,7 +74,7 @@ class NotJsonError(ValueError):
 
 
 def plain_json(value: object, path: tuple[str | int, ...] = ()) -> Any:
-    """A deep copy of `value`, made of nothing but plain JSON types; NotJsonError if it is not."""
+    """A deep copy of `value` in plain JSON types only. Raises NotJsonError if there is none."""
     if value is None or type(value) is bool:
         return value
     if type(value) is str:
@@ -104,7 +106,7 @@ def _plain_text(text: str, path: tuple[str | int, ...]) -> str:
 
 def _plain_number(number: int | float, path: tuple[str | int, ...]) -> int | float:
     if type(number) is int:
-        if abs(number) > _LARGEST_INTEGER:
+        if abs(number) > _MAX_INTEGER:
             raise NotJsonError("integer is beyond 2**53 - 1 and would lose precision", path)
     elif not math.isfinite(number):
         raise NotJsonError("should be a finite number", path)
@@ -119,7 +121,8 @@ class Rate:
     period_s: int
 
     def __post_init__(self) -> None:
-        if self.count < 1 or self.period_s not in _PERIOD_NAMES:
+        whole = type(self.count) is int and type(self.period_s) is int
+        if not whole or self.count < 1 or self.period_s not in _PERIOD_NAMES:
             raise ValueError(f"`{self.count}` in `{self.period_s}` seconds is not a rate")
 
     def __str__(self) -> str:
@@ -141,14 +144,14 @@ def _rate(value: object) -> Rate:
 
 
 def _version(value: object) -> object:
-    # A literal alone would take `true` and `1.0` for 1.
+    # A `Literal[1]` alone would accept `true` and `1.0`.
     if type(value) is not int or value != 1:
         raise ValueError("should be 1, the version of policies that this release reads")
     return value
 
 
 def _as_tuple(value: object) -> object:
-    # JSON has arrays only and Python callers like sets; neither is a conversion of what they hold.
+    # JSON has only arrays, and Python callers may pass sets; the items are not converted.
     if isinstance(value, set | frozenset):
         return tuple(sorted(value, key=str))
     return tuple(value) if isinstance(value, list) else value
@@ -169,26 +172,33 @@ RateText = Annotated[Rate, BeforeValidator(_rate), PlainSerializer(str), _string
 JsonObject = Annotated[dict[str, Any], BeforeValidator(plain_json)]
 Rules = Annotated[
     tuple[Rule, ...],
-    Field(max_length=1024),
+    Field(max_length=MAX_RULES),
     BeforeValidator(_as_tuple),
     AfterValidator(_normalised),
 ]
 Module = Annotated[str, AfterValidator(checked_module), _string(MODULE_PATTERN)]
 Modules = Annotated[
     tuple[Module, ...],
-    Field(max_length=MOST_MODULES),
+    Field(max_length=MAX_MODULES),
     BeforeValidator(_as_tuple),
     AfterValidator(_normalised),
 ]
 
 
 class _Part(BaseModel):
-    # Built as a part of the policy, and not by itself before that.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    # The validator is built with that of the whole policy, not separately before it.
+    # Parts that were built without validation are validated with the whole.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        defer_build=True,
+        revalidate_instances="always",
+    )
 
 
 class Limits(_Part):
-    """The bounds of one execution. A missing one has a safe default, never none at all."""
+    """The limits of one execution. A missing limit has a safe default; none is unlimited."""
 
     wall_ms: int = Field(
         default=30_000, ge=1, le=3_600_000, description="From start to end, in ms."
@@ -199,7 +209,7 @@ class Limits(_Part):
     )
     calls: int = Field(default=1000, ge=0, le=1_000_000, description="Capability calls in all.")
     concurrency: int = Field(
-        default=64, ge=1, le=1024, description="Capability calls under way at once."
+        default=64, ge=1, le=1024, description="Capability calls in flight at the same time."
     )
     output_bytes: int = Field(
         default=_MIB, ge=0, le=64 * _MIB, description="Captured output, in bytes."
@@ -208,22 +218,23 @@ class Limits(_Part):
         default=APPROVAL_MS,
         ge=1,
         le=86_400_000,
-        description="Waiting for approvals in all, in ms; `wall_ms` stands still meanwhile.",
+        description="Waiting for approvals in all, in ms; `wall_ms` is paused meanwhile.",
     )
     rates: dict[Rule, RateText] = Field(
         default={},
-        description="Calls of each capability in a time, `60/min`; the exact rule comes first.",
+        max_length=MAX_RULES,
+        description="Calls of each capability per time, as in `60/min`; an exact rule comes first.",
         json_schema_extra={"additionalProperties": False},
     )
 
     def rate_for(self, capability: str) -> Rate | None:
-        """The rate of `capability`. A `domain.*` rate counts each of its capabilities apart."""
+        """The rate of `capability`. A `domain.*` rate counts each capability separately."""
         rule = matching_rule(self.rates, capability)
         return None if rule is None else self.rates[rule]
 
 
 class PolicyTest(_Part):
-    """A call and what the policy should say to it; run before a policy comes into force."""
+    """A call and the decision that is expected; run before a policy comes into force."""
 
     call: Capability
     payload: JsonObject = {}
@@ -231,7 +242,7 @@ class PolicyTest(_Part):
 
 
 class RuleEffect(enum.StrEnum):
-    """What the rules of a policy say about a capability, before scopes and limits."""
+    """The effect of a policy's rules on a capability, before scopes and limits."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -239,8 +250,11 @@ class RuleEffect(enum.StrEnum):
 
 
 class RuleVerdict(msgspec.Struct, frozen=True):
-    """The effect, the rule that has it, the rule that asks for an approval besides, and the one
-    that would deny if it were in force."""
+    """The effect of the rules on a capability, and the rule that has this effect.
+
+    `approve` is the rule that requires an approval; `dry_run` is the rule that would deny the
+    capability if it were enforced.
+    """
 
     effect: RuleEffect
     rule: str | None
@@ -261,7 +275,8 @@ class SecurityPolicy(_Part):
     approve: Rules = Field(default=(), description="Allowed only once somebody approved.")
     scopes: dict[Domain, JsonObject] = Field(
         default={},
-        description="For each domain what its functions may reach; none reaches nothing.",
+        max_length=MAX_RULES,
+        description="For each domain what its functions may reach; without a scope, nothing.",
         json_schema_extra={"additionalProperties": False},
     )
     modules: Modules = Field(
@@ -270,21 +285,24 @@ class SecurityPolicy(_Part):
         "what code does with them; the kernel layers hold it.",
     )
     limits: Limits = Limits()
-    tests: Annotated[tuple[PolicyTest, ...], BeforeValidator(_as_tuple)] = ()
+    tests: Annotated[
+        tuple[PolicyTest, ...], Field(max_length=MAX_TESTS), BeforeValidator(_as_tuple)
+    ] = ()
 
     _sha256: str = PrivateAttr("")
 
     @model_validator(mode="before")
     @classmethod
     def _without_schema(cls, data: Any) -> Any:
-        # Editors find the JSON Schema by this key; it says nothing about what is allowed.
+        # Editors find the JSON Schema by this key; it has no effect on what is allowed.
         if isinstance(data, Mapping) and isinstance(data.get("$schema"), str):
             return {key: value for key, value in data.items() if key != "$schema"}
         return data
 
     @model_validator(mode="after")
     def _digest(self) -> Self:
-        # What is younger than digests that logs hold is left out where it says nothing.
+        # Keys that are newer than digests in existing logs are left out while they have their
+        # default value, so that those digests stay valid.
         meaning = self.model_dump(mode="json")
         if not self.modules:
             del meaning["modules"]
@@ -295,12 +313,12 @@ class SecurityPolicy(_Part):
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # noqa: ARG002 - a copy is always deep
-        """A policy with `update` in place, validated and named anew."""
+        """A policy with `update` applied, validated again and with a new digest."""
         return type(self).model_validate({**self.model_dump(), **(update or {})})
 
     @property
     def sha256(self) -> str:
-        """The digest of the policy's meaning: its RFC 8785 form with every default filled in."""
+        """The digest of the policy: of its RFC 8785 form with every default filled in."""
         return self._sha256
 
     @property
@@ -310,7 +328,7 @@ class SecurityPolicy(_Part):
 
     @property
     def dry_run(self) -> tuple[str, ...]:
-        """The `deny` rules that are only tried out."""
+        """The `deny` rules in dry run: recorded, not enforced."""
         return tuple(each.rule for each in self.deny_rules if each.mode is RuleMode.DRY_RUN)
 
     def scope_of(self, domain: str) -> dict[str, Any] | None:
@@ -319,7 +337,7 @@ class SecurityPolicy(_Part):
         return None if scope is None else dict(plain_json(scope))
 
     def verdict(self, capability: str) -> RuleVerdict:
-        """What the rules say about `capability`; of two rules that match, the exact one."""
+        """The effect of the rules on `capability`; an exact rule comes before `domain.*`."""
         denied = matching_rule(self.deny, capability)
         if denied is not None:
             return RuleVerdict(RuleEffect.DENY, denied)

@@ -1,14 +1,16 @@
-"""(6) The approval desk: calls wait here for a person, and answers are counted here.
+"""(6) Approvals in the broker: calls wait here for a person, and standing approvals are kept here.
 
-What was approved is a *cover*: so many calls of one capability, for so long, for one channel (an
-execution or its session) or for one principal under the same terms of a policy. A call that a cover
-is there for takes one of its calls at once; any other is parked until it is answered, covered by
-the answer to another, out of time, or ended with its execution. Every step of that is in the audit
-log before it has a consequence: who asks nobody, or cannot say what was answered, is refused.
+A standing approval allows N calls of one capability until it expires, for one channel (an execution
+or its session) or for one principal under the same terms of a policy. A call that a standing
+approval covers uses up one of its calls immediately. Any other call waits until it is answered,
+until the answer to another call covers it, until it times out, or until its execution ends. Every
+step is in the audit log before it has an effect: a call is refused if there is nobody to ask, or if
+the answer cannot be recorded.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -19,19 +21,21 @@ from typing import Any
 import anyio
 import msgspec
 
-from caps.capabilities.grant import Grant, Terms
+from caps.capabilities.broker.invoke import is_from_host
+from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import ConfigurationError
+from caps.security.approvals.directory import ApprovalDirectory, default_approvals_directory
 from caps.security.approvals.model import (
     MAX_SHOWN_CHARACTERS,
     ApprovalAnswer,
     ApprovalRequest,
+    ApprovalScope,
     Approver,
-    Reach,
+    checked_answer,
     new_approval_id,
 )
-from caps.security.approvals.directory import ApprovalStore, default_approvals_directory
-from caps.security.audit.model.sanitize import legible_value
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.model.records import (
     ApprovalOutcome,
     ApprovalRequested,
@@ -39,12 +43,12 @@ from caps.security.audit.model.records import (
     ShownValue,
 )
 from caps.security.audit.model.redaction import Redacted
-from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.model.sanitize import json_safe
 from caps.security.decision import ApprovalUse
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
-# To approve of the start of an argument would be to approve of whatever follows it.
+# Approving a cut argument would approve whatever follows the cut.
 _TOO_LONG = ApprovalAnswer(
     allowed=False,
     by="(host)",
@@ -53,39 +57,39 @@ _TOO_LONG = ApprovalAnswer(
 
 logger = logging.getLogger(__name__)
 
-CoverKey = tuple[Reach, str, str, str]
+_StandingKey = tuple[ApprovalScope, str, str, str]
 
 
-class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that needs an approval, and who makes it."""
+class ApprovalCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that needs an approval, and its caller."""
 
     who: dict[str, Any]
-    """As every record of the execution says it."""
+    """The identity, as in every record of the execution."""
     channel_id: str
     request_id: str
     grant: Grant
-    terms: Terms
+    terms: BoundCapability
     redacted: Redacted
 
     @property
-    def keys(self) -> dict[Reach, CoverKey]:
-        """What a cover for this call may be filed under, the narrowest first."""
-        # Not the policy's digest alone: relative paths in its scopes start where its file is.
+    def keys(self) -> dict[ApprovalScope, _StandingKey]:
+        """The keys of standing approvals that can cover this call, the narrowest first."""
+        # Not only the policy's digest: relative paths in its scopes depend on where its file is.
         name, sha256 = self.terms.name, self.grant.terms_sha256
         return {
-            Reach.EXECUTION: (Reach.EXECUTION, self.channel_id, sha256, name),
-            Reach.PRINCIPAL: (Reach.PRINCIPAL, self.who["principal"], sha256, name),
+            ApprovalScope.EXECUTION: (ApprovalScope.EXECUTION, self.channel_id, sha256, name),
+            ApprovalScope.PRINCIPAL: (ApprovalScope.PRINCIPAL, self.who["principal"], sha256, name),
         }
 
 
-class Settled(msgspec.Struct, frozen=True):
-    """What came of it, and the approval that covers the call if one does."""
+class ApprovalResult(msgspec.Struct, frozen=True):
+    """The outcome, and the approval that covers the call if one does."""
 
     use: ApprovalUse
     approval_id: str | None = None
 
 
-class _Cover(msgspec.Struct):
+class _StandingApproval(msgspec.Struct):
     approval_id: str
     calls_left: int | None
     until: float | None
@@ -94,17 +98,17 @@ class _Cover(msgspec.Struct):
         return self.calls_left == 0 or (self.until is not None and now >= self.until)
 
 
-class _Parked(msgspec.Struct, eq=False):
-    """A call that waits: for its own answer, or for a cover that another's brings."""
+class _PendingApproval(msgspec.Struct, eq=False):
+    """A call that waits for its own answer, or for the answer to another call that covers it."""
 
-    call: AskedCall
+    call: ApprovalCall
     changed: anyio.Event = msgspec.field(default_factory=anyio.Event)
     answer: ApprovalAnswer | None = None
     covered_by: str | None = None
 
 
-class ApprovalDesk:
-    """One for each runtime; its covers end with it."""
+class ApprovalQueue:
+    """The approvals of one runtime; standing approvals end with it."""
 
     def __init__(
         self,
@@ -114,154 +118,167 @@ class ApprovalDesk:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Without an `approver` there is nobody to ask, and what needs an approval is refused.
+        """Without an `approver` there is nobody to ask, and a call that needs one is refused.
 
-        Spans of time are counted by `clock`, in seconds.
+        `clock` measures the duration of standing approvals, in seconds.
         """
         self._clock = clock
         self._audit = audit
         self._metrics = metrics
         self._approver = approver
-        self._covers: dict[CoverKey, list[_Cover]] = {}
-        self._parked: list[_Parked] = []
+        self._standing: dict[_StandingKey, list[_StandingApproval]] = {}
+        self._pending: list[_PendingApproval] = []
 
-    def take(self, call: AskedCall) -> str | None:
-        """One call of a cover, if there is one for this; the id of its approval."""
+    def take(self, call: ApprovalCall) -> str | None:
+        """Use up one call of a standing approval that covers this one; the approval's id."""
         for key in call.keys.values():
-            covers = [c for c in self._covers.pop(key, []) if not c.is_over(self._clock())]
-            if not covers:
+            found = [one for one in self._standing.pop(key, []) if not one.is_over(self._clock())]
+            if not found:
                 continue
-            self._covers[key] = covers
-            if covers[0].calls_left is not None:
-                covers[0].calls_left -= 1
-            return covers[0].approval_id
+            self._standing[key] = found
+            if found[0].calls_left is not None:
+                found[0].calls_left -= 1
+            return found[0].approval_id
         return None
 
     def forget(self, channel_id: str) -> None:
-        """An execution or session is over, and what was approved for it with it."""
-        gone = [key for key in self._covers if key[:2] == (Reach.EXECUTION, channel_id)]
-        for key in gone:
-            del self._covers[key]
+        """Drop the standing approvals of an execution or session that is over."""
+        over = [key for key in self._standing if key[:2] == (ApprovalScope.EXECUTION, channel_id)]
+        for key in over:
+            del self._standing[key]
 
-    async def ask(self, call: AskedCall, timeout_ms: int) -> Settled:
-        """Wait for an answer, at most so long. Raises AuditError: there is no evidence of it."""
+    async def ask(self, call: ApprovalCall, timeout_ms: int) -> ApprovalResult:
+        """Wait for an answer, at most `timeout_ms`. AuditError if it cannot be recorded."""
         if self._approver is None:
-            return Settled(ApprovalUse.NONE)
+            return ApprovalResult(ApprovalUse.NONE)
         if timeout_ms <= 0:
-            return Settled(ApprovalUse.TIMED_OUT)  # its waiting was used up by calls before
-        request, event = _asked(call, timeout_ms)
-        await self._audit.append(event)
-        parked = _Parked(call)
-        if request is None:
-            parked.answer = _TOO_LONG
-            return await self._settle(parked, event.approval)
-        self._parked.append(parked)
+            return ApprovalResult(ApprovalUse.TIMED_OUT)  # earlier calls used up the waiting time
+        request, event = _build_request(call, timeout_ms)
+        pending = _PendingApproval(call)
+        self._pending.append(pending)
         self._metrics.approvals_waiting.add(1)
         try:
-            with anyio.move_on_after(timeout_ms / 1000):
-                await self._until_settled(self._approver, parked, request)
-        except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await self._record(call, request.id, ApprovalOutcome.WITHDRAWN)
+                await self._audit.append(event)
+            if request is None:
+                pending.answer = _TOO_LONG
+            else:
+                with anyio.move_on_after(timeout_ms / 1000):
+                    await self._wait_for_answer(self._approver, pending, request)
+        except anyio.get_cancelled_exc_class():  # what was asked for on record is settled there
+            await self._record(call, event.approval, ApprovalOutcome.WITHDRAWN)
             raise
         finally:
-            self._parked.remove(parked)
+            self._pending.remove(pending)
             self._metrics.approvals_waiting.add(-1)
-        return await self._settle(parked, request.id)
+        return await self._settle(pending, event.approval)
 
-    async def _until_settled(
-        self, approver: Approver, parked: _Parked, request: ApprovalRequest
+    async def _wait_for_answer(
+        self, approver: Approver, pending: _PendingApproval, request: ApprovalRequest
     ) -> None:
         async with anyio.create_task_group() as asking:
-            asking.start_soon(_put_to, approver, request, parked)
-            await parked.changed.wait()
+            asking.start_soon(_ask_approver, approver, request, pending)
+            await pending.changed.wait()
             asking.cancel_scope.cancel()
 
-    async def _settle(self, parked: _Parked, approval_id: str) -> Settled:
-        call, answer = parked.call, parked.answer
-        if parked.covered_by is not None:
-            note = f"covered by approval {parked.covered_by}"
+    async def _settle(self, pending: _PendingApproval, approval_id: str) -> ApprovalResult:
+        call, answer = pending.call, pending.answer
+        if pending.covered_by is not None:
+            note = f"covered by approval {pending.covered_by}"
             await self._record(call, approval_id, ApprovalOutcome.WITHDRAWN, note=note)
-            return Settled(ApprovalUse.GIVEN, parked.covered_by)
+            return ApprovalResult(ApprovalUse.GIVEN, pending.covered_by)
         if answer is None:
             await self._record(call, approval_id, ApprovalOutcome.TIMED_OUT)
-            return Settled(ApprovalUse.TIMED_OUT)
-        said = {"by": answer.by, "note": answer.reason}
-        if not answer.allowed:
-            await self._record(call, approval_id, ApprovalOutcome.DENIED, **said)
-            return Settled(ApprovalUse.DENIED)
+            return ApprovalResult(ApprovalUse.TIMED_OUT)
+        fields = {"by": answer.by, "note": answer.reason}
+        if answer.allowed is not True:
+            await self._record(call, approval_id, ApprovalOutcome.DENIED, **fields)
+            return ApprovalResult(ApprovalUse.DENIED)
         await self._record(
             call,
             approval_id,
             ApprovalOutcome.GIVEN,
-            **said,
+            **fields,
             calls=answer.calls_covered,
             seconds=answer.seconds,
             reach=answer.reach.value,
         )
-        self._cover(call, approval_id, answer)
-        return Settled(ApprovalUse.GIVEN, approval_id)
+        self._add_standing(call, approval_id, answer)
+        return ApprovalResult(ApprovalUse.GIVEN, approval_id)
 
-    def _cover(self, call: AskedCall, approval_id: str, answer: ApprovalAnswer) -> None:
-        """Put into force what the answer covers beyond the call that was asked about."""
+    def _add_standing(self, call: ApprovalCall, approval_id: str, answer: ApprovalAnswer) -> None:
+        """Keep what the answer covers beyond the call in question, and use it for waiting calls."""
         calls = answer.calls_covered
         until = None if answer.seconds is None else self._clock() + answer.seconds
-        cover = _Cover(approval_id, None if calls is None else calls - 1, until)
-        if cover.is_over(self._clock()):
+        standing = _StandingApproval(approval_id, None if calls is None else calls - 1, until)
+        if standing.is_over(self._clock()):
             return
-        self._covers.setdefault(call.keys[answer.reach], []).append(cover)
-        for parked in self._parked:
-            if not parked.changed.is_set():
-                parked.covered_by = self.take(parked.call)
-                if parked.covered_by is not None:
-                    parked.changed.set()
+        self._standing.setdefault(call.keys[answer.reach], []).append(standing)
+        for pending in self._pending:
+            if not pending.changed.is_set():
+                pending.covered_by = self.take(pending.call)
+                if pending.covered_by is not None:
+                    pending.changed.set()
 
     async def _record(
-        self, call: AskedCall, approval_id: str, outcome: ApprovalOutcome, **said: Any
+        self, call: ApprovalCall, approval_id: str, outcome: ApprovalOutcome, **fields: Any
     ) -> None:
         self._metrics.approvals.add((call.terms.name, outcome.value))
-        await self._audit.append(
-            ApprovalSettled(
-                **call.who,
-                approval=approval_id,
-                request_id=call.request_id,
-                capability=call.terms.name,
-                outcome=outcome,
-                **said,
-            )
+        settled = ApprovalSettled(
+            **call.who,
+            approval=approval_id,
+            request_id=call.request_id,
+            capability=call.terms.name,
+            outcome=outcome,
+            **fields,
         )
+        with anyio.CancelScope(shield=True):
+            await self._audit.append(settled)
 
 
-async def _put_to(approver: Approver, request: ApprovalRequest, parked: _Parked) -> None:
-    """Ask; an approver that fails has denied."""
+async def _ask_approver(
+    approver: Approver, request: ApprovalRequest, pending: _PendingApproval
+) -> None:
+    """Ask the approver. If it fails, or does not answer with a valid answer, that is a denial."""
     try:
-        answer = await approver(request)
-        if not isinstance(answer, ApprovalAnswer):
-            raise TypeError("an approver answers with an `ApprovalAnswer`")
-        parked.answer = answer
-    except Exception as error:
-        logger.exception("the approval of `%s` could not be asked for", request.capability)
+        pending.answer = checked_answer(await _given_answer(approver, request))
+    except BaseException as error:
+        if is_from_host(error):
+            raise
+        logger.exception(
+            "the approval of `%s` could not be asked for; the call is denied", request.capability
+        )
         reason = f"the approver failed: {type(error).__name__}"
-        parked.answer = ApprovalAnswer(allowed=False, by="(host)", reason=reason)
-    parked.changed.set()
+        pending.answer = ApprovalAnswer(allowed=False, by="(host)", reason=reason)
+    pending.changed.set()
 
 
-def _uncut(shown: Mapping[str, ShownValue]) -> dict[str, ShownValue] | None:
-    """What is shown, whole, in what JSON can carry; None if that is too long."""
+async def _given_answer(approver: Approver, request: ApprovalRequest) -> object:
+    """What the approver returned. A coroutine that it did not await is closed."""
+    answer: object = await approver(request)
+    if inspect.iscoroutine(answer):
+        answer.close()
+    return answer
+
+
+def _full_arguments(shown: Mapping[str, ShownValue]) -> dict[str, ShownValue] | None:
+    """The shown arguments, uncut, as JSON-safe values; None if they are too long."""
     found = {
         name: value
         if value is None or isinstance(value, bool)
-        else legible_value(value, MAX_SHOWN_CHARACTERS)
+        else json_safe(value, MAX_SHOWN_CHARACTERS)
         for name, value in shown.items()
     }
     length = sum(len(value) for value in found.values() if isinstance(value, str))
     return found if length <= MAX_SHOWN_CHARACTERS else None
 
 
-def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest | None, ApprovalRequested]:
-    """What is put to the approver and what is recorded; None: too long for anybody to judge."""
+def _build_request(
+    call: ApprovalCall, timeout_ms: int
+) -> tuple[ApprovalRequest | None, ApprovalRequested]:
+    """The request for the approver and the audit event; None: too long for a person to judge."""
     now, grant, terms = datetime.now(UTC), call.grant, call.terms
-    assert terms.approve is not None  # `decide` asked for an approval
+    assert terms.approve is not None  # `decide` requires an approval only with such a rule
     what = {
         "request_id": call.request_id,
         "capability": terms.name,
@@ -279,7 +296,7 @@ def _asked(call: AskedCall, timeout_ms: int) -> tuple[ApprovalRequest | None, Ap
         hidden=call.redacted.hidden,
         timeout_ms=timeout_ms,
     )
-    shown = _uncut(call.redacted.shown)
+    shown = _full_arguments(call.redacted.shown)
     if shown is None:
         return None, event
     who = {name: call.who[name] for name in ("execution_id", "principal", "agent", "session")}
@@ -305,27 +322,29 @@ class DirectoryApprover:
         *,
         announce: Callable[[ApprovalRequest], None] | None = None,
     ) -> None:
-        """By default in the directory that CAPS_APPROVALS_PATH names when a call begins to wait,
-        of which `announce` is told."""
+        """The default directory is CAPS_APPROVALS_PATH at the time when a call begins to wait.
+
+        `announce` is called with each request that begins to wait.
+        """
         self._directory = directory
         self._announce = announce
 
     @property
     def directory(self) -> Path:
-        """Where it asks."""
+        """The directory for requests and answers."""
         return self._directory or default_approvals_directory()
 
     async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Raises ConfigurationError: the directory is of no use."""
+        """Post the request and wait for its answer. ConfigurationError if the directory fails."""
         directory = self.directory
-        with ApprovalStore.open(directory, make=True) as store:
+        with ApprovalDirectory.open(directory, make=True) as store:
             try:
                 with store.posted(request):
                     if self._announce is not None:
                         self._announce(request)
-                    # Another process answers; there is no event to wait for.
+                    # Another process writes the answer; there is no event to wait for.
                     while (answer := store.answer_to(request.id)) is None:  # noqa: ASYNC110
-                        await anyio.sleep(_LOOK_SECONDS)
+                        await anyio.sleep(_POLL_SECONDS)
                     return answer
             except OSError as error:
                 raise ConfigurationError(

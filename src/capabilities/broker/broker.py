@@ -1,15 +1,13 @@
 """(6) The broker: the reference monitor between user space and every provider.
 
 One `ExecutionBroker` serves one channel. It trusts nothing in a request: the execution, the
-principal and the grant are its own, fixed when the channel was opened. Each request goes
+principal and the grant are its own, fixed when the channel was opened. What happens to a call, and
+in which order, is defined in `lifecycle.py`; here is the driver of the calls that may wait, for a
+person, for the first call with the same idempotency key, or for their provider. The broker adds
+this to the rules of the lifecycle:
 
-    decide (-> wait for an approval -> decide anew) -> audit the decision -> call the provider
-    -> audit the outcome -> answer
-
-and these hold on every path:
-
-- no provider is called unless the decision allows it *and* its record is durable;
-- a provider's result is not handed out unless it fits its schema and the outcome is durable;
+- a provider's result is not returned unless it fits its schema;
+- every decision that allows a call gets an outcome record, whatever ends the call;
 - an idempotency key has one effect, and every repeat gets its recorded answer;
 - a call ends at its deadline, with its execution, or when its grant is revoked, whichever comes
   first; once a grant is revoked no call of it begins, also if its decision was recorded before.
@@ -18,51 +16,44 @@ and these hold on every path:
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
-from msgspec.structs import replace
+import anyio.lowlevel
 
-from caps.capabilities.broker.approvals import ApprovalDesk, AskedCall, Settled
-from caps.capabilities.broker.batch import CallsAtOnce
-from caps.capabilities.broker.invoke import Outcome, call_provider, failure_answer
+from caps.capabilities.broker.approvals import ApprovalCall, ApprovalQueue, ApprovalResult
+from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
-from caps.capabilities.grant import Grant, Terms
-from caps.capabilities.identity import Identity
-from caps.capabilities.broker.idempotency import CUT_SHORT, NOT_KEPT, KeyedAnswer, KeyedAnswers
-from caps.capabilities.provider import CallContext
-from caps.capabilities.broker.rate_windows import RateWindows
-from caps.capabilities.broker.revocation import LiveGrants
-from caps.capabilities.stoppable import StoppableCall
-from caps.capabilities.telemetry import Metrics, Tracing
-from caps.capabilities.telemetry.calls import ObservedCalls
-from caps.capabilities.telemetry.tracing import ExecutionSpan
+from caps.capabilities.broker.idempotency import (
+    CUT_SHORT,
+    NOT_KEPT,
+    IdempotencyCache,
+    IdempotentCall,
+)
+from caps.capabilities.broker.in_flight import CallsInFlight
+from caps.capabilities.broker.invoke import call_provider, error_response
+from caps.capabilities.broker.lifecycle import Call
+from caps.capabilities.broker.rate_windows import SlidingWindows
+from caps.capabilities.broker.revocation import ActiveGrants
 from caps.capabilities.broker.usage import UsageMeter
+from caps.capabilities.grant import BoundCapability, Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.telemetry import Metrics, Tracing
+from caps.capabilities.telemetry.calls import CallTelemetry
+from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.model.records import CallStatus
-from caps.security.audit.log.interface import AuditSink, Recorder
-from caps.security.decision import (
-    NOTHING_USED,
-    ApprovalUse,
-    Decision,
-    KeyUse,
-    ReasonCode,
-    Request,
-    Usage,
-    decide,
-    error_for,
-)
-from caps.worker.host.supervisor.interface import TakenUp
-from caps.worker.host.process.worker import Used
-from caps.worker.host.supervisor.supervisor import Answer
+from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.model.records import AuditEvent
+from caps.security.decision import ApprovalUse
+from caps.worker.host.process.worker import ResourceUsage
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 from caps.worker.host.supervisor.wall_clock import WallClock
 
-# What user space is told; why, and where on the host, is for the operator's log.
+# The message for user space; the reason and the place are in the operator's log.
 _UNRECORDED = AuditError(
-    # Said of both records: without the first the call was not made, without the second it was.
+    # True of both records: without the first the call was not made, without the second it was.
     "the evidence of this call could not be written, so there is no result"
 )
 
@@ -70,21 +61,16 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broker:
+class BrokerServices:
     """What all executions share."""
 
     audit: AuditSink
     metrics: Metrics
     tracing: Tracing
     default_timeout_ms: int
-    approvals: ApprovalDesk
-    rates: RateWindows = field(default_factory=RateWindows)
-    live: LiveGrants = field(default_factory=LiveGrants)
-    recorder: Recorder = field(init=False)
-    """`audit`, as all of them write to it."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recorder", Recorder.of(self.audit))
+    approvals: ApprovalQueue
+    rates: SlidingWindows = field(default_factory=SlidingWindows)
+    live: ActiveGrants = field(default_factory=ActiveGrants)
 
 
 class ExecutionBroker:
@@ -92,344 +78,207 @@ class ExecutionBroker:
 
     def __init__(
         self,
-        broker: Broker,
+        services: BrokerServices,
         grant: Grant,
         identity: Identity,
         span: ExecutionSpan,
         *,
         degraded: str | None = None,
         channel_id: str | None = None,
-        keys: KeyedAnswers | None = None,
+        keys: IdempotencyCache | None = None,
         clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
     ) -> None:
         """`channel_id` and `keys` are shared by the executions of a session, `clock` with the
-        supervisor; `on_decision` hears of each decision as it is made."""
+        supervisor; `on_decision` is called with each decision as it is made."""
         self.grant = grant
-        self.used: Used | None = None
+        self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
-        """Why the evidence of a call is missing, if that happened; the first time."""
+        """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
-        self._broker = broker
-        # Said in the context of every provider call, and with `degraded` in every record.
-        self._who = identity.who(grant.execution_id)
-        self.who = {**self._who, "degraded": degraded, **span.ids}
-        recorder = broker.recorder
-        self._redactor = recorder.redactor
-        self.observed = ObservedCalls(broker.metrics, span, grant.terms, recorder.redactor)
-        self.evidence = CallEvidence(recorder, self.observed, self.who, on_decision)
+        self.caller = identity.who(grant.execution_id)
+        """Part of the context of every provider call, and with `degraded` of every record."""
+        self.who = {**self.caller, "degraded": degraded, **span.ids}
+        self.default_timeout_ms = services.default_timeout_ms
+        redactor = services.audit.redactor
+        self.telemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
+        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision)
+        self.audit = services.audit
+        self._approvals = services.approvals
+        self._redactor = redactor
         self._clock = WallClock() if clock is None else clock
-        # The calls under way, each of which is stopped when its capability is revoked.
-        self._stoppable: set[StoppableCall] = set()
-        self._by_key = KeyedAnswers() if keys is None else keys
+        self._in_flight = CallsInFlight()
+        self._by_key = IdempotencyCache() if keys is None else keys
         self.meter = UsageMeter(
-            grant,
-            identity.principal,
-            broker.rates,
-            self._by_key,
-            self._clock,
-            recorder.redactor,
+            grant, identity.principal, services.rates, self._by_key, self._clock, redactor
         )
 
     def begin(self) -> None:
-        """Start the clock of the execution: its code is being handed over."""
+        """Start the clock of the execution: its code is being sent."""
         self.meter.begin()
 
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
-        """Decide, record, act, record; what the worker is told. A failure is an answer, too."""
-        call, answer = self.observed.begin(request), None
-        decision, usage = self.judge(request)
-        self.observed.waits(1)
+    def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
+        """The same request with its payload hashed. Runs in a thread, and changes nothing."""
+        return self.evidence.hashed(request, self.grant.terms.get(request.capability))
+
+    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
+        """The answer to one request; a failure is an answer, too."""
+        call = Call(self, request)
+        self.telemetry.waits(1)
         try:
-            answer = await self._settle(request, decision, usage)
+            response = await self._dispatch(call)
         except AuditError as error:
-            call.ended("audit_error")
-            answer = self.miss_evidence(error)
+            response = self.audit_failed(error)
+            call.fail(response)
+        except BaseException:  # cancelled or interrupted; an error of a provider is an outcome
+            await self._record_interrupt(call)
+            raise
         finally:
-            self.meter.conclude(1)
-            call.finish(answer)
-            self.observed.waited(1)
-        return answer
+            call.release()
+            self.telemetry.waited(1)
+        return response
 
-    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
-        """The same for those that cannot wait, together; the others are for `handle`.
+    async def _record_interrupt(self, call: Call) -> None:
+        if call.lacks_outcome:
+            try:
+                with anyio.CancelScope(shield=True):
+                    await self.audit.append(call.interrupt())
+            except AuditError as error:
+                call.fail(self.audit_failed(error))
 
-        A span is current in the task of its call, so where there are any each call has its own.
+    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        """Begin to answer the inline requests as one batch; the others need `answer`.
+
+        A span is current in the task of its call, so with tracing each call has its own task.
         """
-        if self.observed.span.traced:
-            return TakenUp(len(requests))
-        return CallsAtOnce(self, requests)
+        if self.telemetry.span.traced:
+            return RequestBatch(len(requests))
+        return InlineBatch(self, requests)
 
-    def judge(self, request: CapabilityRequestMessage) -> tuple[Decision, Usage]:
-        """Decide; the call is under way from now on, until the meter is told otherwise."""
-        usage = self.meter.before(request)
-        decision = decide(self.grant, Request(request.capability, request.payload), usage)
-        self.meter.add()
-        return decision, usage
-
-    def miss_evidence(self, error: AuditError) -> Answer:
-        """What is answered for want of evidence, which fails the execution, too."""
-        logger.error("a call was refused for want of evidence: %s", error)
+    def audit_failed(self, error: AuditError) -> CallResponse:
+        """The response when an audit write failed; the execution is marked failed as well."""
+        logger.error("a call gets no result: its audit record could not be written: %s", error)
         self.unrecorded = self.unrecorded or error
-        return failure_answer(_UNRECORDED)
+        return error_response(_UNRECORDED)
 
-    def end(self, used: Used | None) -> None:
-        """The worker is gone; what the code used of it."""
+    def end(self, used: ResourceUsage | None) -> None:
+        """The worker has exited; `used` is what the code used of it."""
         self.used = used
 
-    @property
-    def calls(self) -> int:
-        """How many were made so far, refused ones among them."""
-        return self.meter.calls
-
-    @property
-    def decisions(self) -> list[DecisionSummary]:
-        """What was decided so far."""
-        return self.evidence.decisions
-
     def revoke(self, capabilities: frozenset[str]) -> None:
-        """Refuse `capabilities` from now on, and stop the calls of them that are under way."""
+        """Refuse `capabilities` from now on, and stop the calls of them that are in flight."""
         self.grant = self.grant.revoking(*capabilities)
-        for call in self._stoppable:
-            if call.capability in capabilities:
-                call.stop()
+        self._in_flight.stop(capabilities)
 
-    async def _settle(
-        self, request: CapabilityRequestMessage, decision: Decision, usage: Usage
-    ) -> Answer:
-        terms = self.grant.terms.get(request.capability)
-        if terms is None or not (decision.allowed or _asks(decision)):
-            return await self._refuse(request, decision, terms)
+    async def _dispatch(self, call: Call) -> CallResponse:
+        request, bound = call.request, call.bound
+        if bound is None or not (call.decision.allowed or call.needs_approval):
+            return await self._record_and_call(call)
         key = (request.capability, request.idempotency_key or "")
         recorded = self._by_key.get(key)
         if recorded is not None:
-            return await self._repeat(request, decision, terms, recorded)
+            return await self._replay(call, recorded)
         if request.idempotency_key is None:
-            return await self._proceed(request, decision, terms, usage)
-        return await self._once(key, request, decision, terms, usage)
+            return await self._approve_and_call(call, bound)
+        return await self._call_with_key(call, bound, key)
 
-    async def _proceed(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms,
-        usage: Usage,
-        recorded: KeyedAnswer | None = None,
-    ) -> Answer:
-        approval_id = None
-        if _asks(decision):
-            decision, approval_id = await self._ask(request, terms, usage)
-        if not decision.allowed:
+    async def _approve_and_call(
+        self, call: Call, bound: BoundCapability, recorded: IdempotentCall | None = None
+    ) -> CallResponse:
+        if call.needs_approval:
+            await self._ask_approval(call, bound)
+        if call.decision.allowed:
             if recorded is not None:
-                recorded.refusal = decision
-            return await self._refuse(request, decision, terms)
-        if recorded is not None:
-            recorded.begin(approval_id)
-        self.meter.take_rate(terms)
-        return await self._act(request, decision, terms, approval_id)
+                recorded.begin(call.approval_id)
+        elif recorded is not None:
+            recorded.refusal = call.decision
+        return await self._record_and_call(call)
 
-    async def _ask(
-        self, request: CapabilityRequestMessage, terms: Terms, usage: Usage
-    ) -> tuple[Decision, str | None]:
-        """Find or wait for an approval, then decide anew: much may have happened meanwhile."""
-        redacted = self._redactor.split(request.payload, terms.spec.shown)
-        call = AskedCall(
+    async def _ask_approval(self, call: Call, bound: BoundCapability) -> None:
+        """Find or wait for an approval, then decide again: much may have happened meanwhile."""
+        wanted = ApprovalCall(
             who=self.who,
             channel_id=self.channel_id,
-            request_id=request.request_id,
+            request_id=call.request.request_id,
             grant=self.grant,
-            terms=terms,
-            redacted=redacted,
+            terms=bound,
+            redacted=self._redactor.split(call.request.payload, bound.spec.shown),
         )
-        desk = self._broker.approvals
-        covering = desk.take(call)
-        if covering is not None:
-            settled = Settled(ApprovalUse.GIVEN, covering)
+        standing = self._approvals.take(wanted)
+        if standing is not None:
+            result = ApprovalResult(ApprovalUse.GIVEN, standing)
         else:
-            settled = Settled(ApprovalUse.NONE)
-            left_ms = self.grant.limits.approval_ms - int(self._clock.stood_still_s * 1000)
-            stoppable = StoppableCall(terms.name)
-            self._stoppable.add(stoppable)
-            try:
-                with self._clock.standing_still(), stoppable.scope:
-                    settled = await desk.ask(call, left_ms)
-            finally:
-                self._stoppable.remove(stoppable)
-        in_window, past_deadline = self.meter.by_time(request)
-        usage = replace(
-            usage,
-            in_rate_window=in_window,
-            past_deadline=past_deadline,
-            approval=settled.use,
-        )
-        decision = decide(self.grant, Request(request.capability, request.payload), usage)
-        return decision, settled.approval_id
+            result = ApprovalResult(ApprovalUse.NONE)  # also if it is revoked while it waits
+            left_ms = self.grant.limits.approval_ms - int(self._clock.paused_s * 1000)
+            stoppable = self._in_flight.stoppable(bound.name)
+            with stoppable as waiting, self._clock.paused(), waiting.scope:
+                result = await self._approvals.ask(wanted, left_ms)
+        call.decide_again(result.use, result.approval_id)
 
-    async def _once(
-        self,
-        key: tuple[str, str],
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms,
-        usage: Usage,
-    ) -> Answer:
-        # The key is taken before the first await, so that a repeat at the same time finds it.
-        args_hmac = self._redactor.digest(request.payload)
-        recorded = self._by_key[key] = KeyedAnswer(args_hmac)
+    async def _call_with_key(
+        self, call: Call, bound: BoundCapability, key: tuple[str, str]
+    ) -> CallResponse:
+        # The key is taken before the first await, so that a concurrent repeat finds it.
+        args_hmac = self._redactor.digest(call.request.payload)
+        recorded = self._by_key[key] = IdempotentCall(args_hmac)
         try:
-            answer = await self._proceed(request, decision, terms, usage, recorded)
+            answer = await self._approve_and_call(call, bound, recorded)
             kept = not recorded.begun or self._by_key.has_room_for(answer)
-            recorded.answer = answer if kept else failure_answer(NOT_KEPT)
+            recorded.answer = answer if kept else error_response(NOT_KEPT)
         except AuditError:
-            # Whether the effect happened is known only if the decision was recorded; either way
-            # a repeat must not act, so the failure is what the key stands for.
-            recorded.answer = failure_answer(_UNRECORDED)
+            # Which of the two records failed is not known here, so the effect may have happened:
+            # a repeat must not act.
+            recorded.answer = error_response(_UNRECORDED)
             raise
         finally:
             if not recorded.begun:
                 del self._by_key[key]  # it was not approved: nothing was done under the key
             # In a session the key outlives a call that was cancelled; it must not act again.
             if recorded.answer is None:
-                recorded.answer = failure_answer(CUT_SHORT)
+                recorded.answer = error_response(CUT_SHORT)
             recorded.end()
         return answer
 
-    async def _repeat(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms,
-        recorded: KeyedAnswer,
-    ) -> Answer:
+    async def _replay(self, call: Call, recorded: IdempotentCall) -> CallResponse:
         if not recorded.begun:
-            # The first waits for its approval, and is decided for its repeats, too.
+            # The first call waits for its approval, which decides for its repeats, too.
             await recorded.decided.wait()
-            asked = Request(request.capability, request.payload)
-            anew = decide(self.grant, asked, replace(NOTHING_USED, key=KeyUse.REPEAT))
-            decision = recorded.refusal or anew
-            if not decision.allowed:
-                return await self._refuse(request, decision, terms)
+            call.decide_repeat(recorded.refusal)
+            if not call.decision.allowed:
+                return await self._record_and_call(call)
             if not recorded.begun:
                 raise AuditError("the first call with this idempotency key has no evidence")
-        await self.evidence.record_decision(request, decision, terms, recorded.approval_id)
+        call.approval_id = recorded.approval_id
+        await self._append(call.decision_record())
         await recorded.ready.wait()
-        await self.evidence.record_outcome(request, CallStatus.REPLAYED, None, None, 0, 0)
-        self.observed.of(request).ended(CallStatus.REPLAYED.value)
         assert recorded.answer is not None  # `ready` is set after it
-        return recorded.answer
+        call.replay(recorded.answer)
+        await self._append(call.outcome_record())
+        return call.close()
 
-    async def _act(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms,
-        approval_id: str | None,
-    ) -> Answer:
-        await self.evidence.record_decision(request, decision, terms, approval_id)
-        if terms.name in self.grant.revoked:  # while the record was written
-            gone = self.revoked(request, CallStatus.DENIED)
-            return (await self._end_as(request, gone, 0)).answer
-        if self.meter.is_over():  # by then
-            return (await self._end_as(request, self.late(request), 0)).answer
-        context = self.context_of(request, terms)
-        return (await self._call(request, terms, context)).answer
+    async def _record_and_call(self, call: Call) -> CallResponse:
+        await self._append(call.decision_record())
+        if call.decision.allowed:
+            if call.begin():
+                await self._invoke(call)
+            await self._append(call.outcome_record())
+        return call.close()
 
-    async def _call(
-        self, request: CapabilityRequestMessage, terms: Terms, context: CallContext
-    ) -> Outcome:
-        began = time.perf_counter_ns()
-        stoppable = StoppableCall(terms.name)
-        self._stoppable.add(stoppable)
-        try:
+    async def _append(self, event: AuditEvent) -> None:
+        """Whether the record is durable is known even if the call is cancelled meanwhile."""
+        with anyio.CancelScope(shield=True):
+            await self.audit.append(event)
+        await anyio.lowlevel.checkpoint_if_cancelled()
+
+    async def _invoke(self, call: Call) -> None:
+        bound = call.bound
+        assert bound is not None  # it was allowed
+        with self._in_flight.stoppable(bound.name) as cancellable:
             outcome = await call_provider(
-                terms,
-                context,
-                request.payload,
+                bound,
+                call.context(),
+                call.request.payload,
                 policy_id=self.grant.policy_id,
-                stoppable=stoppable,
+                stoppable=cancellable,
             )
-        except BaseException:  # a cancellation or an interrupt; what a provider fails by is told
-            # The execution is over. The effect may have begun, so its end is evidence, too.
-            with anyio.CancelScope(shield=True):
-                await self.evidence.record_outcome(
-                    request, CallStatus.CANCELLED, None, None, _micros_since(began), 0
-                )
-            self.observed.of(request).ended(CallStatus.CANCELLED.value)
-            raise
-        finally:
-            self._stoppable.remove(stoppable)
-        if outcome.status is CallStatus.CANCELLED:  # only `revoke` stops one
-            gone = self.revoked(request, CallStatus.CANCELLED)
-            return await self._end_as(request, gone, _micros_since(began))
-        await self.evidence.record_outcome(
-            request,
-            outcome.status,
-            outcome.reason,
-            outcome.detail,
-            _micros_since(began),
-            outcome.bytes_out,
-        )
-        if outcome.status is CallStatus.DENIED:
-            self.evidence.count_denied(request, outcome.denied_for)
-        self.observed.of(request).ended(outcome.status.value, outcome.reason, outcome.bytes_out)
-        return outcome
-
-    async def _end_as(
-        self, request: CapabilityRequestMessage, outcome: Outcome, duration_us: int
-    ) -> Outcome:
-        """A call was allowed, and something came in between: `outcome` says what."""
-        reason = outcome.denied_for
-        await self.evidence.record_outcome(request, outcome.status, reason, None, duration_us, 0)
-        self.evidence.count_denied(request, reason)
-        self.observed.of(request).ended(outcome.status.value, reason)
-        return outcome
-
-    def revoked(self, request: CapabilityRequestMessage, status: CallStatus) -> Outcome:
-        """The outcome of a call that was revoked after it was allowed."""
-        asked = Request(request.capability, request.payload)
-        error = error_for(decide(self.grant, asked, NOTHING_USED), request.capability)
-        if status is CallStatus.CANCELLED:
-            error.message += " while the call was made; whether it had its effect is not known"
-        reason = ReasonCode.REVOKED.value
-        return Outcome(status=status, answer=failure_answer(error), reason=reason)
-
-    def late(self, request: CapabilityRequestMessage) -> Outcome:
-        """The outcome of a call that is not begun, as the time of its execution is over."""
-        asked = Request(request.capability, request.payload)
-        decision = decide(self.grant, asked, replace(NOTHING_USED, past_deadline=True))
-        error = error_for(decision, request.capability)
-        reason = decision.reason.value
-        return Outcome(status=CallStatus.DENIED, answer=failure_answer(error), reason=reason)
-
-    async def _refuse(
-        self, request: CapabilityRequestMessage, decision: Decision, terms: Terms | None
-    ) -> Answer:
-        await self.evidence.record_decision(request, decision, terms)
-        self.evidence.count_denied(request, decision.reason.value)
-        self.observed.of(request).ended(CallStatus.DENIED.value)
-        return failure_answer(error_for(decision, request.capability))
-
-    def context_of(self, request: CapabilityRequestMessage, terms: Terms) -> CallContext:
-        """What the provider is told of the call, all of it from the grant."""
-        return CallContext(
-            **self._who,
-            request_id=request.request_id,
-            capability=terms.name,
-            scope=terms.scope,
-            timeout_ms=self._timeout_ms(request, terms),
-        )
-
-    def _timeout_ms(self, request: CapabilityRequestMessage, terms: Terms) -> int:
-        least = self._broker.default_timeout_ms
-        for asked in (request.timeout_ms, terms.spec.timeout_ms):
-            if asked is not None and asked < least:
-                least = asked
-        return least
-
-
-def _asks(decision: Decision) -> bool:
-    return decision.reason is ReasonCode.APPROVAL_REQUIRED
-
-
-def _micros_since(began_ns: int) -> int:
-    return (time.perf_counter_ns() - began_ns) // 1000
+        call.end(outcome)

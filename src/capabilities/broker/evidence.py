@@ -1,21 +1,27 @@
-"""(8) What the broker leaves behind of each call of one execution: records, a summary, counts.
+"""(8) The records of the calls of one execution, and the summary of its decisions.
 
-`record_decision` and `record_outcome` return when the record is durable and raise AuditError when
-it is not; the broker, not this, sees to it that nothing happens without them.
+A record is built once, in a step of `lifecycle.py`. The drivers of a call make it durable, and see
+to it that nothing happens without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from caps.capabilities.grant import Terms
-from caps.capabilities.telemetry.calls import ObservedCall, ObservedCalls
+from msgspec.structs import replace
+
+from caps.capabilities.broker.invoke import Outcome
+from caps.capabilities.grant import BoundCapability
+from caps.capabilities.telemetry.metrics import Metrics
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded
-from caps.security.audit.log.interface import Recorder
+from caps.security.audit.model.records import DecisionMade, OutcomeRecorded
+from caps.security.audit.model.redaction import Redactor
 from caps.security.decision import Decision
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.lifecycle import Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,52 +53,50 @@ def _summary(
     )
 
 
+def redacted_error(redactor: Redactor, kind: str, text: str | None) -> str:
+    """What a record has of an error: its class, and the digest of its text."""
+    return kind if not text else f"{kind}: {redactor.digest(text)}"
+
+
+def _detail(redactor: Redactor, outcome: Outcome) -> str | None:
+    if outcome.detail is None:
+        return None
+    return redacted_error(redactor, outcome.detail, outcome.error_text)
+
+
 class CallEvidence:
-    """Of one execution, whose calls are `observed` as well."""
+    """Of one execution."""
 
     def __init__(
         self,
-        recorder: Recorder,
-        observed: ObservedCalls,
+        redactor: Redactor,
+        metrics: Metrics,
         who: dict[str, Any],
         on_decision: Callable[[DecisionSummary], None] | None,
     ) -> None:
-        """`who` is said in every record; `on_decision` hears of each decision as it is made."""
-        # Spelt out when somebody asks: most never do while the execution runs.
-        self._told: list[tuple[str, str, Decision, str | None]] = []
-        self._record = recorder.record
-        self._redactor = recorder.redactor
-        self.record_all = recorder.record_all
-        self.record_now = recorder.record_now
-        self.recorded_when_interrupted = recorder.recorded_when_interrupted
-        self._observed = observed
+        """`who` is part of every record; `on_decision` is called with each decision."""
+        # Formatted only when it is asked for: most executions never ask while they run.
+        self._decisions: list[tuple[str, str, Decision, str | None]] = []
+        self._redactor = redactor
+        self._metrics = metrics
         self._who = who
         self._on_decision = on_decision
 
-    def record_decision(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms | None,
-        approval_id: str | None = None,
-    ) -> Awaitable[None]:
-        return self._record(self.decided(request, decision, terms, approval_id))
+    def hashed(
+        self, request: CapabilityRequestMessage, bound: BoundCapability | None
+    ) -> CapabilityRequestMessage:
+        """`request` with its payload hashed, so that its record takes no time."""
+        shown = bound.spec.shown if bound else ()
+        return replace(request, payload=self._redactor.hashed(request.payload, shown))
 
-    def decided(
-        self,
-        request: CapabilityRequestMessage,
-        decision: Decision,
-        terms: Terms | None,
-        approval_id: str | None = None,
-    ) -> DecisionMade:
-        """The record of a decision, which is told of to who listens."""
-        redactor = self._redactor
-        redacted = redactor.split(request.payload, terms.spec.shown if terms else ())
+    def decision_record(self, call: Call) -> DecisionMade:
+        """The record of the decision of `call`, which joins the summary; notifies the listener."""
+        request, decision, bound = call.request, call.decision, call.bound
+        redacted = self._redactor.split(request.payload, bound.spec.shown if bound else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        call = self._observed.of(request)
-        call.decided(decision, redacted)
-        self._tell(request, decision, approval_id)
+        call.observation.decided(decision, redacted)
+        self._notify(call)
         return DecisionMade(
             **self._who_calls(call),
             request_id=request.request_id,
@@ -107,62 +111,41 @@ class CallEvidence:
             args_hmac=redacted.args_hmac,
             shown=redacted.shown,
             hidden=redacted.hidden,
-            idempotency_key_hmac=None if key is None else redactor.digest(key),
-            approval=approval_id,
+            idempotency_key_hmac=None if key is None else self._redactor.digest(key),
+            approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
         )
 
-    def _tell(
-        self, request: CapabilityRequestMessage, decision: Decision, approval_id: str | None
-    ) -> None:
-        self._told.append((request.request_id, request.capability, decision, approval_id))
-        if decision.dry_run_rule is not None:
-            metrics = self._observed.metrics
-            metrics.dry_run_denied.add((self._observed.of(request).label,))
-        if self._on_decision is not None:
-            self._on_decision(_summary(*self._told[-1]))
+    def outcome_record(self, call: Call, outcome: Outcome, duration_us: int) -> OutcomeRecorded:
+        """The record of how `call` ended. The text of an error is redacted as arguments are."""
+        return OutcomeRecorded(
+            **self._who_calls(call),
+            request_id=call.request.request_id,
+            capability=call.request.capability,
+            status=outcome.status,
+            reason=outcome.reason,
+            detail=_detail(self._redactor, outcome),
+            duration_us=duration_us,
+            bytes_out=outcome.bytes_out,
+        )
 
     @property
     def decisions(self) -> list[DecisionSummary]:
-        """What was decided so far."""
-        return [_summary(*told) for told in self._told]
+        """All decisions so far."""
+        return [_summary(*decision) for decision in self._decisions]
 
-    def record_outcome(
-        self,
-        request: CapabilityRequestMessage,
-        status: CallStatus,
-        reason: str | None,
-        detail: str | None,
-        duration_us: int,
-        bytes_out: int,
-    ) -> Awaitable[None]:
-        return self._record(self.ended(request, status, reason, detail, duration_us, bytes_out))
+    def count_denied(self, call: Call, reason: str) -> None:
+        self._metrics.denied.add((call.observation.label, reason))
 
-    def ended(
-        self,
-        request: CapabilityRequestMessage,
-        status: CallStatus,
-        reason: str | None,
-        detail: str | None,
-        duration_us: int,
-        bytes_out: int,
-    ) -> OutcomeRecorded:
-        """The record of an outcome."""
-        return OutcomeRecorded(
-            **self._who_calls(self._observed.of(request)),
-            request_id=request.request_id,
-            capability=request.capability,
-            status=status,
-            reason=reason,
-            detail=detail,
-            duration_us=duration_us,
-            bytes_out=bytes_out,
-        )
+    def _notify(self, call: Call) -> None:
+        request, decision = call.request, call.decision
+        self._decisions.append((request.request_id, request.capability, decision, call.approval_id))
+        if decision.dry_run_rule is not None:
+            self._metrics.dry_run_denied.add((call.observation.label,))
+        if self._on_decision is not None:
+            self._on_decision(_summary(*self._decisions[-1]))
 
-    def count_denied(self, request: CapabilityRequestMessage, reason: str) -> None:
-        self._observed.metrics.denied.add((self._observed.of(request).label, reason))
-
-    def _who_calls(self, call: ObservedCall) -> dict[str, Any]:
-        """`who`, with the span of the call itself where there is one."""
-        ids = call.ids
+    def _who_calls(self, call: Call) -> dict[str, Any]:
+        """`who`, with the span of the call itself if it has one."""
+        ids = call.observation.ids
         return {**self._who, **ids} if ids else self._who

@@ -1,7 +1,8 @@
 """(7) Calling a provider: its deadline, its errors, and whether its result may leave.
 
-Foreign exceptions stop here. User space is told what a provider chose to tell; the audit gets the
-rest through `Outcome.detail`.
+Foreign exceptions stop here. User space sees only the message that a provider chose to show. The
+audit log gets the class of the error and a digest of its text, which may quote arguments; the log
+of the host gets the whole traceback, under the id of the request.
 """
 
 from __future__ import annotations
@@ -9,17 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import threading
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 import anyio
-import anyio.to_thread
 import msgspec
 
-from caps.capabilities.grant import Terms
-from caps.capabilities.provider import CallContext, Provider, finished
-from caps.capabilities.stoppable import StoppableCall
+from caps.capabilities.grant import BoundCapability
+from caps.capabilities.provider import CallContext, Provider, run_without_suspending
 from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
@@ -30,69 +29,94 @@ from caps.protocol.errors import (
 )
 from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
 from caps.protocol.messages import CallFailure
-from caps.security.audit.model.sanitize import text
 from caps.security.audit.model.records import CallStatus
+from caps.security.audit.model.sanitize import truncate
 from caps.security.decision import ReasonCode
 from caps.security.scopes import ScopeViolationError
-from caps.worker.host.supervisor.supervisor import Answer
+from caps.worker.host.supervisor.byte_budget import CallShare, current_share
+from caps.worker.host.supervisor.interface import CallResponse
+from caps.worker.host.supervisor.off_loop import run_off_loop
 
-# What a response needs beside its result is far below this.
+
+class CancellableCall(msgspec.Struct, eq=False):
+    """A call that runs within `scope`, which ends at its deadline or when the call is stopped.
+
+    `was_stopped` distinguishes the two.
+    """
+
+    capability: str
+    scope: anyio.CancelScope = msgspec.field(default_factory=anyio.CancelScope)
+    was_stopped: bool = False
+
+    def stop(self) -> None:
+        """End it now. If it is ending at its deadline already, that stays the reason."""
+        self.was_stopped = self.was_stopped or not self.scope.cancel_called
+        self.scope.cancel()
+
+
+# The rest of a response is far smaller than the difference.
 _MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
+# What a call reserves before its provider builds the result. A plain function has its arguments,
+# the result and its encoded form in memory at once; a coroutine mostly waits.
+_BUILT_BYTES = 4 * 1024 * 1024
+_AWAITED_BYTES = 256 * 1024
+_SMALL_ITEMS = 64
+_SMALL_CHARACTERS = 4096
+_SCALARS = (int, float, bool, type(None))
 _MAX_MESSAGE_CHARACTERS = 4096
 _MAX_DETAILS_BYTES = 64 * 1024
-
-# How many plain providers may run at once in this process, those left behind included.
-_threads = threading.Semaphore(128)
 
 _STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
 
 _encoder = msgspec.msgpack.Encoder()
 
+logger = logging.getLogger(__name__)
+
 _async_library: contextvars.ContextVar[str | None] | None
 try:
     from sniffio import current_async_library_cvar as _async_library
-except ImportError:  # then anyio asks asyncio itself
+except ImportError:  # then anyio detects asyncio by itself
     _async_library = None
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended: what the worker is told, and what the audit is."""
+    """How a call ended: the answer for the worker, and the rest for the audit."""
 
     status: CallStatus
-    answer: Answer
+    answer: CallResponse
     reason: str | None = None
+    """Why the call was denied after all: by its scope, a revocation or the deadline."""
     detail: str | None = None
+    error_text: str | None = None
+    """The text of an error. It may quote arguments, so the audit log gets only its digest."""
     bytes_out: int = 0
-
-    @property
-    def denied_for(self) -> str:
-        """Why it was denied, if it was: by its scope, unless something else is said."""
-        return self.reason or ReasonCode.SCOPE_VIOLATION.value
 
 
 async def call_provider(
-    terms: Terms,
+    bound: BoundCapability,
     context: CallContext,
     payload: Mapping[str, Any],
     *,
     policy_id: str,
-    stoppable: StoppableCall | None = None,
+    stoppable: CancellableCall | None = None,
 ) -> Outcome:
-    """Call the provider within its deadline; every error of its becomes an outcome.
+    """Call the provider within its deadline; every error that it raises becomes an outcome.
 
-    `stoppable` is for the caller to stop it by: then it was cancelled, and not too late.
+    The caller can stop it through `stoppable`: the outcome is then CANCELLED, not TIMEOUT.
     """
-    if terms.at_once:  # it has a key, or was approved
-        return call_at_once(terms, context, payload, policy_id=policy_id)
-    stoppable = StoppableCall(context.capability) if stoppable is None else stoppable
+    if bound.inline:  # it has a key, was approved, or is traced
+        return call_inline(bound, context, payload, policy_id=policy_id)
+    stoppable = CancellableCall(context.capability) if stoppable is None else stoppable
     deadline = stoppable.scope
     deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
+    share = current_share()
     with deadline:
         try:
-            result = await _invoke(terms.provider, context, payload)
+            outcome = await _invoke(bound, context, payload, share)
         except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
-            return _ended_by(error, terms, context, policy_id)
-        return _checked(terms, context, result)
+            outcome = _outcome_of_error(error, bound, context, policy_id)
+        share.settle(outcome.bytes_out)
+        return outcome
     assert deadline.cancelled_caught
     if stoppable.was_stopped:
         return _failed(CallStatus.CANCELLED, _STOPPED, None)
@@ -104,78 +128,83 @@ async def call_provider(
     return _failed(CallStatus.TIMEOUT, late, None)
 
 
-def call_at_once(
-    terms: Terms, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
+def call_inline(
+    bound: BoundCapability, context: CallContext, payload: Mapping[str, Any], *, policy_id: str
 ) -> Outcome:
-    """The same for a provider that never waits: no deadline could end it, so it has none.
+    """The same for a provider without an `await`: no deadline could end it, so it has none.
 
-    It runs in no task, also if this does: what it cancelled there would be the host's own.
+    It runs outside any task, also if the caller runs in one: otherwise the provider could cancel
+    the host's own task.
     """
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # on trio, which has no tasks of this kind
-        return _call_in_no_task(terms, context, payload, policy_id, on_asyncio=False)
+        return _call_outside_task(bound, context, payload, policy_id, on_asyncio=False)
     task = asyncio.current_task(loop)
     if task is None:
-        return _call_in_no_task(terms, context, payload, policy_id)
+        return _call_outside_task(bound, context, payload, policy_id)
     try:
         asyncio.tasks._leave_task(loop, task)  # noqa: SLF001 - what asyncio has for this
-        return _call_in_no_task(terms, context, payload, policy_id)
+        return _call_outside_task(bound, context, payload, policy_id)
     finally:
         asyncio.tasks._enter_task(loop, task)  # noqa: SLF001 - as above
 
 
-def _call_in_no_task(
-    terms: Terms,
+def _call_outside_task(
+    bound: BoundCapability,
     context: CallContext,
     payload: Mapping[str, Any],
     policy_id: str,
     *,
     on_asyncio: bool = True,
 ) -> Outcome:
-    """It runs in a context of its own, as in a task: what it sets there is nobody else's."""
+    """The provider gets its own copy of the context, as a task does: it can change only that."""
     own = contextvars.copy_context()
     if on_asyncio and _async_library is not None:
-        own.run(_async_library.set, "asyncio")  # what anyio asks, which looks for a task else
+        own.run(_async_library.set, "asyncio")  # anyio asks this, and looks for a task otherwise
     try:
-        result = own.run(_stepped, terms.provider, context, payload)
+        result = own.run(_run_to_end, bound.provider, context, payload)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - nobody cancels or closes what never waits
-        return _told_by(error, terms, policy_id) or _broke(context, error)
-    return _checked(terms, context, result)
+    except BaseException as error:  # noqa: BLE001 - what never suspends is not cancelled or closed
+        return _declared_failure(error, bound, policy_id) or _unexpected_failure(context, error)
+    return _checked(bound, context, result)
 
 
-def _stepped(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
-    return finished(provider(context, payload))
+def _run_to_end(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
+    return run_without_suspending(provider(context, payload))
 
 
-def _ended_by(error: BaseException, terms: Terms, context: CallContext, policy_id: str) -> Outcome:
-    """The outcome of a call whose provider raised `error`, which is raised if it is not its."""
-    told = _told_by(error, terms, policy_id)
-    if told is None and _is_not_the_providers(error):
+def _outcome_of_error(
+    error: BaseException, bound: BoundCapability, context: CallContext, policy_id: str
+) -> Outcome:
+    """The outcome of a call whose provider raised `error`. Errors of the host are raised again."""
+    declared = _declared_failure(error, bound, policy_id)
+    if declared is None and is_from_host(error):
         raise error
-    return told or _broke(context, error)
+    return declared or _unexpected_failure(context, error)
 
 
-def _told_by(error: BaseException, terms: Terms, policy_id: str) -> Outcome | None:
-    """The outcome, if `error` is one that a provider refuses or fails by."""
+def _declared_failure(
+    error: BaseException, bound: BoundCapability, policy_id: str
+) -> Outcome | None:
+    """The outcome, if `error` is one of those with which a provider refuses or fails."""
     match error:
         case ScopeViolationError():
-            return _refused_by_scope(terms, policy_id, error)
+            return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
         case ProviderError():
-            return _failed(CallStatus.PROVIDER_ERROR, error, None, detail=error.message)
+            return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
         case _:
             return None
 
 
-def _is_not_the_providers(error: BaseException) -> bool:
-    """Whether `error` is the host's own: an interrupt, or a cancellation that comes from outside.
+def is_from_host(error: BaseException) -> bool:
+    """Whether `error` is the host's own: an interrupt, or a cancellation from outside the call.
 
-    A provider that awaits a task which somebody else cancelled raises the same class; nobody
-    cancelled the call itself, and user space would wait in vain for its answer.
+    A provider that awaits a task which was cancelled elsewhere raises the same class. The call
+    itself was not cancelled then, and user space must get an answer.
     """
     cancelled = anyio.get_cancelled_exc_class()
     if not isinstance(error, cancelled):
@@ -186,25 +215,43 @@ def _is_not_the_providers(error: BaseException) -> bool:
     return task is None or task.cancelling() > 0
 
 
-async def _invoke(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
-    if _is_async(provider):
-        result = provider(context, payload)
+async def _invoke(
+    bound: BoundCapability, context: CallContext, payload: Mapping[str, Any], share: CallShare
+) -> Outcome:
+    """Call the provider when there is room for its result, and check the result."""
+    if _is_async(bound.provider):
+        await share.reserve(_AWAITED_BYTES)
+        result = bound.provider(context, payload)
     else:
-        # A thread cannot be stopped: when its deadline passes it is left behind, its result unread.
-        result = await anyio.to_thread.run_sync(
-            _in_thread, provider, context, payload, abandon_on_cancel=True
-        )
-    return await result if inspect.isawaitable(result) else result
+        await share.reserve(_BUILT_BYTES)
+        # A thread cannot be stopped: when its deadline passes it is abandoned, its result unread.
+        result = await context.run_in_thread(_call_and_check, bound, context, payload)
+    if isinstance(result, Outcome):
+        return result
+    if inspect.isawaitable(result):
+        result = await result
+    if _is_small(result):
+        return _checked(bound, context, result)
+    return await run_off_loop(_checked, bound, context, result)
 
 
-def _in_thread(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
-    """Call a plain provider; one that was left behind still counts until it returns."""
-    if not _threads.acquire(blocking=False):
-        raise ProviderError("too many providers still run past their deadline; try again later")
-    try:
-        return provider(context, payload)
-    finally:
-        _threads.release()
+def _call_and_check(
+    bound: BoundCapability, context: CallContext, payload: Mapping[str, Any]
+) -> Any:
+    """Call a plain provider, and check its result. Runs in a thread."""
+    result = bound.provider(context, payload)
+    return result if inspect.isawaitable(result) else _checked(bound, context, result)
+
+
+def _is_small(result: Any) -> bool:
+    """Whether checking and encoding `result` certainly takes no time."""
+    if type(result) in (dict, list) and len(result) <= _SMALL_ITEMS:
+        return all(map(_is_small_scalar, result.values() if type(result) is dict else result))
+    return _is_small_scalar(result)
+
+
+def _is_small_scalar(value: Any) -> bool:
+    return len(value) <= _SMALL_CHARACTERS if type(value) is str else type(value) in _SCALARS
 
 
 def _is_async(provider: Provider) -> bool:
@@ -212,14 +259,14 @@ def _is_async(provider: Provider) -> bool:
     return inspect.iscoroutinefunction(provider) or inspect.iscoroutinefunction(call)
 
 
-def _checked(terms: Terms, context: CallContext, result: Any) -> Outcome:
-    """The result as it goes out, if it may."""
+def _checked(bound: BoundCapability, context: CallContext, result: Any) -> Outcome:
+    """The outcome with the encoded result, if that fits its schema and the channel."""
     try:
         check_json_like(result)
-        problems = terms.schema_out.problems(result)
+        problems = bound.schema_out.problems(result)
         encoded = _encoder.encode(result) if not problems else b""
-    except Exception as error:  # noqa: BLE001 - it runs code of the provider's own types
-        return _bad_output(context, _described(error))
+    except Exception as error:  # noqa: BLE001 - code of the provider's own types runs here
+        return _bad_output(context, type(error).__name__, error)
     if problems:
         first = problems[0]
         return _bad_output(context, f"{first.path}: expected {first.expected}")
@@ -227,43 +274,57 @@ def _checked(terms: Terms, context: CallContext, result: Any) -> Outcome:
         return _bad_output(context, f"{len(encoded)} bytes, over {_MAX_RESULT_BYTES}")
     return Outcome(
         status=CallStatus.OK,
-        answer=Answer(result=msgspec.Raw(encoded)),
+        answer=CallResponse(result=msgspec.Raw(encoded)),
         bytes_out=len(encoded),
     )
 
 
-def _broke(context: CallContext, error: BaseException) -> Outcome:
+def _unexpected_failure(context: CallContext, error: BaseException) -> Outcome:
     shown = ProviderError(
-        f"`{context.capability}` failed; the audit log says why under "
+        f"`{context.capability}` failed; the log of the host says why under "
         f"request `{context.request_id}`",
         capability=context.capability,
     )
-    return _failed(CallStatus.PROVIDER_ERROR, shown, None, detail=_described(error))
+    # The id was chosen by the worker: `%a` keeps it in one line.
+    logger.error(
+        "the provider of `%s` failed in request %a of execution `%s`",
+        *(context.capability, context.request_id, context.execution_id),
+        exc_info=error,
+    )
+    return _failed(CallStatus.PROVIDER_ERROR, shown, None, cause=error)
 
 
-def _described(error: BaseException) -> str:
-    try:
-        return f"{type(error).__name__}: {error}"
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - its own text is the provider's code, too
-        return type(error).__name__
-
-
-def _bad_output(context: CallContext, detail: str) -> Outcome:
+def _bad_output(context: CallContext, detail: str, cause: Exception | None = None) -> Outcome:
     error = ProviderError(
         f"`{context.capability}` gave a result that does not fit its schema or the channel",
         capability=context.capability,
     )
-    return _failed(CallStatus.INVALID_OUTPUT, error, None, detail=detail)
+    logger.error(
+        "the result of `%s` in request %a of execution `%s` does not fit: %a",
+        *(context.capability, context.request_id, context.execution_id, detail),
+        exc_info=cause,
+    )
+    return _failed(CallStatus.INVALID_OUTPUT, error, None, detail=detail, cause=cause)
 
 
-def _refused_by_scope(terms: Terms, policy_id: str, error: ScopeViolationError) -> Outcome:
-    rule = f"scopes.{terms.spec.domain}.{error.violation.rule}"
+def _text_of(error: BaseException) -> str | None:
+    """The text of an error; None if it has none. `__str__` is code of the provider, too."""
+    try:
+        return str(error) or None
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - then the class has to be enough
+        return None
+
+
+def _refused_by_scope(
+    bound: BoundCapability, policy_id: str, error: ScopeViolationError
+) -> Outcome:
+    rule = f"scopes.{bound.spec.domain}.{error.violation.rule}"
     denied = PolicyDeniedError(
-        f"`{terms.name}` is not granted by policy `{policy_id}` for these arguments: "
+        f"`{bound.name}` is not granted by policy `{policy_id}` for these arguments: "
         f"{error.violation.message}",
-        capability=terms.name,
+        capability=bound.name,
         reason=ReasonCode.SCOPE_VIOLATION.value,
         policy_id=policy_id,
     )
@@ -273,19 +334,31 @@ def _refused_by_scope(terms: Terms, policy_id: str, error: ScopeViolationError) 
 
 
 def _failed(
-    status: CallStatus, error: CapsError, reason: str | None, *, detail: str | None = None
+    status: CallStatus,
+    error: CapsError,
+    reason: str | None,
+    *,
+    detail: str | None = None,
+    cause: BaseException | None = None,
 ) -> Outcome:
-    return Outcome(status=status, answer=failure_answer(error), reason=reason, detail=detail)
+    """The outcome with `error` for user space, and `cause` for the audit log."""
+    return Outcome(
+        status=status,
+        answer=error_response(error),
+        reason=reason,
+        detail=type(cause).__name__ if cause is not None else detail,
+        error_text=None if cause is None else _text_of(cause),
+    )
 
 
-def failure_answer(error: CapsError) -> Answer:
-    """What user space is told of `error`, fit for the channel whatever a provider put into it."""
+def error_response(error: CapsError) -> CallResponse:
+    """The response for `error`; it fits the channel, whatever a provider put into the error."""
     failure = CallFailure(
         code=error.code if error.code in CALL_ERRORS else ProviderError.code,
-        message=text(str(error.message), _MAX_MESSAGE_CHARACTERS),
+        message=truncate(str(error.message), _MAX_MESSAGE_CHARACTERS),
         details=error.details if _fits_channel(error.details) else {},
     )
-    return Answer(failure=failure)
+    return CallResponse(failure=failure)
 
 
 def _fits_channel(details: dict[str, Any]) -> bool:

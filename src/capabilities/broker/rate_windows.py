@@ -1,4 +1,4 @@
-"""What was used so far: rate windows across executions."""
+"""(6) Sliding rate windows, shared by all executions of a runtime."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from caps.security.policy import Rate
 
 RateKey = tuple[str, str, str]
 
-_FEW_WINDOWS = 1024
+_MIN_SWEEP_SIZE = 1024
 
 
 class _Window(msgspec.Struct):
-    """When the calls of one key were made, oldest first.
+    """The times of the calls of one key, oldest first.
 
-    Policies of one id, and the revisions of one policy, share it, and may have different rates: it
-    keeps what the longest period and the largest count among them can ask for.
+    Policies with the same id, and all revisions of a policy, share it and may have different rates:
+    it keeps enough calls for the longest period and the largest count among them.
     """
 
     period_s: int
     count: int
     calls: deque[float] = msgspec.field(default_factory=deque)
 
-    def serve(self, rate: Rate) -> None:
+    def extend_to(self, rate: Rate) -> None:
         self.period_s = max(self.period_s, rate.period_s)
         self.count = max(self.count, rate.count)
 
@@ -34,8 +34,8 @@ class _Window(msgspec.Struct):
         while calls and (calls[0] <= now - self.period_s or len(calls) > self.count):
             calls.popleft()
 
-    def within(self, period_s: int, now: float) -> int:
-        """How many of the calls that are kept lie in the last `period_s` seconds."""
+    def count_within(self, period_s: int, now: float) -> int:
+        """How many of the stored calls were made in the last `period_s` seconds."""
         if period_s == self.period_s:
             return len(self.calls)
         since = now - period_s
@@ -45,41 +45,41 @@ class _Window(msgspec.Struct):
         return self.calls[-1] <= now - self.period_s
 
 
-class RateWindows:
+class SlidingWindows:
     """Sliding windows of allowed calls, by policy, principal and capability.
 
-    They outlive executions: `60/min` bounds a principal however it spreads its calls. A window
-    that is over is dropped, so that they do not grow with every principal that was ever seen.
+    They outlive executions: `60/min` limits a principal even if it spreads its calls over several
+    executions. A window that is over is dropped, so memory does not grow with every principal.
     """
 
     def __init__(self) -> None:
         self._windows: dict[RateKey, _Window] = {}
-        self._sweep_at = _FEW_WINDOWS
+        self._sweep_at = _MIN_SWEEP_SIZE
 
     def __len__(self) -> int:
         return len(self._windows)
 
     def used(self, key: RateKey, rate: Rate, now: float) -> int:
-        """How many calls lie in the window of `rate` that ends now."""
+        """How many calls are in the window of `rate` that ends now."""
         window = self._windows.get(key)
         if window is None:
             return 0
-        window.serve(rate)
+        window.extend_to(rate)
         window.prune(now)
         if not window.calls:
             del self._windows[key]
-        return window.within(rate.period_s, now)
+        return window.count_within(rate.period_s, now)
 
     def add(self, key: RateKey, rate: Rate, now: float) -> None:
         """Count one allowed call."""
         if len(self._windows) >= self._sweep_at:
             self._sweep(now)
         window = self._windows.setdefault(key, _Window(rate.period_s, rate.count))
-        window.serve(rate)
+        window.extend_to(rate)
         window.calls.append(now)
 
     def _sweep(self, now: float) -> None:
         self._windows = {
             key: window for key, window in self._windows.items() if not window.is_over(now)
         }
-        self._sweep_at = max(_FEW_WINDOWS, 2 * len(self._windows))
+        self._sweep_at = max(_MIN_SWEEP_SIZE, 2 * len(self._windows))

@@ -1,9 +1,9 @@
-"""(3) Taking a grant back while it is in use.
+"""(3) Revoking parts of a grant while it is in use.
 
-Executions and open sessions are listed here for as long as they live. To revoke is to replace what
-they hold by the same grant without some capabilities: from then on every decision refuses them,
-and calls of them that are under way are stopped. The power is taken first and recorded then, so
-that a log that cannot be written does not leave it in place.
+Executions and open sessions are listed here while they run. Revoking replaces their grant by the
+same grant without some capabilities: from then on every decision refuses these, and their calls in
+flight are stopped. The capability is revoked first and recorded afterwards, so that it is gone even
+if the log cannot be written.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import Any, Protocol
 from caps.capabilities.grant import Grant
 from caps.capabilities.telemetry import Metrics
 from caps.protocol.errors import ConfigurationError, ExecutionUnknownError
-from caps.security.audit.model.records import GrantRevoked
+from caps.protocol.text import did_you_mean
 from caps.security.audit.log.interface import AuditSink
-from caps.security.policies.names import checked_rule, matching_rule, nearest, quoted
+from caps.security.audit.model.records import GrantRevoked
+from caps.security.policies.names import checked_rule, matching_rule, quoted
 
 
 class GrantHolder(Protocol):
-    """Who holds a grant: the broker of an execution, or a session between its runs."""
+    """An object with a grant: the broker of an execution, or a session between its runs."""
 
     @property
     def grant(self) -> Grant: ...
@@ -29,25 +30,25 @@ class GrantHolder(Protocol):
 
     @property
     def who(self) -> dict[str, Any]:
-        """As records of the execution say it."""
+        """The identity, as in the records of the execution."""
 
     def revoke(self, capabilities: frozenset[str]) -> None:
-        """Go on without `capabilities`, and stop their calls."""
+        """Remove `capabilities` from the grant, and stop their calls."""
 
 
-class LiveGrants:
+class ActiveGrants:
     """The grants in use in one runtime."""
 
     def __init__(self) -> None:
-        # By identity, in the order in which they came.
+        # By identity, in the order in which they were added.
         self._holders: dict[int, GrantHolder] = {}
 
     def add(self, holder: GrantHolder) -> None:
-        """From now on the holder's grant can be revoked; `remove` it in the end."""
+        """From now on the holder's grant can be revoked; the caller must `remove` it at the end."""
         self._holders[id(holder)] = holder
 
     def remove(self, holder: GrantHolder) -> None:
-        """May be repeated."""
+        """Remove the holder; may be called again."""
         self._holders.pop(id(holder), None)
 
     async def revoke(
@@ -60,10 +61,10 @@ class LiveGrants:
         by: str | None,
         reason: str | None,
     ) -> tuple[str, ...]:
-        """Take back what `rule` covers from the execution or session of this id; what it was.
+        """Revoke what `rule` covers for the execution or session of this id; return the names.
 
-        Raises ExecutionUnknownError; ConfigurationError for a rule that can cover nothing; and
-        AuditError, the grant being revoked all the same.
+        Raises ExecutionUnknownError; ConfigurationError for a rule that matches nothing; and
+        AuditError if it could not be recorded: the capabilities are revoked anyway.
         """
         holders = self._of(given_id)
         events = []
@@ -75,10 +76,9 @@ class LiveGrants:
             for name in names:
                 metrics.revoked.add((name,))
             if names:
-                who = of_channel[-1].who  # a run of a session comes after the session
-                taken = sorted(names)
+                who = of_channel[-1].who  # a run is added after its session
                 events.append(
-                    GrantRevoked(**who, rule=rule, capabilities=taken, by=by, note=reason)
+                    GrantRevoked(**who, rule=rule, capabilities=sorted(names), by=by, note=reason)
                 )
         for event in events:
             await audit.append(event)
@@ -93,7 +93,7 @@ class LiveGrants:
         found = [holder for holder in self._holders.values() if holder.channel_id in named]
         if not found:
             raise ExecutionUnknownError(
-                f"no execution or session {quoted(given_id)} is under way in this runtime; "
+                f"no execution or session {quoted(given_id)} is running in this runtime; "
                 "it has ended, or it runs in another process",
                 execution_id=given_id,
             )
@@ -101,7 +101,7 @@ class LiveGrants:
 
 
 def _covered(holders: list[GrantHolder], rule: str) -> frozenset[str]:
-    """What the rule takes that is granted and not revoked yet."""
+    """The capabilities that the rule covers, that are granted and not yet revoked."""
     try:
         checked_rule(rule)
     except ValueError as error:
@@ -109,8 +109,7 @@ def _covered(holders: list[GrantHolder], rule: str) -> frozenset[str]:
     grant = holders[0].grant
     registered = [name for name in grant.terms if matching_rule((rule,), name) is not None]
     if not registered:
-        meant = nearest(rule, grant.terms)
-        hint = f"; did you mean `{meant}`?" if meant else ""
+        hint = did_you_mean(rule, grant.terms)
         raise ConfigurationError(f"no capability {quoted(rule)} is registered{hint}")
     return frozenset(
         name

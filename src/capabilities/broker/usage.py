@@ -1,7 +1,7 @@
-"""(6) What one execution has used so far, as the decision about its next call is told it.
+"""(6) What one execution has used so far: an input of the decision about its next call.
 
-Calls, those under way, the window of a rate and the wall clock are counted here and nowhere else;
-the rules about them are the decision's (`security/decision.py`).
+Calls, calls in flight, rate windows and the wall clock are counted here only. The rules about them
+are in `security/decision.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from caps.capabilities.grant import Grant, Terms
-from caps.capabilities.broker.idempotency import KeyedAnswers
-from caps.capabilities.broker.rate_windows import RateWindows
+from caps.capabilities.broker.idempotency import IdempotencyCache
+from caps.capabilities.broker.rate_windows import SlidingWindows
+from caps.capabilities.grant import BoundCapability, Grant
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.redaction import Redactor
 from caps.security.decision import KeyUse, Usage
@@ -20,18 +20,19 @@ from caps.worker.host.supervisor.wall_clock import WallClock
 
 
 class UsageMeter:
-    """Counts for one execution; `rates` are shared with all others, `keys` with its session."""
+    """Counts for one execution. `rates` is shared by all executions, `keys` by its session."""
 
     def __init__(
         self,
         grant: Grant,
         principal: str,
-        rates: RateWindows,
-        keys: KeyedAnswers,
+        rates: SlidingWindows,
+        keys: IdempotencyCache,
         clock: WallClock,
         redactor: Redactor,
     ) -> None:
         self.calls = 0
+        """All calls so far, including refused ones."""
         self._grant = grant
         self._principal = principal
         self._rates = rates
@@ -42,28 +43,28 @@ class UsageMeter:
         self._deadline = 0.0
 
     def begin(self) -> None:
-        """Start the clock of the execution: its code is being handed over."""
+        """Start the clock of the execution: its code is being sent."""
         self._deadline = time.monotonic() + self._grant.limits.wall_ms / 1000
 
     def before(self, request: CapabilityRequestMessage) -> Usage:
-        """What was used before `request`, which is none of it yet."""
+        """What was used before `request`."""
         in_window, past_deadline = self.by_time(request)
         calls = self.calls
         if request.idempotency_key is None:
             return Usage(calls, self._in_flight, in_window, past_deadline)
         key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
         if key_use is KeyUse.FRESH:
-            # A session keeps the answers of all its keys: no more of them than calls in one run.
+            # A session keeps the answers of all its keys: at most as many as one run may call.
             calls = max(calls, len(self._keys))
         return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
 
     def by_time(self, request: CapabilityRequestMessage) -> tuple[int, bool]:
         """The calls in the rate's window, and whether the execution's time is over."""
-        terms = self._grant.terms.get(request.capability)
+        bound = self._grant.terms.get(request.capability)
         now = time.monotonic()
         in_window = 0
-        if terms is not None and terms.rate is not None:
-            in_window = self._rates.used(self._rate_key(terms), terms.rate, now)
+        if bound is not None and bound.rate is not None:
+            in_window = self._rates.used(self._rate_key(bound), bound.rate, now)
         return in_window, self._is_over(now)
 
     def is_over(self) -> bool:
@@ -71,22 +72,22 @@ class UsageMeter:
         return self._is_over(time.monotonic())
 
     def _is_over(self, now: float) -> bool:
-        # Most of the time it is not, however long the clock stood still.
-        return now > self._deadline and now > self._deadline + self._clock.stood_still_s
+        # The first test is enough in most cases, however long the clock was paused.
+        return now > self._deadline and now > self._deadline + self._clock.paused_s
 
     def add(self) -> None:
-        """A call is under way, whatever comes of it."""
+        """A call is in flight, whether it will be allowed or not."""
         self.calls += 1
         self._in_flight += 1
 
-    def conclude(self, calls: int) -> None:
-        """So many calls are no longer under way."""
-        self._in_flight -= calls
+    def remove(self) -> None:
+        """A call is no longer in flight."""
+        self._in_flight -= 1
 
-    def take_rate(self, terms: Terms) -> None:
+    def take_rate(self, bound: BoundCapability) -> None:
         """A call is allowed and counts in the window of its rate, if it has one."""
-        if terms.rate is not None:
-            self._rates.add(self._rate_key(terms), terms.rate, time.monotonic())
+        if bound.rate is not None:
+            self._rates.add(self._rate_key(bound), bound.rate, time.monotonic())
 
     def _key_use(self, capability: str, key: str, payload: Mapping[str, Any]) -> KeyUse:
         recorded = self._keys.get((capability, key))
@@ -95,5 +96,5 @@ class UsageMeter:
         same = recorded.args_hmac == self._redactor.digest(payload)
         return KeyUse.REPEAT if same else KeyUse.CONFLICT
 
-    def _rate_key(self, terms: Terms) -> tuple[str, str, str]:
-        return (self._grant.policy_id, self._principal, terms.name)
+    def _rate_key(self, bound: BoundCapability) -> tuple[str, str, str]:
+        return (self._grant.policy_id, self._principal, bound.name)

@@ -1,29 +1,387 @@
-"""What one run of a session has from its session, and who may run it."""
+"""(3) One execution from grant to result: inject, record, run, record.
+
+The first record is durable before the worker gets a byte of the code, and the last is written
+however the execution ends, cancellation included. If a record of the execution or of a single call
+cannot be written, the result is a failure, even if the code caught the error.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import io
+import os
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
 
+import anyio
 import msgspec
 
-from caps.capabilities.broker.idempotency import KeyedAnswers
+from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.evidence import DecisionSummary, redacted_error
+from caps.capabilities.broker.idempotency import IdempotencyCache
+from caps.capabilities.grant import Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.runtime.result import (
+    ExecutionResult,
+    Failure,
+    Resources,
+    failure_of_code,
+    failure_of_host,
+    status_of,
+)
+from caps.capabilities.runtime.source import SourceText
+from caps.capabilities.threads import run_in_runtime_thread
 from caps.protocol.enforcement import Layer
-from caps.protocol.messages import ResultMessage
-from caps.worker.host.supervisor.supervisor import CallHandler, Job, OutputHandler
+from caps.protocol.errors import (
+    AuditError,
+    CapsError,
+    ExecutionError,
+    LimitExceededError,
+    ProtocolError,
+)
+from caps.protocol.messages import REFUSED_REQUEST_MARGIN, ResultMessage, WorkerLimits
+from caps.protocol.values import decode_value
+from caps.security.audit.model.records import (
+    AuditEvent,
+    ExecutionEnded,
+    ExecutionStarted,
+    ExecutionStatus,
+    LimitReached,
+    ProtocolViolated,
+)
+from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.wall_clock import WallClock
 
 
-class Runner(Protocol):
-    """Who runs a job in a worker: the pool, or the lease of a session."""
+class JobRunner(Protocol):
+    """Runs a job in a worker: the pool, or the lease of a session."""
 
     @property
     def layers(self) -> tuple[Layer, ...]: ...
 
     async def run(self, job: Job, calls: CallHandler, on_output: OutputHandler) -> ResultMessage:
-        """As `WorkerPool.run`."""
+        """See `WorkerPool.run`."""
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as a part of its session: the channel and the idempotency keys that it shares."""
+class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """What all runs of a session share: the channel and the idempotency keys."""
 
     channel_id: str
-    keys: KeyedAnswers
+    keys: IdempotencyCache
+
+
+# Decoding this much takes a few milliseconds even in the worst case.
+_INLINE_DECODE_BYTES = 16 * 1024
+
+
+class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The code to run, and its caller."""
+
+    source: str
+    filename: str
+    identity: Identity
+    on_output: Callable[[str], None] | None
+    check: bool = False
+    on_start: Callable[[str], None] | None = None
+    """Gets the execution's id once its start is recorded."""
+    on_decision: Callable[[DecisionSummary], None] | None = None
+    cell: SessionChannel | None = None
+
+    def __post_init__(self) -> None:
+        """Raise TypeError unless source and filename are strings, before anything is recorded."""
+        for name, value in (("source", self.source), ("filename", self.filename)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} must be a `str`, not `{type(value).__name__}`")
+
+
+class _ExecutionState(msgspec.Struct):
+    """What is known about an execution while it runs."""
+
+    printed: io.StringIO = msgspec.field(default_factory=io.StringIO)
+    """One buffer: as an object each, a million prints of a byte would take sixty times that."""
+    output_bytes: int = 0
+    message: ResultMessage | None = None
+    failure: Failure | None = None
+    reported: Failure | None = None
+    """The failure that the worker reported, which may not be the one that counts."""
+    from_code: bool = False
+    started: bool = False
+    value: Any = None
+
+
+def new_id() -> str:
+    """32 hexadecimal digits that nobody can guess."""
+    return os.urandom(16).hex()
+
+
+def run_execution(
+    broker: BrokerServices,
+    runner: JobRunner,
+    grant: Grant,
+    request: ExecutionRequest,
+    *,
+    degraded: str | None,
+    isolation: Mapping[str, str],
+) -> Coroutine[Any, Any, ExecutionResult]:
+    """Run one execution and return its result, whatever the code did.
+
+    `degraded` names the layers that are not fully in force; every record has it. `isolation` is
+    how much of each layer is in force, for the first record.
+    """
+    return _Execution(broker, runner, grant, request, degraded, isolation).run_to_end()
+
+
+class _Execution:
+    """The state of one execution on the host."""
+
+    def __init__(
+        self,
+        broker: BrokerServices,
+        runner: JobRunner,
+        grant: Grant,
+        request: ExecutionRequest,
+        degraded: str | None,
+        isolation: Mapping[str, str],
+    ) -> None:
+        self._broker = broker
+        self._runner = runner
+        self._grant = grant
+        self._request = request
+        self._isolation = isolation
+        self._source = SourceText.of(request.source, request.filename)
+        self._span = broker.tracing.execution(
+            grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
+        )
+        cell = request.cell
+        self._clock = WallClock()
+        self._calls = ExecutionBroker(
+            broker,
+            grant,
+            request.identity,
+            self._span,
+            degraded=degraded,
+            channel_id=cell.channel_id if cell else None,
+            keys=cell.keys if cell else None,
+            clock=self._clock,
+            on_decision=request.on_decision,
+        )
+        self._who = self._calls.who
+        self._progress = _ExecutionState()
+        self._began = time.perf_counter()
+
+    async def run_to_end(self) -> ExecutionResult:
+        broker, status = self._broker, ExecutionStatus.HOST_FAILED
+        with self._span:
+            broker.metrics.execution_started()
+            broker.live.add(self._calls)  # it can be revoked from now on
+            try:
+                await self._run()
+                status = self._status()
+            except anyio.get_cancelled_exc_class():
+                status = ExecutionStatus.CANCELLED
+                raise
+            finally:
+                broker.live.remove(self._calls)
+                if self._request.cell is None:
+                    broker.approvals.forget(self._calls.channel_id)
+                status = await self._record_end(status)
+        return self._result(status)
+
+    async def _run(self) -> None:
+        progress = self._progress
+        try:
+            await self._record_start()
+            if self._request.on_start is not None:
+                self._request.on_start(self._grant.execution_id)
+            if self._source.refusal is not None:
+                raise ExecutionError(self._source.refusal)
+            message = await self._runner.run(self._job(), self._calls, self._add_output)
+            await self._set_result(message)
+        except ExecutionError as error:
+            progress.failure, progress.from_code = failure_of_host(error), True
+        except CapsError as error:
+            progress.failure, progress.from_code = failure_of_host(error), False
+            progress.started = error.details.get("started", progress.started)
+            await self._record_termination(error)
+        finally:
+            self._fail_unless_recorded(self._calls.unrecorded)
+
+    def _job(self) -> Job:
+        grant, limits, cell = self._grant, self._grant.limits, self._request.cell
+        return Job(
+            execution_id=cell.channel_id if cell else grant.execution_id,
+            namespace=grant.namespace,
+            policy_id=grant.policy_id,
+            manifest=grant.manifest,
+            manifest_bytes=grant.manifest_bytes,
+            source=self._source.text,
+            filename=self._source.filename,
+            wall_ms=limits.wall_ms,
+            session=cell is not None,
+            output_bytes=limits.output_bytes,
+            max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
+            owner=self._request.identity.principal,
+            clock=self._clock,
+            worker_limits=WorkerLimits(
+                cpu_ms=limits.cpu_ms,
+                memory_mb=limits.memory_mb,
+                concurrency=limits.concurrency,
+                calls=limits.calls,
+            ),
+            check=self._request.check,
+        )
+
+    def _add_output(self, text: str) -> None:
+        self._progress.printed.write(text)
+        self._progress.output_bytes += len(text.encode())
+        if self._request.on_output is not None:
+            self._request.on_output(text)
+
+    async def _set_result(self, message: ResultMessage) -> None:
+        progress = self._progress
+        progress.started = not message.never_ran
+        progress.from_code = True
+        if message.error is not None:
+            progress.failure = progress.reported = failure_of_code(message.error)
+        elif len(message.value) > _INLINE_DECODE_BYTES:
+            # A large value is decoded in a thread, so that it does not block the event loop.
+            progress.value = await run_in_runtime_thread(
+                self._request.identity.principal,
+                self._grant.execution_id,
+                decode_value,
+                message.value,
+            )
+        elif message.value:
+            progress.value = decode_value(message.value)
+        progress.message = message
+
+    def _status(self) -> ExecutionStatus:
+        return status_of(self._progress.failure, from_code=self._progress.from_code)
+
+    async def _record_start(self) -> None:
+        grant, bound = self._grant, self._grant.bound
+        started = ExecutionStarted(
+            **self._who,
+            policy_id=grant.policy_id,
+            policy_sha256=grant.policy_sha256,
+            source_sha256=self._source.sha256,
+            granted=list(bound.granted),
+            withheld=list(bound.withheld_records),
+            isolation=dict(self._isolation),
+            modules=list(bound.policy.modules),
+            mode="learn" if grant.learning else None,
+            terms_sha256=bound.terms_sha256,
+        )
+        if not self._record_now(started):
+            await self._broker.audit.append(started)
+        self._broker.metrics.count_injected(bound.granted)
+
+    async def _record_termination(self, error: CapsError) -> None:
+        """Record why the host ended the execution, as a separate record."""
+        if isinstance(error, ProtocolError):
+            violation = str(error.details.get("violation", "unknown"))
+            self._broker.metrics.protocol_violated(violation)
+            event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
+        elif isinstance(error, LimitExceededError):
+            self._broker.metrics.limit_reached(str(error.details["limit"]))
+            event = LimitReached(
+                **self._who,
+                limit=str(error.details["limit"]),
+                allowed=int(error.details["allowed"]),
+                message=error.message,
+            )
+        else:
+            return
+        await self._append_or_fail(event)
+
+    async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
+        progress, used = self._progress, self._calls.used
+        failure = progress.failure
+        duration = time.perf_counter() - self._began
+        ended = ExecutionEnded(
+            **self._who,
+            status=status,
+            error_code=failure.code if failure else None,
+            error_message=self._recorded_message(failure) if failure else None,
+            duration_us=int(duration * 1_000_000),
+            calls=self._calls.meter.calls,
+            output_bytes=progress.output_bytes,
+            cpu_us=used.cpu_us if used else None,
+            max_rss_kb=used.max_rss_kb if used else None,
+        )
+        try:
+            if await self._append_or_fail(ended):
+                status = ExecutionStatus.HOST_FAILED
+        finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
+            self._observe_end(status, duration)
+        return status
+
+    def _recorded_message(self, failure: Failure) -> str:
+        """The text of an error of the code may quote any value, so only its digest is recorded."""
+        if failure is not self._progress.reported:
+            return failure.message
+        return redacted_error(self._broker.audit.redactor, failure.type, failure.message)
+
+    def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
+        progress, used = self._progress, self._calls.used
+        self._broker.metrics.execution_ended(
+            status, duration, progress.output_bytes, used.cpu_us if used else None
+        )
+        if self._span.traced:
+            self._span.settle(status.value, progress.failure.code if progress.failure else None)
+
+    def _record_now(self, event: AuditEvent) -> bool:
+        """`append_now` exactly once, even if an interrupt comes during it or just after it."""
+        audit, events = self._broker.audit, (event,)
+        try:
+            return audit.append_now(events)
+        except AuditError:
+            raise
+        except BaseException:
+            try:
+                if not audit.has_recorded(events):
+                    audit.append_now(events)
+            except AuditError as error:
+                self._fail_unless_recorded(error)  # the interrupt is raised, not this error
+            raise
+
+    async def _append_or_fail(self, event: Any) -> bool:
+        """Write a record; if it cannot be written the execution has failed. True if it failed.
+
+        If the write has to wait, a cancellation does not interrupt it.
+        """
+        try:
+            if not self._record_now(event):
+                with anyio.CancelScope(shield=True):
+                    await self._broker.audit.append(event)
+        except AuditError as error:
+            self._fail_unless_recorded(error)
+            return True
+        return False
+
+    def _fail_unless_recorded(self, error: AuditError | None) -> None:
+        """Mark the execution as failed if one of its records could not be written."""
+        if error is not None:
+            self._progress.failure = failure_of_host(error)
+            self._progress.from_code = False
+            self._progress.value = None
+
+    def _result(self, status: ExecutionStatus) -> ExecutionResult:
+        progress, used = self._progress, self._calls.used
+        return ExecutionResult(
+            execution_id=self._grant.execution_id,
+            status=status,
+            started=progress.started,
+            value=progress.value,
+            value_is_repr=progress.message.value_is_repr if progress.message else False,
+            stdout=progress.printed.getvalue(),
+            error=progress.failure,
+            usage=Resources(
+                duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
+                calls=self._calls.meter.calls,
+                output_bytes=progress.output_bytes,
+                cpu_ms=used.cpu_us / 1000 if used else None,
+                max_rss_kb=used.max_rss_kb if used else None,
+            ),
+            decisions=tuple(self._calls.evidence.decisions),
+        )

@@ -1,4 +1,4 @@
-"""What an open runtime holds, shared by all of its executions, streams and sessions."""
+"""The state of an open runtime, shared by all of its executions, streams and sessions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import anyio
 from anyio.abc import TaskGroup
 
 from caps.capabilities.broker.approvals import DirectoryApprover
-from caps.capabilities.broker.broker import Broker
-from caps.capabilities.runtime.execution import Runner
-from caps.capabilities.execution import ExecutionRequest, run_execution
+from caps.capabilities.broker.broker import BrokerServices
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.runtime.isolation import IsolationJudge
-from caps.capabilities.runtime.policy_reload import PolicyInForce, accepted_record, refused_record
 from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.runtime.execution import ExecutionRequest, JobRunner, run_execution
+from caps.capabilities.runtime.isolation import CachedIsolationCheck
+from caps.capabilities.runtime.policy_reload import CurrentPolicy, accepted_record, refused_record
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.telemetry import Metrics
 from caps.capabilities.telemetry.observers import SinkMetrics
@@ -28,26 +27,26 @@ from caps.protocol.errors import (
     WorkerLostError,
 )
 from caps.security.approvals.model import Approver
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.log import AuditLog
 from caps.security.audit.log.settings import AuditSettings
-from caps.security.audit.log.interface import AuditSink
-from caps.security.policies.protected_paths import Guarded
 from caps.security.policies.load import LoadedPolicy, PolicySource, load_policy
+from caps.security.policies.protected_paths import ProtectedPath
+from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.pool.module_pools import WorkerPools
 
 _CLOSING_SECONDS = 10
 
 
-class Underway:
-    """How many executions have begun and not recorded their end."""
+class ActiveExecutions:
+    """Counts the executions that have begun and not yet recorded their end."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._ended: anyio.Event | None = None  # while somebody waits
+        self._ended: anyio.Event | None = None  # set only while `wait_until_none` waits
 
     def begin(self) -> None:
-        """One more; `end` is due however it ends."""
+        """Count one more; the caller must call `end` however the execution ends."""
         self._count += 1
 
     def end(self) -> None:
@@ -55,8 +54,8 @@ class Underway:
         if self._ended is not None:
             self._ended.set()
 
-    async def none_left(self) -> None:
-        """Wait for all of them; not for ever, as a provider may refuse to be cancelled."""
+    async def wait_until_none(self) -> None:
+        """Wait for all of them, for a bounded time: a provider may refuse to be cancelled."""
         with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
             while self._count:
                 self._ended = anyio.Event()
@@ -64,23 +63,23 @@ class Underway:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """An open runtime. `tasks` are what runs beside the caller's own: its streams.
+class OpenRuntime:
+    """An open runtime. `tasks` runs its background tasks: streams and the policy reloader.
 
-    `pool` is the one of the policy that it was opened with, and holds `modules`; `pools` has it,
-    and those of other policies.
+    `pool` belongs to the policy that the runtime was opened with, and its workers have `modules`;
+    `pools` contains it and the pools of other policies.
     """
 
-    broker: Broker
-    pools: WorkerPools
+    broker: BrokerServices
+    pools: PoolsByModules
     pool: WorkerPool
     modules: tuple[str, ...]
-    in_force: PolicyInForce
-    guarded: tuple[Guarded, ...]
-    isolation: IsolationJudge
-    underway: Underway
+    in_force: CurrentPolicy
+    protected: tuple[ProtectedPath, ...]
+    isolation: CachedIsolationCheck
+    executions: ActiveExecutions
     tasks: TaskGroup
-    closing: AsyncExitStack
+    exit_stack: AsyncExitStack
 
     @property
     def bound(self) -> BoundPolicy:
@@ -88,59 +87,61 @@ class Opened:
         return self.in_force.bound
 
     async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
-        """Run one execution in a worker that holds the modules of its grant, to its end.
+        """Run one execution to its end, in a worker that has the modules of its grant.
 
         Raises IsolationError, PolicyInvalidError or WorkerLostError before anything runs.
         """
         if grant.modules == self.modules:
             return await self.execute(self.pool, grant, request)
         async with AsyncExitStack() as stack:
-            pool = await take_workers(self.pools, stack, grant.bound)
+            pool = await acquire_pool(self.pools, stack, grant.bound)
             return await self.execute(pool, grant, request)
 
     async def execute(
-        self, runner: Runner, grant: Grant, request: ExecutionRequest
+        self, runner: JobRunner, grant: Grant, request: ExecutionRequest
     ) -> ExecutionResult:
         """Run one execution to its end. Raises IsolationError before anything runs."""
-        # Judged every time: a zygote that was started again may hold less than the first.
-        judged = self.isolation.judge(runner.layers, grant.modules)
-        if isinstance(judged.verdict, IsolationError):
-            raise judged.verdict
-        self.underway.begin()
+        # Checked every time: a restarted zygote may have fewer layers in force than the first.
+        checked = self.isolation.check(runner.layers, grant.modules)
+        if isinstance(checked.verdict, IsolationError):
+            raise checked.verdict
+        self.executions.begin()
         try:
             return await run_execution(
                 self.broker,
                 runner,
                 grant,
                 request,
-                degraded=judged.verdict,
-                isolation=judged.enforced,
+                degraded=checked.verdict,
+                isolation=checked.enforced,
             )
         finally:
-            self.underway.end()
+            self.executions.end()
 
 
-async def take_workers(pools: WorkerPools, stack: AsyncExitStack, bound: BoundPolicy) -> WorkerPool:
-    """The pool whose workers hold the modules that `bound` grants, until `stack` is closed.
+async def acquire_pool(
+    pools: PoolsByModules, stack: AsyncExitStack, bound: BoundPolicy
+) -> WorkerPool:
+    """The pool whose workers have the modules that `bound` grants, until `stack` is closed.
 
-    Raises PolicyInvalidError if one of these cannot be had, and WorkerLostError.
+    Raises PolicyInvalidError if one of the modules cannot be imported, and WorkerLostError.
     """
     try:
         return await stack.enter_async_context(pools.using(bound.policy.modules))
     except WorkerLostError as lost:
-        raise refused_module(bound, lost) from None
+        raise as_policy_error(bound, lost) from None
 
 
-async def prove_workers(pools: WorkerPools, bound: BoundPolicy) -> None:
-    """Start the workers that `bound` asks for, if there are none yet. Raises as `take_workers`."""
+async def check_workers_start(pools: PoolsByModules, bound: BoundPolicy) -> None:
+    """Start workers for `bound`, if there are none yet. Raises the errors of `acquire_pool`."""
     async with AsyncExitStack() as stack:
-        await take_workers(pools, stack, bound)
+        await acquire_pool(pools, stack, bound)
 
 
-def refused_module(
+def as_policy_error(
     bound: BoundPolicy, lost: WorkerLostError
 ) -> PolicyInvalidError | WorkerLostError:
-    """What `lost` comes to: the policy's fault if it is a module that it grants."""
+    """The error for `lost`: an invalid policy if the cause is a module that it grants."""
     if "module" not in lost.details:
         return lost
     return PolicyInvalidError(
@@ -156,51 +157,52 @@ def open_audit(
     stack: AsyncExitStack,
     metrics: Metrics,
 ) -> AuditSink:
-    """The sink that was given, or the log at its path, closed with `stack`.
+    """The given sink, or the log at the given path, which is closed with `stack`.
 
-    What is not given comes from the CAPS_AUDIT variables. Raises AuditError, ConfigurationError.
+    Defaults come from the CAPS_AUDIT variables. Raises AuditError, ConfigurationError.
     """
     if given is None or isinstance(given, (str, os.PathLike)):
         given = AuditSettings.from_environment(None if given is None else Path(given))
     elif not isinstance(given, AuditSettings):
         return given
-    log = AuditLog.opened_by(given, SinkMetrics(metrics))
-    stack.push_async_callback(_close_whatever_happens, log)
+    log = AuditLog.open(given, observer=SinkMetrics(metrics))
+    stack.push_async_callback(_close_shielded, log)
     return log
 
 
 def approver_from(given: Approver | str | os.PathLike[str] | None) -> Approver:
-    """The approver that was given, or one that asks through a directory."""
+    """The given approver, or one that asks through a directory."""
     if given is None or isinstance(given, (str, os.PathLike)):
         return DirectoryApprover(None if given is None else Path(given))
     return given
 
 
-async def _close_whatever_happens(audit: AuditLog) -> None:
+async def _close_shielded(audit: AuditLog) -> None:
     with anyio.CancelScope(shield=True):
         await audit.aclose()
 
 
-async def bind_policy(
+async def load_and_record_policy(
     registry: CapabilityRegistry,
     audit: AuditSink,
     policy: PolicySource | None,
-    take: Callable[[BoundPolicy], Awaitable[WorkerPool]],
-    guarded: tuple[Guarded, ...],
+    start_workers: Callable[[BoundPolicy], Awaitable[WorkerPool]],
+    protected: tuple[ProtectedPath, ...],
 ) -> tuple[BoundPolicy, WorkerPool]:
-    """Set a policy against the registry, `take` workers for it, and record both.
+    """Bind a policy to the registry, start workers for it, and record whether it is accepted.
 
-    Raises PolicyInvalidError if it is bad or reaches what is guarded, and what `take` raises.
+    Raises PolicyInvalidError if it is invalid or its scopes reach a protected path, and the errors
+    of `start_workers`.
     """
     loaded: LoadedPolicy | None = None
     try:
         loaded = load_policy(policy)
-        bound = registry.bind(loaded, guarded=guarded)
-        pool = await take(bound)
+        bound = registry.bind(loaded, guarded=protected)
+        pool = await start_workers(bound)
     except PolicyInvalidError as error:
         source = str(error.details.get("source", ""))
-        read = None if loaded is None else loaded.policy
-        await audit.append(refused_record(source, read, error))
+        refused = None if loaded is None else loaded.policy
+        await audit.append(refused_record(source, refused, error))
         raise
     await audit.append(accepted_record(bound))
     return bound, pool

@@ -1,19 +1,51 @@
-"""What a `Runtime` may be given, argument by argument; checked before anything is opened."""
+"""The arguments of a `Runtime`, checked one by one before anything is opened."""
 
 from __future__ import annotations
 
 import os
+from inspect import iscoroutinefunction
 
-from caps.capabilities.registry import CapabilityRegistry, refuse_namespace
+from caps.capabilities.registry import CapabilityRegistry, check_namespace
 from caps.capabilities.telemetry import Metrics
+from caps.protocol.argument_checks import (
+    has_methods,
+    require,
+    require_int,
+    require_path,
+)
+from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-from caps.protocol.argument_checks import can, refuse_unless
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
+
+_DEFAULT_TIMEOUT_MS = 30_000
+_MAX_TIMEOUT_MS = 3_600_000
+
+
+def capability_timeout_ms(given: int | None) -> int:
+    """The timeout of capability calls: `given`, or from the environment, or thirty seconds."""
+    if given is not None:
+        require_int("default_timeout_ms", given, 1, _MAX_TIMEOUT_MS)
+        return given
+    text = Variable.DEFAULT_TIMEOUT_MS.read()
+    if not text:
+        return _DEFAULT_TIMEOUT_MS
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 1 <= value <= _MAX_TIMEOUT_MS:
+        raise ConfigurationError(
+            f"{Variable.DEFAULT_TIMEOUT_MS.key} is `{text}`; "
+            f"set an integer from 1 to {_MAX_TIMEOUT_MS}, in milliseconds"
+        )
+    return value
+
 
 _PATH = (str, os.PathLike)
 
 
-def refuse_foreign(
+def check_runtime_arguments(
     *,
     registry: object,
     audit: object,
@@ -27,31 +59,34 @@ def refuse_foreign(
     watch: object,
     approver: object,
 ) -> None:
-    """A ConfigurationError that names what is none of its kind; None is always one."""
-    a_log = isinstance(audit, (*_PATH, AuditSettings)) or (
-        can(audit, "append") and hasattr(audit, "redactor")
-    )
-    for name, value, fits, wanted in (
+    """Raise ConfigurationError for the first argument of a wrong type; None is always allowed."""
+    is_log = isinstance(audit, (*_PATH, AuditSettings, AuditSink))
+    for name, value, fits, expected in (
         ("registry", registry, isinstance(registry, CapabilityRegistry), "a `CapabilityRegistry`"),
-        ("audit", audit, a_log, "a path, `AuditSettings`, or a log"),
+        ("audit", audit, is_log, "a path, `AuditSettings`, or a log"),
         ("isolation", isolation, isinstance(isolation, str), "`full` or `best-effort`"),
-        ("workers", workers, can(workers, "open", "start"), "a source of workers, or nothing"),
+        (
+            "workers",
+            workers,
+            has_methods(workers, "open", "start"),
+            "a source of workers, or nothing",
+        ),
         (
             "metrics",
             metrics,
-            isinstance(metrics, Metrics) or can(metrics, "register", "collect"),
+            isinstance(metrics, Metrics) or has_methods(metrics, "register", "collect"),
             "a Prometheus `CollectorRegistry`",
         ),
         (
             "tracer_provider",
             tracer_provider,
-            can(tracer_provider, "get_tracer"),
+            has_methods(tracer_provider, "get_tracer"),
             "an OpenTelemetry `TracerProvider`",
         ),
         (
             "meter_provider",
             meter_provider,
-            can(meter_provider, "get_meter"),
+            has_methods(meter_provider, "get_meter"),
             "an OpenTelemetry `MeterProvider`",
         ),
         ("capture_arguments", capture_arguments, isinstance(capture_arguments, bool), "a `bool`"),
@@ -59,20 +94,34 @@ def refuse_foreign(
         (
             "approver",
             approver,
-            isinstance(approver, _PATH) or can(approver, "__call__"),
+            isinstance(approver, _PATH) or has_methods(approver, "__call__"),
             "an async function, or the path of a directory",
         ),
     ):
-        refuse_unless(value is None or fits, name, value, wanted)
+        require(value is None or fits, name, value, expected)
     for name, value in (("audit", audit), ("approver", approver)):
         if value == "":
-            raise ConfigurationError(f"{name} is empty; hand over the path of a directory")
-    refuse_unless(isinstance(namespace, str), "namespace", namespace, "a `str`")
-    refuse_namespace(namespace)
+            raise ConfigurationError(f"{name} is empty; pass the path of a directory")
+        if isinstance(value, _PATH):
+            require_path(name, value)
+    require(isinstance(namespace, str), "namespace", namespace, "a `str`")
+    check_namespace(namespace)
 
 
-def refuse_foreign_listener(on_output: object, check: object = False) -> None:
-    """A ConfigurationError for what an execution cannot be told to do with its code."""
+def check_revoke_arguments(
+    execution_id: object, capability: object, by: object, reason: object
+) -> None:
+    """Raise ConfigurationError for arguments of `revoke` that have a wrong type."""
+    require(isinstance(execution_id, str), "execution_id", execution_id, "a `str`")
+    require(isinstance(capability, str), "capability", capability, "a `str`")
+    for name, value in (("by", by), ("reason", reason)):
+        require(value is None or isinstance(value, str), name, value, "a `str`, or None")
+
+
+def check_run_arguments(on_output: object, check: object = False) -> None:
+    """Raise ConfigurationError for arguments of `run` that have a wrong type."""
     fits = on_output is None or callable(on_output)
-    refuse_unless(fits, "on_output", on_output, "a function of one text")
-    refuse_unless(isinstance(check, bool), "check", check, "a `bool`")
+    require(fits, "on_output", on_output, "a function of one string")
+    if iscoroutinefunction(on_output):
+        raise ConfigurationError("on_output must be a plain function; nobody awaits an `async def`")
+    require(isinstance(check, bool), "check", check, "a `bool`")

@@ -1,15 +1,15 @@
-"""(1) The policy in force, and the watch over the file that it came from.
+"""(1) The policy in force, and the reloader that polls the file of the policy.
 
-The file is read again every second, by its name, and what counts is its content. A swap of the
-links of a mounted ConfigMap, a rename, a write in place and a directory that was replaced are thus
-all the same, on file systems without notifications, too; a policy is small and a read is cheap.
+The file is read again every second, by its name, and only its content counts. So a change of the
+links of a mounted ConfigMap, a rename, a write in place and a replaced directory are all handled
+alike, also on file systems without notifications; a policy is small and a read is cheap.
 
-A new content is parsed, set against the registry and tested, and workers with the modules that it
-grants are started; then it is recorded, and then it is in
-force for what starts from there on. A bad one leaves the last good one in force and is recorded
-once, when it was found twice, or when three looks in a row found it bad: what is found once may be
-half of a write. Executions and sessions
-under way keep the revision that they began with.
+New content is parsed, bound to the registry and tested, and workers with the modules that it grants
+are started; then it is recorded, and then it is in force for executions and sessions that start
+later. Invalid content leaves the last valid policy in force and is recorded once: when two polls
+found the same content, or when three polls in a row found invalid content. Content that was found
+only once may be an unfinished write. Executions and sessions that are running keep the revision
+that they began with.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ import anyio.to_thread
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.telemetry import Metrics
+from caps.protocol.environment import Variable
 from caps.protocol.errors import AuditError, ConfigurationError, PolicyInvalidError
-from caps.security.audit.model.records import PolicyLoaded
 from caps.security.audit.log.interface import AuditSink
-from caps.security.policy import SecurityPolicy
+from caps.security.audit.model.records import PolicyLoaded
 from caps.security.policies.load import (
-    POLICY_PATH_VARIABLE,
     LoadedPolicy,
     PolicySource,
     policy_from_json,
     read_policy,
 )
+from caps.security.policy import SecurityPolicy
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 READ_SECONDS: Final = 5.0
-# Bad in another way each time: nobody writes for so long, so it is no half of a write.
-_MOST_BAD_LOOKS: Final = 3
+# The content may differ each time: no write takes this long, so it is not an unfinished write.
+_MAX_BAD_POLLS: Final = 3
 
 logger = logging.getLogger(__name__)
 
 
-class PolicyInForce:
+class CurrentPolicy:
     """The one place where a runtime's policy changes."""
 
     def __init__(self, bound: BoundPolicy, metrics: Metrics) -> None:
@@ -62,13 +62,13 @@ class PolicyInForce:
         return self._bound
 
     def swap(self, bound: BoundPolicy) -> None:
-        """From now on `bound` is what executions and sessions begin with."""
+        """From now on executions and sessions begin with `bound`."""
         self._count(-1)
         self._bound = bound
         self._count(1)
 
     def end(self) -> None:
-        """The runtime is closed."""
+        """The runtime is closed: the policy is no longer counted as in force."""
         self._count(-1)
 
     def _count(self, change: int) -> None:
@@ -76,25 +76,25 @@ class PolicyInForce:
 
 
 def watched_path(source: PolicySource | None, watch: bool | None) -> str | None:
-    """The file to watch, if one is: what CAPS_POLICY_PATH names, and other paths when asked to.
+    """The file to watch, if any: that of CAPS_POLICY_PATH by default, other paths with `watch`.
 
-    ConfigurationError if `watch` is asked for and the policy is no file.
+    ConfigurationError if `watch` is set and the policy does not come from a file.
     """
     if watch is False:
         return None
     if source is None:
-        path = os.environ.get(POLICY_PATH_VARIABLE) or None
+        path = Variable.POLICY_PATH.read() or None
     elif watch and isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
     else:
         path = None
     if watch and path is None:
-        raise ConfigurationError("`watch` needs a policy from a file; this one is none")
+        raise ConfigurationError("`watch` needs a policy from a file; this one is not from a file")
     return path
 
 
 def accepted_record(bound: BoundPolicy) -> PolicyLoaded:
-    """That a policy came into force."""
+    """The record of a policy that came into force."""
     return PolicyLoaded(
         policy_id=bound.policy.id,
         policy_sha256=bound.policy.sha256,
@@ -107,7 +107,7 @@ def accepted_record(bound: BoundPolicy) -> PolicyLoaded:
 def refused_record(
     source: str, policy: SecurityPolicy | None, refused: PolicyInvalidError
 ) -> PolicyLoaded:
-    """That a policy did not; `policy` is None if it could not be read."""
+    """The record of a policy that was refused; `policy` is None if it could not be read."""
     return PolicyLoaded(
         policy_id="(unread)" if policy is None else policy.id,
         policy_sha256="" if policy is None else policy.sha256,
@@ -117,45 +117,44 @@ def refused_record(
     )
 
 
-def _here() -> Path:
-    return Path.cwd()
-
-
 @dataclass(slots=True)
-class PolicyWatch:
-    """Keeps `in_force` at what the file says."""
+class PolicyReloader:
+    """Keeps `in_force` equal to the content of the file."""
 
     path: str
     registry: CapabilityRegistry
-    prove_workers: Callable[[BoundPolicy], Awaitable[None]]
-    """Raises if workers for it cannot be had: PolicyInvalidError if that is the policy's fault."""
+    check_workers: Callable[[BoundPolicy], Awaitable[None]]
+    """Raises if workers for the policy cannot be started; PolicyInvalidError if it is at fault."""
     audit: AuditSink
     metrics: Metrics
-    in_force: PolicyInForce
-    every_s: float = LOOK_SECONDS
+    in_force: CurrentPolicy
+    poll_s: float = POLL_SECONDS
     read_s: float = READ_SECONDS
-    _start: Path = field(default_factory=_here)
-    """Where a relative path starts, whatever the program's directory is later."""
-    _settled: str | None = None
+    _start: Path = field(default_factory=Path.cwd)
+    """Where a relative path starts, even if the program changes its directory later."""
+    _handled: str | None = None
+    """The digest of the content that was accepted or refused last."""
     _suspected: str | None = None
-    _bad_looks: int = 0
+    """The digest of invalid content that was found once."""
+    _bad_polls: int = 0
     _reading: threading.Lock = field(default_factory=threading.Lock)
-    """Held by the thread that reads the file: one that hangs is not joined by others."""
+    """Held by the thread that reads the file: while it hangs, no other thread is started."""
 
     async def run(self) -> None:
-        """Watch until cancelled. Whatever goes wrong, the last good policy stays in force."""
+        """Poll until cancelled. Whatever goes wrong, the last valid policy stays in force."""
         while True:
-            await anyio.sleep(self.every_s)
+            await anyio.sleep(self.poll_s)
             try:
-                await self.look()
+                await self.poll()
             except Exception:
                 self.metrics.policy_reloads.add(("failed",))
-                logger.exception("policy `%s` could not be looked at; it is tried again", self.path)
+                logger.exception("policy `%s` could not be checked; it is tried again", self.path)
 
-    async def look(self) -> None:
-        """Read the file once, and act on what is new.
+    async def poll(self) -> None:
+        """Read the file once, and handle new content.
 
-        Raises AuditError, and TimeoutError if the file cannot be read in time: nothing was changed.
+        Raises AuditError, and TimeoutError if the file cannot be read in time; then nothing was
+        changed.
         """
         try:
             data = await self._read()
@@ -163,25 +162,28 @@ class PolicyWatch:
             await self._refuse(f"unread: {error.message}", error)
             return
         content = hashlib.sha256(data).hexdigest()
-        if content == self._settled:
-            self._bad_looks = 0
+        if content == self._handled:
+            self._bad_polls = 0
             return
         loaded: LoadedPolicy | None = None
         try:
             loaded = self._loaded(data)
             bound = self.registry.bind(loaded, guarded=self.in_force.bound.guarded)
-            await self.prove_workers(bound)
+            await self.check_workers(bound)
         except PolicyInvalidError as error:
             await self._refuse(content, error, None if loaded is None else loaded.policy)
             return
         await self._accept(content, bound)
 
     async def _read(self) -> bytes:
-        """The file's content, within a bound: its file system may be gone."""
+        """The file's content, with a timeout: its file system may not answer."""
         if self._reading.locked():
             raise TimeoutError(f"policy `{self.path}` is still being read")
         with anyio.fail_after(self.read_s):
-            return await anyio.to_thread.run_sync(self._read_in_thread, abandon_on_cancel=True)
+            # With a limiter of its own, so that it never waits for other work.
+            return await anyio.to_thread.run_sync(
+                self._read_in_thread, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1)
+            )
 
     def _read_in_thread(self) -> bytes:
         with self._reading:
@@ -198,21 +200,21 @@ class PolicyWatch:
             self.in_force.swap(bound)
             self.metrics.policy_reloads.add(("accepted",))
             logger.info("policy `%s` is in force as %s", self.path, bound.policy.sha256)
-        self._settled, self._suspected, self._bad_looks = content, None, 0
+        self._handled, self._suspected, self._bad_polls = content, None, 0
 
     async def _refuse(
         self, content: str, error: PolicyInvalidError, policy: SecurityPolicy | None = None
     ) -> None:
-        if content == self._settled:
+        if content == self._handled:
             return
-        self._bad_looks += 1
-        if content != self._suspected and self._bad_looks < _MOST_BAD_LOOKS:
-            self._suspected = content  # it may be half of a write: look again
+        self._bad_polls += 1
+        if content != self._suspected and self._bad_polls < _MAX_BAD_POLLS:
+            self._suspected = content  # it may be an unfinished write: poll again
             return
         await self._record(refused_record(self.path, policy, error))
         self.metrics.policy_reloads.add(("refused",))
         logger.error("%s; the last good one stays in force", error.message)
-        self._settled, self._bad_looks = content, 0
+        self._handled, self._bad_polls = content, 0
 
     async def _record(self, event: PolicyLoaded) -> None:
         try:

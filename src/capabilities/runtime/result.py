@@ -1,4 +1,4 @@
-"""What an execution gives back: the value, what was printed, what went wrong, what was decided."""
+"""The result of an execution: the value, the output, the failure, and the decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from caps.capabilities.broker.evidence import DecisionSummary
-from caps.capabilities.runtime.result_json import Spelling, json_form
+from caps.capabilities.runtime.result_json import Spelling, safe_repr, to_json
 from caps.protocol.errors import (
     CapsError,
     ExecutionError,
@@ -28,7 +28,7 @@ _STATUS_BY_CODE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an execution did not end well. `line` and what follows concern the user's own code."""
+    """Why an execution failed. `line` and the fields after it refer to the user's code."""
 
     code: str
     type: str
@@ -39,7 +39,7 @@ class Failure:
     end_column: int | None = None
     source_line: str | None = None
     hint: str | None = None
-    """What to do about a common slip."""
+    """How to fix a common mistake."""
     traceback: str = ""
     frames: tuple[Frame, ...] = ()
     details: dict[str, Any]
@@ -47,15 +47,18 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What an execution used. CPU time and memory are None if no worker told: none was started, or
-    the zygote was lost with it."""
+    """What an execution used.
+
+    CPU time and memory are None if no worker reported them: none was started, or the zygote was
+    lost with it.
+    """
 
     duration_ms: float
     calls: int
     output_bytes: int
     cpu_ms: float | None
     max_rss_kb: int | None
-    """The most memory that the worker had, with what it shares with the others."""
+    """The peak memory of the worker, including what it shares with other processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,24 +71,29 @@ class ExecutionResult:
     """False: no line of the code ran."""
     value: Any
     value_is_repr: bool
-    """The value could not cross as itself; `value` is its `repr`."""
+    """The value could not be sent to the host; `value` is its `repr`."""
     stdout: str
     error: Failure | None
     usage: Resources
     decisions: tuple[DecisionSummary, ...]
+
+    def __repr__(self) -> str:
+        names = (name for name in self.__dataclass_fields__)
+        shown = ", ".join(f"{name}={safe_repr(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({shown})"
 
     @property
     def ok(self) -> bool:
         return self.status is ExecutionStatus.OK
 
     def unwrap(self) -> Any:
-        """The value; an ExecutionError with the failure if there is none."""
+        """The value. Raises ExecutionError with the failure if there is none."""
         if self.error is not None:
             raise ExecutionError(self.error.message, failure=self.error, result=self)
         return self.value
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data; the value as it is. `as_json` has it as JSON takes it."""
+        """Plain data with the value unchanged. `as_json` converts it for JSON."""
         error = None
         if self.error is not None:
             error = {
@@ -109,10 +117,10 @@ class ExecutionResult:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for any reader of JSON; `value_spelling` says how the value stands in it."""
+        """Plain data for any JSON reader; `value_spelling` says how the value was converted."""
         fields = self.as_dict()
-        value, spelling = json_form(fields.pop("value"))
-        plain, _ = json_form(fields)
+        value, spelling = to_json(fields.pop("value"))
+        plain, _ = to_json(fields)
         if self.value_is_repr:
             spelling = Spelling.REPR
         return {**plain, "value": value, "value_spelling": spelling.value}
@@ -135,13 +143,13 @@ _FAILURE_FIELDS = (
 
 
 def failure_of_code(report: ErrorReport) -> Failure:
-    """What the worker reported of an error in the code."""
+    """The failure for an error in the code, as reported by the worker."""
     fields = {name: getattr(report, name) for name in _FAILURE_FIELDS}
     return Failure(**fields, frames=tuple(report.frames))
 
 
 def failure_of_host(error: CapsError) -> Failure:
-    """An error that ended the execution from outside."""
+    """The failure for an error that ended the execution from outside."""
     return Failure(
         code=error.code, type=type(error).__name__, message=error.message, details=error.details
     )
@@ -152,7 +160,7 @@ def status_of(failure: Failure | None, *, from_code: bool) -> ExecutionStatus:
     if failure is None:
         return ExecutionStatus.OK
     known = _STATUS_BY_CODE.get(failure.code)
-    # What the worker reports of itself is never more than "the code failed" or "was refused".
+    # The worker's own report can only mean "the code failed", "was refused" or "hit a limit".
     if from_code and known not in (ExecutionStatus.POLICY_REFUSED, ExecutionStatus.LIMIT):
         return ExecutionStatus.CODE_FAILED
     return known or ExecutionStatus.HOST_FAILED

@@ -1,15 +1,15 @@
-"""A result as JSON: what JSON has no form for becomes text or a list, and it is said that it did.
+"""A result as JSON: values that JSON does not have become strings or lists, marked as converted.
 
 | value | in JSON |
 |---|---|
-| datetime, date, time | text, ISO 8601 |
-| timedelta | text, an ISO 8601 duration in days and seconds: `P1DT3600S` |
-| Decimal, Fraction, complex, UUID | text: `1.10`, `1/3`, `1+2j`, … |
-| bytes | text, base64 |
-| infinity, NaN | text: `inf`, `-inf`, `nan` |
-| an integer of more than 4200 digits | text, hexadecimal |
+| datetime, date, time | string, ISO 8601 |
+| timedelta | string, an ISO 8601 duration in days and seconds: `P1DT3600S` |
+| Decimal, Fraction, complex, UUID | string: `1.10`, `1/3`, `1+2j`, … |
+| bytes | string, base64 |
+| infinity, NaN | string: `inf`, `-inf`, `nan` |
+| an integer of more than 4200 digits | string, hexadecimal |
 | tuple; set, frozenset | a list; sorted |
-| a dict with keys that are no text | an object; a list of pairs, if two keys are spelt alike |
+| a dict with keys that are not strings | an object; a list of pairs if two keys become the same |
 """
 
 from __future__ import annotations
@@ -25,40 +25,50 @@ from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
-# Python refuses to spell integers of more than 4300 digits, since that takes quadratic time.
+# Python refuses to format integers of more than 4300 digits, because that takes quadratic time.
 _MAX_INTEGER_BITS = 14_000
 
 
 class Spelling(enum.StrEnum):
-    """How a value stands in JSON."""
+    """How a value is represented in JSON."""
 
     EXACT = "exact"
-    """As it is: reading the JSON gives the value."""
+    """Unchanged: reading the JSON gives the value."""
     CONVERTED = "converted"
-    """Some of it is spelt as the table of this module says."""
+    """Some of it is converted according to the table of this module."""
     REPR = "repr"
-    """The value could not leave the sandbox; this is the text of it."""
+    """The value could not leave the sandbox; this is its `repr`."""
 
 
-def json_form(value: Any) -> tuple[Any, Spelling]:
-    """`value` as every reader of JSON takes it, and whether that is what it was."""
-    speller = _Speller()
-    spelt = speller.spelt(value)
-    return spelt, Spelling.CONVERTED if speller.converted else Spelling.EXACT
+def to_json(value: Any) -> tuple[Any, Spelling]:
+    """`value` in a form that every JSON reader accepts, and whether it was converted."""
+    converter = _JsonConverter()
+    found = converter.convert(value)
+    return found, Spelling.CONVERTED if converter.converted else Spelling.EXACT
 
 
-class _Speller:
+def safe_repr(value: Any) -> str:
+    """`repr(value)`; of the JSON form if Python refuses: it holds an integer of too many digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return repr(to_json(value)[0])
+
+
+class _JsonConverter:
+    """Converts one value; afterwards `converted` says whether anything had to be changed."""
+
     def __init__(self) -> None:
         self.converted = False
 
-    def spelt(self, value: Any) -> Any:
+    def convert(self, value: Any) -> Any:
         match value:
             case None | bool() | str():
                 return value
             case dict():
                 return self._dict(value)
             case list():
-                return [self.spelt(item) for item in value]
+                return [self.convert(item) for item in value]
             case int() if value.bit_length() <= _MAX_INTEGER_BITS:
                 return value
             case float() if math.isfinite(value):
@@ -66,27 +76,27 @@ class _Speller:
         self.converted = True
         match value:
             case tuple():
-                return [self.spelt(item) for item in value]
+                return [self.convert(item) for item in value]
             case set() | frozenset():
-                return _in_order(self.spelt(item) for item in value)
+                return _in_order(self.convert(item) for item in value)
             case _:
                 return _text(value)
 
     def _dict(self, value: Mapping[Any, Any]) -> Any:
-        # Each part is spelt once: twice at every level would be without end.
-        pairs = [[self.spelt(key), self.spelt(item)] for key, item in value.items()]
-        spelt = {_as_key(key): item for key, item in pairs}
+        # Each part is converted once: twice at every level would take exponential time.
+        pairs = [[self.convert(key), self.convert(item)] for key, item in value.items()]
+        found = {_as_key(key): item for key, item in pairs}
         self.converted |= any(not isinstance(key, str) for key in value)
-        return spelt if len(spelt) == len(value) else pairs
+        return found if len(found) == len(value) else pairs
 
 
-def _as_key(spelt: Any) -> str:
-    return spelt if isinstance(spelt, str) else json.dumps(spelt)
+def _as_key(converted: Any) -> str:
+    return converted if isinstance(converted, str) else json.dumps(converted)
 
 
-def _in_order(spelt: Iterable[Any]) -> list[Any]:
+def _in_order(converted: Iterable[Any]) -> list[Any]:
     """Members of a set in an order that is the same every time."""
-    found = list(spelt)
+    found = list(converted)
     if all(isinstance(one, (int, float)) for one in found):
         return sorted(found)
     return sorted(found, key=json.dumps)

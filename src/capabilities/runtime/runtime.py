@@ -1,4 +1,4 @@
-"""The way in: a `Runtime` holds registry, policy, audit and workers, and runs code.
+"""The entry point: a `Runtime` holds registry, policy, audit log and workers, and runs code.
 
 async with Runtime(policy="policy.json", registry=builtin_registry()) as runtime:
     result = await runtime.run("await caps.files.read(path='notes.txt')")
@@ -6,7 +6,7 @@ async with Runtime(policy="policy.json", registry=builtin_registry()) as runtime
 with Runtime(policy={"allow": ["time.now"]}, registry=builtin_registry()) as runtime:
     result = runtime.run_sync("await caps.time.now()")
 
-`stream` gives the same execution as it happens, and `session` a worker in which names live on.
+`stream` yields the events of an execution as they happen; `session` keeps names between runs.
 """
 
 from __future__ import annotations
@@ -22,27 +22,36 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from caps.capabilities.broker.approvals import ApprovalDesk
-from caps.capabilities.runtime.options import refuse_foreign, refuse_foreign_listener
-from caps.capabilities.runtime.sync import SyncWays
-from caps.capabilities.broker.broker import Broker
-from caps.capabilities.execution import ExecutionRequest, new_id
+from caps.capabilities.bind import check_protected_paths
+from caps.capabilities.broker.approvals import ApprovalQueue
+from caps.capabilities.broker.broker import BrokerServices
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.runtime.protected_paths import guarded_by
-from caps.capabilities.guarding import kept_away
 from caps.capabilities.identity import Identity
-from caps.capabilities.runtime.isolation import IsolationJudge, isolation_wanted, judge_isolation
-from caps.capabilities.runtime.open_runtime import (
-    Opened,
-    Underway,
-    approver_from,
-    bind_policy,
-    open_audit,
-    prove_workers,
-    take_workers,
-)
-from caps.capabilities.runtime.policy_reload import PolicyInForce, PolicyWatch, watched_path
 from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.runtime.execution import ExecutionRequest, new_id
+from caps.capabilities.runtime.isolation import (
+    CachedIsolationCheck,
+    check_isolation,
+    isolation_mode,
+)
+from caps.capabilities.runtime.open_runtime import (
+    ActiveExecutions,
+    OpenRuntime,
+    acquire_pool,
+    approver_from,
+    check_workers_start,
+    load_and_record_policy,
+    open_audit,
+)
+from caps.capabilities.runtime.options import (
+    capability_timeout_ms,
+    check_revoke_arguments,
+    check_run_arguments,
+    check_runtime_arguments,
+)
+from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader, watched_path
+from caps.capabilities.runtime.portal import check_process
+from caps.capabilities.runtime.protected_paths import protected_paths_of
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import (
     IDLE_MS,
@@ -51,19 +60,19 @@ from caps.capabilities.runtime.session import (
     Session,
     SessionLimits,
 )
-from caps.capabilities.settings import capability_timeout_ms
+from caps.capabilities.runtime.sync import SyncRuntimeMixin
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
-from caps.capabilities.telemetry.observers import ObservedAudit
-from caps.capabilities.telemetry.observed_workers import ObservedWorkers
+from caps.capabilities.telemetry.observers import MeteredAudit, PoolMetrics
+from caps.protocol.argument_checks import require_int
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
-from caps.protocol.argument_checks import refuse_unless_whole
 from caps.security.approvals.model import Approver
-from caps.security.audit.log.settings import AuditSettings
 from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import PolicySource, load_policy, policy_path
+from caps.worker.host.pool.admission import DEFAULT_WAIT_MS, Admission
+from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.pool.module_pools import WorkerPools
 from caps.worker.host.process.worker import WorkerSource
 from caps.worker.host.zygote.source import ZygoteSource
 
@@ -72,12 +81,13 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
     from prometheus_client import CollectorRegistry
 
-    from caps.capabilities.runtime.stream import Feed, StreamEvent
+    from caps.capabilities.runtime.stream import EventQueue, StreamEvent
 
 _DEFAULT_WORKERS = 256
+_MAX_WAIT_MS = 24 * 60 * 60 * 1000
 
 
-class Runtime(SyncWays):
+class Runtime(SyncRuntimeMixin):
     """Runs untrusted code under one policy. Enter it, then `run` as often as you like."""
 
     def __init__(
@@ -90,6 +100,8 @@ class Runtime(SyncWays):
         isolation: str | None = None,
         workers: WorkerSource | None = None,
         max_workers: int = _DEFAULT_WORKERS,
+        max_workers_per_principal: int | None = None,
+        max_wait_ms: int = DEFAULT_WAIT_MS,
         default_timeout_ms: int | None = None,
         metrics: Metrics | CollectorRegistry | None = None,
         tracer_provider: TracerProvider | None = None,
@@ -100,19 +112,23 @@ class Runtime(SyncWays):
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
-        Without any policy nothing is granted. `isolation` stands in for CAPS_ISOLATION: with less
-        than every layer in force the runtime refuses to open unless it is `best-effort`. An
-        `audit` that is handed over stays open when the runtime closes; one that is opened here is
-        closed with it, and kept as its `AuditSettings` or the CAPS_AUDIT variables say. `watch`
-        says whether a change of the policy's file comes into force while the runtime is open; by
-        default it does for CAPS_POLICY_PATH. `approver` is asked about calls that the policy wants
-        approved: a function, or a directory for `caps approvals`, by default CAPS_APPROVALS_PATH.
-        `metrics` are counted in the global Prometheus registry if no other is given; spans go to
-        the global OpenTelemetry providers, or to those that are given, without arguments unless
-        `capture_arguments`, which has them redacted as the audit has.
+        Without a policy nothing is granted. At most `max_workers` executions and sessions have a
+        worker at the same time, of one principal at most `max_workers_per_principal`, by default
+        half of them. The others wait, and principals take turns; one that has waited for
+        `max_wait_ms` does not run, with a NoFreeWorkerError. `isolation` overrides CAPS_ISOLATION:
+        if not every layer is fully in force, the runtime refuses to open unless it is
+        `best-effort`. An `audit` log that is passed in stays open when the runtime closes; one that
+        is opened here is closed with it, and kept according to its `AuditSettings` or the
+        CAPS_AUDIT variables. `watch` says whether a change of the policy file comes into force
+        while the runtime is open; by default it does for CAPS_POLICY_PATH. `approver` is asked
+        about calls for which the policy requires an approval: a function, or a directory for `caps
+        approvals`, by default CAPS_APPROVALS_PATH. `metrics` are counted in the global Prometheus
+        registry if no other is given. Spans go to the given OpenTelemetry providers, or to the
+        global ones; they have no arguments unless `capture_arguments` is set, which adds them
+        redacted as in the audit log.
         """
         super().__init__()
-        refuse_foreign(
+        check_runtime_arguments(
             registry=registry,
             audit=audit,
             namespace=namespace,
@@ -125,15 +141,20 @@ class Runtime(SyncWays):
             watch=watch,
             approver=approver,
         )
-        refuse_unless_whole("max_workers", max_workers, 1)
+        require_int("max_workers", max_workers, 1)
+        if max_workers_per_principal is not None:
+            require_int("max_workers_per_principal", max_workers_per_principal, 1)
+        require_int("max_wait_ms", max_wait_ms, 0, _MAX_WAIT_MS)
         self.registry = CapabilityRegistry() if registry is None else registry
         self._policy_source = policy
         self._watch = watch
         self._approver = approver_from(approver)
         self._audit_source = audit
         self._namespace = namespace
-        self._isolation = isolation_wanted(isolation)
+        self._isolation = isolation_mode(isolation)
         self._max_workers = max_workers
+        self._max_workers_per_principal = max_workers_per_principal
+        self._max_wait_ms = max_wait_ms
         self._timeout_ms = capability_timeout_ms(default_timeout_ms)
         if metrics is None:
             metrics = default_metrics()
@@ -142,8 +163,9 @@ class Runtime(SyncWays):
         self._workers = (
             ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
         )
-        self._opened: Opened | None = None
+        self._opened: OpenRuntime | None = None
         self._home: anyio.lowlevel.EventLoopToken | None = None
+        self._process = os.getpid()
 
     async def __aenter__(self) -> Self:
         """Open audit, policy and workers.
@@ -156,67 +178,70 @@ class Runtime(SyncWays):
             try:
                 self._opened = await self._open_all(stack)
                 self._home = anyio.lowlevel.current_token()
+                self._process = os.getpid()
             except CapsError as error:
-                failure = error  # raised below, outside the task groups, which would wrap it
+                failure = error  # raised below: the task groups would wrap it
             else:
                 return self
         raise failure
 
-    async def _open_all(self, stack: AsyncExitStack) -> Opened:
+    async def _open_all(self, stack: AsyncExitStack) -> OpenRuntime:
         log = open_audit(self._audit_source, stack, self._metrics)
-        audit = ObservedAudit(log, self._metrics)
+        audit = MeteredAudit(log, self._metrics)
         watched = watched_path(self._policy_source, self._watch)
-        underway = Underway()
+        executions = ActiveExecutions()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
-        # The pools end them, then they record how they ended, then the log is closed.
-        stack.push_async_callback(underway.none_left)
-        pools = WorkerPools(
-            self._workers,
+        # On exit the pools end all executions, these record their end, then the log is closed.
+        stack.push_async_callback(executions.wait_until_none)
+        observer = PoolMetrics(self._metrics)
+        admission = Admission(
             self._max_workers,
-            self._metrics.workers_alive.add,
-            ObservedWorkers(self._metrics),
+            per_owner=self._max_workers_per_principal,
+            max_wait_ms=self._max_wait_ms,
+            observer=observer,
         )
+        pools = PoolsByModules(self._workers, admission, self._metrics.workers_alive.add, observer)
 
         async def start_workers(bound: BoundPolicy) -> WorkerPool:
             await stack.enter_async_context(pools.open())
-            return await take_workers(pools, stack, bound)
+            return await acquire_pool(pools, stack, bound)
 
-        guarded = guarded_by(log, self._approver, policy_path(self._policy_source))
-        bound, pool = await bind_policy(
-            self.registry, audit, self._policy_source, start_workers, guarded
+        protected = protected_paths_of(log, self._approver, policy_path(self._policy_source))
+        bound, pool = await load_and_record_policy(
+            self.registry, audit, self._policy_source, start_workers, protected
         )
-        degraded = judge_isolation(pool.layers, self._isolation, bound.policy.modules)
+        degraded = check_isolation(pool.layers, self._isolation, bound.policy.modules)
         if isinstance(degraded, IsolationError):
             raise degraded
-        broker = Broker(
+        broker = BrokerServices(
             audit=audit,
             metrics=self._metrics,
             tracing=self._tracing,
             default_timeout_ms=self._timeout_ms,
-            approvals=ApprovalDesk(audit, self._metrics, self._approver),
+            approvals=ApprovalQueue(audit, self._metrics, self._approver),
         )
-        in_force = PolicyInForce(bound, self._metrics)
+        in_force = CurrentPolicy(bound, self._metrics)
         stack.callback(in_force.end)
         self._metrics.count_layers(pool.layers, +1)
         stack.callback(self._metrics.count_layers, pool.layers, -1)
         if watched is not None:
-            have_workers = functools.partial(prove_workers, pools)
-            watch = PolicyWatch(
-                watched, self.registry, have_workers, audit, self._metrics, in_force
+            check_workers = functools.partial(check_workers_start, pools)
+            reloader = PolicyReloader(
+                watched, self.registry, check_workers, audit, self._metrics, in_force
             )
-            tasks.start_soon(watch.run)
-        return Opened(
+            tasks.start_soon(reloader.run)
+        return OpenRuntime(
             broker=broker,
             pools=pools,
             pool=pool,
             modules=bound.policy.modules,
             in_force=in_force,
-            guarded=guarded,
-            isolation=IsolationJudge(self._isolation),
-            underway=underway,
+            protected=protected,
+            isolation=CachedIsolationCheck(self._isolation),
+            executions=executions,
             tasks=tasks,
-            closing=stack.pop_all(),
+            exit_stack=stack.pop_all(),
         )
 
     async def __aexit__(
@@ -228,41 +253,45 @@ class Runtime(SyncWays):
         opened, self._opened = self._opened, None
         if opened is None:
             return None
-        # Executions under way are ended, and their results say so.
-        # What the caller's own code raised is not shown to the task groups: they would wrap it.
-        await opened.closing.aclose()
+        if error is None:  # in a forked child, what is open belongs to the parent
+            check_process(self._process)
+        elif os.getpid() != self._process:
+            return None
+        # Executions in flight are ended, and their results say so.
+        # An error of the caller's own code is not passed to the task groups: they would wrap it.
+        await opened.exit_stack.aclose()
         return None
 
     @property
     def degraded(self) -> str | None:
-        """What is missing of the isolation, if it was allowed to be; None if nothing is."""
+        """The isolation layers that are not fully in force; None if all are."""
         opened = self._open()
         modules = opened.bound.policy.modules
-        found = judge_isolation(opened.pool.layers, self._isolation, modules)
+        found = check_isolation(opened.pool.layers, self._isolation, modules)
         return None if found is None else str(found)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """Which layers hold the code, and how fully."""
+        """The isolation layers, and how fully each is in force."""
         return self._open().pool.layers
 
     @property
     def policy(self) -> BoundPolicy:
-        """The policy in force, set against the registry."""
+        """The policy in force, bound to the registry."""
         return self._open().bound
 
     async def bind(self, policy: PolicySource | BoundPolicy) -> BoundPolicy:
-        """Set another policy against the registry, for `run`; PolicyInvalidError if it is bad.
+        """Bind another policy to the registry, for `run`. PolicyInvalidError if it is invalid.
 
-        If it grants real modules, workers that hold them are started.
+        If it grants real modules, workers that have imported them are started.
         """
         opened = self._open()
         if isinstance(policy, BoundPolicy):
-            return kept_away(policy, opened.guarded)
+            return check_protected_paths(policy, opened.protected)
         async with AsyncExitStack() as stack:
-            take = functools.partial(take_workers, opened.pools, stack)
-            bound, _ = await bind_policy(
-                self.registry, opened.broker.audit, policy, take, opened.guarded
+            start_workers = functools.partial(acquire_pool, opened.pools, stack)
+            bound, _ = await load_and_record_policy(
+                self.registry, opened.broker.audit, policy, start_workers, opened.protected
             )
         return bound
 
@@ -274,24 +303,25 @@ class Runtime(SyncWays):
         by: str | None = None,
         reason: str | None = None,
     ) -> tuple[str, ...]:
-        """Take `capability` (or all of `domain.*`) back from an execution while it runs.
+        """Revoke `capability` (or all of `domain.*`) for an execution while it runs.
 
-        Its later calls are refused and those under way are stopped; what was taken is returned. In
-        a session it is gone from the later runs, too, and the session's id will do as well as that
-        of a run. Raises ExecutionUnknownError if nothing of that id is under way in this runtime,
+        Later calls are refused and calls in flight are stopped; the revoked names are returned. In
+        a session it is revoked for the later runs, too; the id of the session works as well as that
+        of a run. Raises ExecutionUnknownError if nothing with that id runs in this runtime,
         ConfigurationError if no such capability is registered, and AuditError if it could not be
-        recorded; it is revoked all the same then.
+        recorded: it is revoked anyway then.
         """
+        check_revoke_arguments(execution_id, capability, by, reason)
         broker = self._open().broker
         return await broker.live.revoke(
             broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
         )
 
     def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
-        """What `caps` looks like to the code, as the text of a `.pyi` file made for a prompt.
+        """The `caps` namespace that code sees, as the text of a `.pyi` file for a prompt.
 
-        Under the runtime's own policy, open or not, or under another; PolicyInvalidError if it is
-        bad.
+        Under the runtime's own policy (the runtime need not be open) or under another one. Raises
+        PolicyInvalidError if it is invalid.
         """
         from caps.capabilities.stubs.render import render
 
@@ -317,13 +347,13 @@ class Runtime(SyncWays):
     ) -> ExecutionResult:
         """Run `source` in a process of its own, for `principal`.
 
-        Whatever the code does, the result says it; nothing that the code did is raised. Cancelling
-        kills the worker. `on_output` gets what is printed as it is printed. `policy` stands in for
-        the runtime's own in this execution; `await runtime.bind(policy)` once if it runs often.
-        With `check`, code whose capability calls are certain to fail does not run at all; the
-        error's `details["problems"]` lists all of them.
+        The result reports whatever the code does; errors of the code are never raised. Cancelling
+        kills the worker. `on_output` gets printed text as it is printed. `policy` overrides the
+        runtime's own policy for this execution; call `await runtime.bind(policy)` once if it is
+        used often. With `check`, code whose capability calls are certain to fail does not run at
+        all; the error's `details["problems"]` lists all of them.
         """
-        refuse_foreign_listener(on_output, check)
+        check_run_arguments(on_output, check)
         request = ExecutionRequest(
             source=source,
             filename=filename,
@@ -343,14 +373,14 @@ class Runtime(SyncWays):
         policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
     ) -> AsyncGenerator[StreamEvent, None]:
-        """`run` as it happens: Started, Output and Decided as they come, and Finished at the end.
+        """`run` as a stream of events: Started, Output and Decided, and Finished at the end.
 
-        A slow reader holds nothing up. Leaving the loop, or `aclose`, kills the worker.
+        A slow reader delays nothing. Leaving the loop, or `aclose`, kills the worker.
         """
 
-        from caps.capabilities.runtime.stream import stream_of
+        from caps.capabilities.runtime.stream import stream_execution
 
-        async def execute(feed: Feed) -> ExecutionResult:
+        async def execute(feed: EventQueue) -> ExecutionResult:
             request = ExecutionRequest(
                 source=source,
                 filename=filename,
@@ -361,7 +391,7 @@ class Runtime(SyncWays):
             )
             return await self._execute(request, policy)
 
-        async with aclosing(stream_of(self._open_here().tasks, execute)) as events:
+        async with aclosing(stream_execution(self._open_here().tasks, execute)) as events:
             async for event in events:
                 yield event
 
@@ -374,12 +404,12 @@ class Runtime(SyncWays):
         filename: str = "<agent>",
         on_output: Callable[[str], None] | None = None,
     ) -> ExecutionResult:
-        """`run`, watched for what the code asks: `caps` lists what is withheld, too.
+        """`run` in learning mode: `caps` also lists the capabilities that are withheld.
 
-        Nothing more is granted by that. A call of what is withheld is refused and recorded, and
-        raises PolicyDeniedError; `caps.security.review.learn` makes a policy of the records.
+        This grants nothing more. A call of a withheld capability is refused and recorded, and
+        raises PolicyDeniedError; `caps.security.review.learn` makes a policy from the records.
         """
-        refuse_foreign_listener(on_output)
+        check_run_arguments(on_output)
         request = ExecutionRequest(
             source=source,
             filename=filename,
@@ -403,9 +433,10 @@ class Runtime(SyncWays):
     ) -> Session:
         """`async with runtime.session() as s: await s.run("x = 1")`: one worker, many runs.
 
-        The policy is fixed at the opening, and its limits hold for each run, memory for all of
-        them. The session itself ends after `max_runs`, when nothing ran for `idle_ms`, and
-        `wall_ms` after its opening. `session` names it in the audit log; else an id is made.
+        The policy is fixed when the session opens. Its limits apply to each run; the memory limit
+        applies to all runs together. The session ends after `max_runs`, when nothing ran for
+        `idle_ms`, and `wall_ms` after it opened. `session` is its name in the audit log; by default
+        a new id.
         """
         return Session(
             self._open(),
@@ -431,8 +462,8 @@ class Runtime(SyncWays):
     def _is_open(self) -> bool:
         return self._opened is not None
 
-    def _open_here(self) -> Opened:
-        """`_open` for who awaits something of it, which only its own event loop can bring."""
+    def _open_here(self) -> OpenRuntime:
+        """`_open` for callers that await something, which works only on its own event loop."""
         opened = self._open()
         if anyio.lowlevel.current_token() != self._home:
             raise ConfigurationError(
@@ -440,7 +471,8 @@ class Runtime(SyncWays):
             )
         return opened
 
-    def _open(self) -> Opened:
+    def _open(self) -> OpenRuntime:
         if self._opened is None:
             raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
+        check_process(self._process)
         return self._opened

@@ -1,13 +1,13 @@
-"""A REPL session: one worker for one caller, in which names live on from run to run.
+"""A REPL session: one worker for one caller, which keeps its names from run to run.
 
 async with runtime.session(principal="ada") as session:
     await session.run("x = 1")
     (await session.run("x + 1")).value
 
-Each run is an execution of its own: its own id, limits, result and evidence, tied to the others by
-the session that every record names. The policy is the one of the opening. What ends a run with a
-result leaves the session alive, an error of the code included; what kills the worker ends it, and
-whoever asks for more is told why. Nothing of a run goes on after it: its tasks and calls end first.
+Each run is a separate execution with its own id, limits, result and evidence; every record names
+the session. The policy is fixed when the session opens. A run that ends with a result, including an
+error of the code, leaves the session open; if the worker is killed the session ends, and later runs
+raise an error that says why. Nothing of a run continues after it: its tasks and calls end first.
 """
 
 from __future__ import annotations
@@ -20,36 +20,35 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import anyio
 import msgspec
 
-from caps.capabilities.runtime.options import refuse_foreign_listener
-from caps.capabilities.runtime.execution import Cell
 from caps.capabilities.broker.evidence import DecisionSummary
-from caps.capabilities.execution import ExecutionRequest, new_id
+from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
-from caps.capabilities.broker.idempotency import KeyedAnswers
-from caps.capabilities.runtime.open_runtime import Opened, take_workers
+from caps.capabilities.runtime.execution import ExecutionRequest, SessionChannel, new_id
+from caps.capabilities.runtime.open_runtime import OpenRuntime, acquire_pool
+from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.result import ExecutionResult
+from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
-from caps.protocol.argument_checks import refuse_unless_whole
 from caps.security.audit.model.records import ExecutionStatus
 from caps.security.policies.load import PolicySource
 from caps.worker.host.pool.lease import Lease, SessionEnd
 
 if TYPE_CHECKING:
-    from caps.capabilities.runtime.stream import Feed, StreamEvent
+    from caps.capabilities.runtime.stream import EventQueue, StreamEvent
 
 MAX_RUNS = 1000
 IDLE_MS = 10 * 60 * 1000
 WALL_MS = 30 * 60 * 1000
 
-_MOST_RUNS = 1_000_000
-_LONGEST_MS = 24 * 60 * 60 * 1000
-# A provider that refuses to be cancelled holds nobody up for longer.
+_MAX_RUNS = 1_000_000
+_MAX_MS = 24 * 60 * 60 * 1000
+# The longest that `close` waits for a provider that refuses to be cancelled.
 _CLOSING_SECONDS = 10
 
 
-class SessionTerms(TypedDict, total=False):
-    """What a session can be opened with; `Runtime.session` says what it means."""
+class SessionOptions(TypedDict, total=False):
+    """The keyword arguments of `Runtime.session`, which documents them."""
 
     principal: str
     agent: str | None
@@ -61,27 +60,27 @@ class SessionTerms(TypedDict, total=False):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What bounds a session beside the policy, whose limits hold for each run."""
+    """The limits of a session, in addition to those of the policy, which apply to each run."""
 
     max_runs: int = MAX_RUNS
     idle_ms: int = IDLE_MS
     wall_ms: int = WALL_MS
 
     def __post_init__(self) -> None:
-        for name, most in (
-            ("max_runs", _MOST_RUNS),
-            ("idle_ms", _LONGEST_MS),
-            ("wall_ms", _LONGEST_MS),
+        for name, maximum in (
+            ("max_runs", _MAX_RUNS),
+            ("idle_ms", _MAX_MS),
+            ("wall_ms", _MAX_MS),
         ):
-            refuse_unless_whole(name, getattr(self, name), 1, most)
+            require_int(name, getattr(self, name), 1, maximum)
 
 
 class Session:
-    """Runs cells, one after another, in one worker. Made by `Runtime.session`."""
+    """Runs cells, one after another, in one worker. Created by `Runtime.session`."""
 
     def __init__(
         self,
-        opened: Opened,
+        opened: OpenRuntime,
         bind: Callable[[], Awaitable[BoundPolicy]],
         inject: Callable[[str, BoundPolicy], Grant],
         identity: Identity,
@@ -95,27 +94,32 @@ class Session:
             identity, session=identity.session or self._channel_id
         )
         self._limits = limits
-        self._lease = Lease(opened.pool, idle_ms=limits.idle_ms, wall_ms=limits.wall_ms)
-        self._held = AsyncExitStack()
+        self._lease = Lease(
+            opened.pool,
+            idle_ms=limits.idle_ms,
+            wall_ms=limits.wall_ms,
+            owner=identity.principal,
+        )
+        self._pool_stack = AsyncExitStack()
         self._grant: Grant | None = None
-        self._cell = Cell(channel_id=self._channel_id, keys=KeyedAnswers())
+        self._cell = SessionChannel(channel_id=self._channel_id, keys=IdempotencyCache())
         self._runs = 0
         self._busy = False
-        self._run_over: anyio.Event | None = None  # while somebody waits
+        self._run_over: anyio.Event | None = None  # set only while `close` waits
 
     @property
     def id(self) -> str:
-        """What the records of all its runs carry as `session`."""
+        """The value of `session` in the records of all its runs."""
         return str(self._identity.session)
 
     @property
     def ended(self) -> SessionEnd | None:
-        """Why it is over; None while it lives."""
+        """Why it ended; None while it is open."""
         return None if self._lease.ended is None else self._lease.ended.reason
 
     @property
     def channel_id(self) -> str:
-        """What its runs share, and nobody else has."""
+        """The id of the channel that its runs share, and no other session or execution uses."""
         return self._channel_id
 
     @property
@@ -127,27 +131,27 @@ class Session:
 
     @property
     def who(self) -> dict[str, Any]:
-        """Whose it is, as records say it."""
+        """The identity, as in audit records."""
         return self._identity.who(self._channel_id)
 
     def revoke(self, capabilities: frozenset[str]) -> None:
-        """Take these from its next runs; `Runtime.revoke` does, and from the one under way."""
+        """Revoke these for later runs. `Runtime.revoke` calls it, and handles the current run."""
         self._grant = self.grant.revoking(*capabilities)
 
     async def __aenter__(self) -> Self:
-        """Fix the policy and take a worker.
+        """Fix the policy and acquire a worker.
 
-        Raises PolicyInvalidError, ProtocolError, WorkerLostError, and ConfigurationError for a
-        session that was open before.
+        Raises PolicyInvalidError, ProtocolError, WorkerLostError (NoFreeWorkerError if it had to
+        wait too long for one), and ConfigurationError for a session that was open before.
         """
         if self._grant is not None:
             raise ConfigurationError("a session is opened once; ask the runtime for another")
         bound = await self._bind()
         self._grant = self._inject(self._channel_id, bound)
         async with AsyncExitStack() as stack:
-            self._lease.draw_from(await take_workers(self._opened.pools, stack, bound))
+            self._lease.use_pool(await acquire_pool(self._opened.pools, stack, bound))
             await self._lease.open()
-            self._held = stack.pop_all()
+            self._pool_stack = stack.pop_all()
         self._opened.broker.live.add(self)
         return self
 
@@ -160,7 +164,7 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Kill the worker. What still runs in it is lost; leaving the context does the same.
+        """Kill the worker; code that still runs in it is lost. Leaving the context does the same.
 
         A run that is ended by this has recorded its end before this returns.
         """
@@ -174,28 +178,28 @@ class Session:
                         self._run_over = anyio.Event()
                     await self._run_over.wait()
         finally:
-            await self._held.aclose()
+            await self._pool_stack.aclose()
 
     async def run(
         self, source: str, *, on_output: Callable[[str], None] | None = None
     ) -> ExecutionResult:
-        """Run a cell; tracebacks call it `<cell N>`. As `Runtime.run`, in this session's worker.
+        """Run a cell, `<cell N>` in tracebacks. Like `Runtime.run`, in this session's worker.
 
-        Cancelling kills the worker and with it the session. Raises SessionBusyError while another
-        run is under way and SessionEndedError once the session is over.
+        Cancelling kills the worker and ends the session. Raises SessionBusyError while another
+        run is in flight, and SessionEndedError once the session has ended.
         """
-        refuse_foreign_listener(on_output)
+        check_run_arguments(on_output)
         return await self._run_cell(source, on_output)
 
     async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
-        """`run` as it happens; leaving early ends the session. Raises as `run` does."""
+        """`run` as a stream of events; leaving early ends the session. Raises as `run` does."""
 
-        from caps.capabilities.runtime.stream import stream_of
+        from caps.capabilities.runtime.stream import stream_execution
 
-        async def execute(feed: Feed) -> ExecutionResult:
+        async def execute(feed: EventQueue) -> ExecutionResult:
             return await self._run_cell(source, feed.output, feed.start, feed.decide)
 
-        async with aclosing(stream_of(self._opened.tasks, execute)) as events:
+        async with aclosing(stream_execution(self._opened.tasks, execute)) as events:
             async for event in events:
                 yield event
 
@@ -219,10 +223,10 @@ class Session:
                 on_decision=on_decision,
                 cell=self._cell,
             )
-            # The session's grant, under the name of one of its runs.
+            # The session's grant with the execution id of this run.
             result = await self._opened.execute(self._lease, self.grant.named(new_id()), request)
             if result.status is ExecutionStatus.PROTOCOL_VIOLATION:
-                await self._end_a_liar(result)
+                await self._end_on_violation(result)
             return result
         finally:
             self._busy = False
@@ -245,8 +249,8 @@ class Session:
                 reason=ended.reason.value,
             )
 
-    async def _end_a_liar(self, result: ExecutionResult) -> None:
-        """A result that is no value was found out after the worker had given it."""
+    async def _end_on_violation(self, result: ExecutionResult) -> None:
+        """End the session after a result that could not be decoded, found after the run ended."""
         if self._lease.ended is None:
             reason = result.error.message if result.error else "it broke the protocol"
             await self._lease.end(SessionEnd.PROTOCOL_VIOLATION, reason)

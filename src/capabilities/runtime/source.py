@@ -1,7 +1,7 @@
 """The source of one execution as the host sees it: text with a name and a digest, never parsed.
 
-Evidence comes first: what no worker could be handed has a digest all the same, and is refused after
-the start is on record.
+Evidence comes first: a source that cannot be sent to a worker has a digest anyway, and is refused
+after the start is recorded.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _MAX_FILENAME_CHARACTERS = 256
 
 
 class SourceText(msgspec.Struct, frozen=True):
-    """What is run."""
+    """The code to run."""
 
     text: str
     filename: str
-    """What tracebacks call it."""
+    """Its name in tracebacks."""
     sha256: str
     refusal: str | None
-    """Why no worker could be handed it, if so: it is the code that is wrong."""
+    """Why it cannot be sent to a worker, if so; it counts as an error of the code."""
 
     @classmethod
     def of(cls, text: str, filename: str) -> SourceText:
@@ -32,14 +32,16 @@ class SourceText(msgspec.Struct, frozen=True):
             data = text.encode()
         except UnicodeEncodeError as error:
             data = text.encode("utf-8", "surrogatepass")
-            refusal = f"the source is no text: half of a surrogate pair at character {error.start}"
+            refusal = (
+                f"the source is not valid text: half of a surrogate pair at character {error.start}"
+            )
         if refusal is None and len(data) > MAX_SOURCE_BYTES:
             refusal = f"the source takes {len(data)} bytes, over the limit of {MAX_SOURCE_BYTES}"
-        return cls(text, _shown(filename), sha256(data).hexdigest(), refusal)
+        return cls(text, _safe_filename(filename), sha256(data).hexdigest(), refusal)
 
 
-def _shown(filename: str) -> str:
-    """The name of a real file need not be text, nor short."""
+def _safe_filename(filename: str) -> str:
+    """`filename` as valid, short text: the name of a real file may be neither."""
     if not filename.isascii():
         filename = filename.encode("utf-8", "replace").decode()
     return filename[:_MAX_FILENAME_CHARACTERS] or "<agent>"

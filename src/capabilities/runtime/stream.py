@@ -5,10 +5,10 @@ async for event in runtime.stream(source):
         case Output(text=text): ...
         case Finished(result=result): ...
 
-The execution runs beside its reader and never waits for it. What the reader has not taken yet is
-bounded all the same: printed text in waiting is one piece, of at most `limits.output_bytes` in all,
-and decisions are at most as many as the requests that one execution may make. Whoever leaves the
-loop early ends the execution: its worker is killed, and the audit log says so.
+The execution runs concurrently with its reader and never waits for it. The events that the reader
+has not taken yet are bounded anyway: pending output is joined to one event, at most
+`limits.output_bytes` in all, and there are no more decisions than an execution may make requests.
+Leaving the loop early ends the execution: its worker is killed, and the audit log records it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from caps.protocol.errors import WorkerLostError
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The start is recorded, and the code is about to be handed over."""
+    """The start is recorded, and the code is about to be sent to the worker."""
 
     execution_id: str
 
@@ -57,7 +57,7 @@ class Finished:
 StreamEvent = Started | Output | Decided | Finished
 
 
-class Feed:
+class EventQueue:
     """The events between an execution and its reader, in order."""
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ class Feed:
         self._add(Finished(result))
 
     def fail(self, error: Exception) -> None:
-        """No result comes: the reader gets `error` after what is waiting."""
+        """There will be no result: the reader gets `error` after the pending events."""
         self._failed = error
         self._changed.set()
 
     async def next(self) -> StreamEvent:
-        """Wait for the next event; raises what the execution could not begin for."""
+        """Wait for the next event; raises the error passed to `fail`."""
         while not self._waiting:
             if self._failed is not None:
                 raise self._failed
@@ -101,11 +101,11 @@ class Feed:
         self._changed.set()
 
 
-async def stream_of(
-    tasks: TaskGroup, execute: Callable[[Feed], Awaitable[ExecutionResult]]
+async def stream_execution(
+    tasks: TaskGroup, execute: Callable[[EventQueue], Awaitable[ExecutionResult]]
 ) -> AsyncGenerator[StreamEvent, None]:
-    """The events of `execute`, which runs among `tasks` and is over when this generator is."""
-    feed, running, over = Feed(), anyio.CancelScope(), anyio.Event()
+    """The events of `execute`, which runs in `tasks` and has ended when this generator ends."""
+    feed, running, over = EventQueue(), anyio.CancelScope(), anyio.Event()
 
     async def run() -> None:
         try:
@@ -114,7 +114,7 @@ async def stream_of(
         except anyio.get_cancelled_exc_class():
             feed.fail(WorkerLostError("the runtime was closed while its code ran", started=True))
             raise
-        except Exception as error:  # noqa: BLE001 - the reader's to handle, not the runtime's
+        except Exception as error:  # noqa: BLE001 - for the reader to handle, not the runtime
             feed.fail(error)
         finally:
             over.set()

@@ -1,4 +1,4 @@
-"""What a schema says beyond a type, in words, for a docstring that a model reads."""
+"""The constraints of a schema beyond its type, in words, for a docstring that a model reads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from caps.capabilities.stubs.text import one_line
 
-# Beyond so many a choice is told in words, with a few examples.
-MOST_LITERALS = 32
+# With more values an enum is described in words, with a few examples.
+MAX_LITERALS = 32
 
 _WORDS: tuple[tuple[str, str], ...] = (
     ("minLength", "at least {} characters"),
@@ -27,7 +27,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def words(schema: Any, root: Mapping[str, Any]) -> str:
+def describe_constraints(schema: Any, root: Mapping[str, Any]) -> str:
     """The description and the constraints of a schema, in one line; empty if there are none."""
     if not isinstance(schema, dict):
         return ""
@@ -38,20 +38,20 @@ def words(schema: Any, root: Mapping[str, Any]) -> str:
         found += [text.format(part[key]) for key, text in _WORDS if key in part]
         if part.get("uniqueItems"):
             found.append("no item twice")
-        if len(part.get("enum", ())) > MOST_LITERALS:
+        if len(part.get("enum", ())) > MAX_LITERALS:
             shown = ", ".join(repr(one) for one in part["enum"][:3])
             found.append(f"one of {len(part['enum'])}, such as {shown}")
     return one_line("; ".join(dict.fromkeys(found)))
 
 
 def _branches(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What an optional value is when it is not None; of a real choice nothing is said."""
+    """The schema of an optional value when it is not None; empty for a union of several types."""
     given = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     return [one for one in given if isinstance(one, dict)] if len(given) == 1 else []
 
 
 def resolved(reference: str, root: Mapping[str, Any]) -> Any:
-    """What a local reference points to; any value, if to nothing."""
+    """The target of a local reference; the empty schema (any value) if there is none."""
     node: Any = root
     for part in reference.removeprefix("#").split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

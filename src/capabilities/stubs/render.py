@@ -1,8 +1,9 @@
-"""What a grant looks like to the code, as the text of a `.pyi` file made for a prompt.
+"""The type stubs of a grant, as the text of a `.pyi` file for a prompt.
 
 One class for each domain, one method for each granted capability with its types, its defaults and
-what the schema says in words; classes for the objects that come back; the errors; `caps` itself.
-It is valid Python whatever the schemas hold. Nothing of the policy's scopes or limits is in it.
+the constraints of its schema in words; classes for the objects that are returned; the errors;
+`caps` itself. It is valid Python whatever the schemas contain. It does not show the scopes and
+limits of the policy.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import keyword
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from caps.capabilities.bind import Domain
+from caps.capabilities.bind import RegisteredDomain
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.spec import CapabilitySpec
+from caps.capabilities.stubs.constraints import describe_constraints
 from caps.capabilities.stubs.text import docstring, one_line
 from caps.capabilities.stubs.types import SchemaTypes
-from caps.capabilities.stubs.constraints import words
 from caps.protocol.errors import USER_ERRORS
 
-_WIDEST = 100
-_LONGEST_DEFAULT = 40
+_MAX_LINE = 100
+_MAX_DEFAULT_CHARACTERS = 40
 _TAKEN = frozenset(
     (
         "Any",
@@ -38,7 +39,10 @@ _DEFAULT_TYPES = {str: "str", int: "int", float: "float", bool: "bool", type(Non
 
 
 def render(
-    bound: BoundPolicy, *, domains: Mapping[str, Domain] | None = None, namespace: str = "caps"
+    bound: BoundPolicy,
+    *,
+    domains: Mapping[str, RegisteredDomain] | None = None,
+    namespace: str = "caps",
 ) -> str:
     """The namespace that `bound` grants, as the text of a `.pyi` file."""
     by_domain: dict[str, list[CapabilitySpec]] = {}
@@ -66,14 +70,14 @@ def render(
 
 
 def _domain_classes(domains: Iterable[str]) -> dict[str, str]:
-    """A class name for each domain; `web_api` and `webapi` do not share one."""
+    """A class name for each domain; `web_api` and `webapi` get different names."""
     found: dict[str, str] = {}
     for domain in domains:
-        wanted = name = "".join(part.capitalize() for part in domain.split("_"))
+        base = name = "".join(part.capitalize() for part in domain.split("_"))
         number = 1
         while name in _TAKEN or keyword.iskeyword(name) or name in found.values():
             number += 1
-            name = f"{wanted}{number}"
+            name = f"{base}{number}"
         found[domain] = name
     return found
 
@@ -97,20 +101,20 @@ def _header(policy_id: str, namespace: str, imports: set[str], *, nothing: bool)
 
 
 def _errors_text() -> str:
-    """The errors with the bases that code can name."""
+    """The errors with those of their base classes that code can name."""
     lines = []
     for error in USER_ERRORS:
-        above = next((one for one in error.__mro__[1:] if one in USER_ERRORS), Exception)
+        base = next((one for one in error.__mro__[1:] if one in USER_ERRORS), Exception)
         also = ", TimeoutError" if issubclass(error, TimeoutError) else ""
-        lines.append(f"class {error.__name__}({above.__name__}{also}): ...")
+        lines.append(f"class {error.__name__}({base.__name__}{also}): ...")
     return "\n".join(lines)
 
 
 def _domain_text(
-    name: str, specs: list[CapabilitySpec], domain: Domain | None, types: SchemaTypes
+    name: str, specs: list[CapabilitySpec], domain: RegisteredDomain | None, types: SchemaTypes
 ) -> str:
-    told = docstring([domain.description or domain.title] if domain else [])
-    lines = [f"class {name}:", *(f"    {line}" for line in told)]
+    doc = docstring([domain.description or domain.title] if domain else [])
+    lines = [f"class {name}:", *(f"    {line}" for line in doc)]
     with types.within(spec.function for spec in specs):
         for spec in specs:
             lines += [f"    {line}" if line else "" for line in _method(spec, types)]
@@ -120,19 +124,21 @@ def _domain_text(
 def _method(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
     parameters = _parameters(spec, types)
     result = types.annotation(
-        spec.schema_out, spec.schema_out, f"{spec.function}_result", answer=True
+        spec.schema_out, spec.schema_out, f"{spec.function}_result", is_result=True
     )
-    parts = _told(spec)
-    if result not in types.classes and (note := words(spec.schema_out, spec.schema_out)):
-        parts.append(f"returns: {note}")  # a class has it in its own docstring
-    told = docstring(parts)
+    parts = _description(spec)
+    if result not in types.classes and (
+        note := describe_constraints(spec.schema_out, spec.schema_out)
+    ):
+        parts.append(f"returns: {note}")  # a class has this in its own docstring
+    doc = docstring(parts)
     lines = _signature(spec.function, parameters)
-    lines[-1] += f" -> {result}:" + ("" if told else " ...")
-    return [*lines, *(f"    {line}" if line else "" for line in told)]
+    lines[-1] += f" -> {result}:" + ("" if doc else " ...")
+    return [*lines, *(f"    {line}" if line else "" for line in doc)]
 
 
 def _parameters(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
-    """`self` and the parameters, by name only where their order is not one that Python has."""
+    """`self` and the parameters; keyword-only if Python does not allow their order."""
     schema = spec.schema_in or {"additionalProperties": False}
     properties: dict[str, Any] = schema.get("properties", {})
     required = set(schema.get("required", ()))
@@ -146,13 +152,13 @@ def _parameters(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
         parameters.insert(0, "*")
     if odd or schema.get("additionalProperties", True) is not False:
         types.imports.add("Any")
-        parameters.append(f"**{_unlike('others', by_name)}: Any")
-    return [_unlike("self", by_name), *parameters]
+        parameters.append(f"**{_unused_name('others', by_name)}: Any")
+    return [_unused_name("self", by_name), *parameters]
 
 
 def _signature(function: str, parameters: list[str]) -> list[str]:
     line = f"async def {function}({', '.join(parameters)})"
-    if len(line) <= _WIDEST:
+    if len(line) <= _MAX_LINE:
         return [line]
     return [f"async def {function}(", *(f"    {one}," for one in parameters), ")"]
 
@@ -166,26 +172,29 @@ def _parameter(
     *,
     needed: bool,
 ) -> str:
-    held = types.annotation(schema, root, f"{function}_{name}", answer=False)
-    return f"{name}: {held}" if needed else f"{name}: {held} = {_default(schema, held)}"
+    annotation = types.annotation(schema, root, f"{function}_{name}", is_result=False)
+    if needed:
+        return f"{name}: {annotation}"
+    return f"{name}: {annotation} = {_default(schema, annotation)}"
 
 
-def _default(schema: Any, held: str) -> str:
-    """The default as it is spelt, if it is short and of the annotated type; else `...`."""
+def _default(schema: Any, annotation: str) -> str:
+    """The default as Python code, if it is short and of the annotated type; else `...`."""
     if not isinstance(schema, dict) or "default" not in schema:
         return "..."
     default = schema["default"]
     kind = _DEFAULT_TYPES.get(type(default))
-    fits = kind in held.split(" | ") or f"Literal[{default!r}" in held or f", {default!r}" in held
+    is_literal = f"Literal[{default!r}" in annotation or f", {default!r}" in annotation
+    fits = kind in annotation.split(" | ") or is_literal
     shown = repr(default)
-    return shown if kind and fits and len(shown) <= _LONGEST_DEFAULT else "..."
+    return shown if kind and fits and len(shown) <= _MAX_DEFAULT_CHARACTERS else "..."
 
 
-def _told(spec: CapabilitySpec) -> list[str]:
-    """What the capability does, and what each argument means beyond its type."""
+def _description(spec: CapabilitySpec) -> list[str]:
+    """What the capability does, and the constraints of each argument beyond its type."""
     parts = [spec.description or spec.title]
     for name, inner in spec.schema_in.get("properties", {}).items():
-        note = words(inner, spec.schema_in)
+        note = describe_constraints(inner, spec.schema_in)
         if not _can_be_argument(name):
             note = "; ".join(part for part in (f"pass as **{{{name!r}: …}}", note) if part)
         if note:
@@ -193,7 +202,7 @@ def _told(spec: CapabilitySpec) -> list[str]:
     return parts
 
 
-def _unlike(name: str, others: Iterable[str]) -> str:
+def _unused_name(name: str, others: Iterable[str]) -> str:
     while name in others:
         name = f"_{name}"
     return name

@@ -1,8 +1,8 @@
 """JSON Schema as Python annotations, with classes for the objects in it.
 
-An object that a capability answers with is a `Record` (attributes and items); one that it takes is
-a `TypedDict`. What has no counterpart in Python's types is `Any`, never something wrong: a schema
-says more than a type, and `stub_words` has the rest for the docstring.
+An object that a capability returns is a `Record` (attributes and items); one that it takes is a
+`TypedDict`. A schema without a counterpart in Python's types is `Any`, never a wrong type. A schema
+says more than a type; `constraints` describes the rest for the docstring.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from caps.capabilities.stubs.constraints import MAX_LITERALS, describe_constraints, resolved
 from caps.capabilities.stubs.text import comment, docstring
-from caps.capabilities.stubs.constraints import MOST_LITERALS, resolved, words
 
 _PLAIN_TYPES = {
     "string": "str",
@@ -26,8 +26,8 @@ _PLAIN_TYPES = {
     "null": "None",
 }
 _BUILTIN_TYPES = frozenset(("str", "int", "float", "bool", "list", "dict"))
-_DEEPEST = 32
-_OF_DICTS = frozenset(dir(dict))
+_MAX_DEPTH = 32
+_DICT_ATTRIBUTES = frozenset(dir(dict))
 
 
 class SchemaTypes:
@@ -43,55 +43,57 @@ class SchemaTypes:
 
     @contextmanager
     def within(self, names: Iterable[str]) -> Iterator[None]:
-        """Annotations inside a class that defines `names`, which hide types of that name."""
+        """Annotate inside a class that defines `names`, which hide builtin types of that name."""
         before, self._shadowed = self._shadowed, _BUILTIN_TYPES & set(names)
         try:
             yield
         finally:
             self._shadowed = before
 
-    def annotation(self, schema: Any, root: Mapping[str, Any], hint: str, *, answer: bool) -> str:
-        """`schema` as an annotation; `hint` names a class if the schema does not name itself."""
-        parts = list(dict.fromkeys(self._parts(schema, root, hint, answer)))
+    def annotation(
+        self, schema: Any, root: Mapping[str, Any], hint: str, *, is_result: bool
+    ) -> str:
+        """`schema` as an annotation; `hint` is the name of a class for a schema without a title."""
+        parts = list(dict.fromkeys(self._parts(schema, root, hint, is_result)))
         if "Any" in parts or not parts:
             return self._typing("Any")
         parts.sort(key=lambda part: part == "None")
         return " | ".join(parts)
 
     def _parts(
-        self, schema: Any, root: Mapping[str, Any], hint: str, answer: bool
+        self, schema: Any, root: Mapping[str, Any], hint: str, is_result: bool
     ) -> Iterator[str]:
         if schema is False:
             yield self._typing("Never")
-        elif not isinstance(schema, dict) or len(self._open) > _DEEPEST:
+        elif not isinstance(schema, dict) or len(self._open) > _MAX_DEPTH:
             yield "Any"
         elif "$ref" in schema:
-            yield from self._referred(schema["$ref"], root, answer)
+            yield from self._referred(schema["$ref"], root, is_result)
         elif "const" in schema or "enum" in schema:
             values = schema["enum"] if "enum" in schema else [schema["const"]]
             yield from self._literals(values)
         elif alternatives := schema.get("anyOf") or schema.get("oneOf"):
             for one in alternatives:
-                yield from self._parts(one, root, hint, answer)
+                yield from self._parts(one, root, hint, is_result)
         else:
-            yield from self._typed(schema, root, hint, answer)
+            yield from self._typed(schema, root, hint, is_result)
         if isinstance(schema, dict) and schema.get("nullable") is True:
             yield "None"
 
-    def _referred(self, reference: str, root: Mapping[str, Any], answer: bool) -> Iterator[str]:
+    def _referred(self, reference: str, root: Mapping[str, Any], is_result: bool) -> Iterator[str]:
         target = resolved(reference, root)
         place = (reference, _dump(root))
         if place in self._open and not _is_object(target):
-            yield "Any"  # a list of itself, say, has no finite annotation
+            yield "Any"  # a list of itself, for example, has no finite annotation
             return
         self._open.append(place)
         try:
-            yield from self._parts(target, root, reference.rpartition("/")[2], answer)
+            yield from self._parts(target, root, reference.rpartition("/")[2], is_result)
         finally:
             self._open.pop()
 
     def _typed(
-        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, answer: bool
+        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, is_result: bool
     ) -> Iterator[str]:
         declared = schema.get("type")
         if declared is None:
@@ -99,17 +101,17 @@ class SchemaTypes:
         kinds = (declared,) if isinstance(declared, str) else tuple(declared)
         for kind in kinds or ("any",):
             if kind == "object":
-                yield self._object(schema, root, hint, answer)
+                yield self._object(schema, root, hint, is_result)
             elif kind == "array":
                 items = schema.get("items", {})
-                held = self.annotation(items, root, f"{hint}_item", answer=answer)
-                yield f"{self._builtin('list')}[{held}]"
+                item = self.annotation(items, root, f"{hint}_item", is_result=is_result)
+                yield f"{self._builtin('list')}[{item}]"
             else:
                 yield self._builtin(_PLAIN_TYPES.get(kind, "Any"))
 
     def _literals(self, values: list[Any]) -> Iterator[str]:
         exact = [value for value in values if value is None or type(value) in (str, int, bool)]
-        if len(exact) == len(values) <= MOST_LITERALS:
+        if len(exact) == len(values) <= MAX_LITERALS:
             shown = [repr(value) for value in exact if value is not None]
             if shown:
                 yield f"{self._typing('Literal')}[{', '.join(shown)}]"
@@ -122,15 +124,19 @@ class SchemaTypes:
             yield self._builtin(plain) if plain in {*_PLAIN_TYPES.values()} else "Any"
 
     def _object(
-        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, answer: bool
+        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, is_result: bool
     ) -> str:
         if not schema.get("properties"):
-            held = schema.get("additionalProperties", {})
-            item = self.annotation(held, root, f"{hint}_item", answer=answer) if held else "Any"
+            items = schema.get("additionalProperties", {})
+            item = (
+                self.annotation(items, root, f"{hint}_item", is_result=is_result)
+                if items
+                else "Any"
+            )
             if item == "Any":
                 self._typing("Any")
             return f"{self._builtin('dict')}[{self._builtin('str')}, {item}]"
-        key = (answer, _dump(schema), _dump(root.get("$defs", {})))
+        key = (is_result, _dump(schema), _dump(root.get("$defs", {})))
         if key not in self._named:
             self._define(key, schema, root, _class_name(str(schema.get("title") or hint)))
         return self._named[key]
@@ -140,44 +146,47 @@ class SchemaTypes:
         key: tuple[bool, str, str],
         schema: dict[str, Any],
         root: Mapping[str, Any],
-        wanted: str,
+        base: str,
     ) -> None:
-        """A class of the name `wanted`, or of the first numbered one that is free or the same."""
-        number, name = 1, wanted
+        """Define a class `base`, or with the first numbered name that is free or has this text."""
+        number, name = 1, base
         while True:
-            # Named before it is written: it may hold itself.
+            # Named before its text is made: it may contain itself.
             self._named[key] = name
             if name not in self._taken:
                 with self.within(()):
-                    text = self._class_text(name, schema, root, answer=key[0])
+                    text = self._class_text(name, schema, root, is_result=key[0])
                 if self.classes.setdefault(name, text) == text:
                     return
             number += 1
-            name = f"{wanted}{number}"
+            name = f"{base}{number}"
 
     def _class_text(
-        self, name: str, schema: dict[str, Any], root: Mapping[str, Any], *, answer: bool
+        self, name: str, schema: dict[str, Any], root: Mapping[str, Any], *, is_result: bool
     ) -> str:
         required = schema.get("required", ())
         members = {
-            field: self.annotation(inner, root, f"{name}_{field}", answer=answer)
+            field: self.annotation(inner, root, f"{name}_{field}", is_result=is_result)
             for field, inner in schema["properties"].items()
         }
         used = {name for member in members.values() for name in _names_in(member)}
         odd = {field for field in members if not _can_be_attribute(field) or field in used}
-        notes = {field: words(inner, root) for field, inner in schema["properties"].items()}
-        told = docstring([str(schema.get("description", ""))])
-        if answer:
+        notes = {
+            field: describe_constraints(inner, root)
+            for field, inner in schema["properties"].items()
+        }
+        doc = docstring([str(schema.get("description", ""))])
+        if is_result:
             missing = {field: field not in required for field in members}
             return _record_text(
-                name, members, notes, missing, odd | (_OF_DICTS & set(members)), told
+                name, members, notes, missing, odd | (_DICT_ATTRIBUTES & set(members)), doc
             )
         self._typing("TypedDict")
         entries = {
-            field: held if field in required else f"{self._typing('NotRequired')}[{held}]"
-            for field, held in members.items()
+            field: kind if field in required else f"{self._typing('NotRequired')}[{kind}]"
+            for field, kind in members.items()
         }
-        return _typed_dict_text(name, entries, notes, told, functional=bool(odd))
+        return _typed_dict_text(name, entries, notes, doc, functional=bool(odd))
 
     def _typing(self, name: str) -> str:
         self.imports.add(name)
@@ -196,18 +205,18 @@ def _record_text(
     notes: Mapping[str, str],
     missing: Mapping[str, bool],
     odd: set[str],
-    told: list[str],
+    doc: list[str],
 ) -> str:
-    lines = [f"class {name}(Record):", *(f"    {line}" for line in told)]
-    for field, held in members.items():
+    lines = [f"class {name}(Record):", *(f"    {line}" for line in doc)]
+    for field, kind in members.items():
         note = "; ".join(text for text in (notes[field], "may be missing") if text)
         note = note if missing[field] else notes[field]
         if field in odd:
-            # No attribute reaches it: it is no name, or a dict has a method of that name.
-            lines.append(f"    # r[{field!r}]: {held}{comment(note)}")
+            # Not an attribute: it is not an identifier, or a dict has a method of that name.
+            lines.append(f"    # r[{field!r}]: {kind}{comment(note)}")
         else:
-            lines.append(f"    {field}: {held}{comment(note)}")
-    if not told and odd == set(members):
+            lines.append(f"    {field}: {kind}{comment(note)}")
+    if not doc and odd == set(members):
         lines.append("    pass")
     return "\n".join(lines)
 
@@ -216,21 +225,21 @@ def _typed_dict_text(
     name: str,
     members: Mapping[str, str],
     notes: Mapping[str, str],
-    told: list[str],
+    doc: list[str],
     *,
     functional: bool,
 ) -> str:
     if functional:
         fields = [
-            f"    {field!r}: {held},{comment(notes[field])}" for field, held in members.items()
+            f"    {field!r}: {kind},{comment(notes[field])}" for field, kind in members.items()
         ]
         return "\n".join([f"{name} = TypedDict({name!r}, {{", *fields, "})"])
-    lines = [f"    {field}: {held}{comment(notes[field])}" for field, held in members.items()]
-    return "\n".join([f"class {name}(TypedDict):", *(f"    {line}" for line in told), *lines])
+    lines = [f"    {field}: {kind}{comment(notes[field])}" for field, kind in members.items()]
+    return "\n".join([f"class {name}(TypedDict):", *(f"    {line}" for line in doc), *lines])
 
 
 def _names_in(annotation: str) -> set[str]:
-    """The types that an annotation names; a field of that name would hide them."""
+    """The names of types in an annotation; a field with such a name would hide the type."""
     nodes = ast.walk(ast.parse(annotation, mode="eval"))
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
@@ -244,7 +253,7 @@ def _is_object(schema: Any) -> bool:
 
 
 def _class_name(text: str) -> str:
-    """`text` as the name of a class: words joined, each with a capital."""
+    """`text` as a class name: words joined, each with a capital letter."""
     found = [part for part in re.split(r"[^0-9A-Za-z]+", text) if part]
     name = "".join(part[0].upper() + part[1:] for part in found)
     return name if name.isidentifier() and not keyword.iskeyword(name) else f"Object{name}"

@@ -1,8 +1,8 @@
-"""(8) One call as it is observed: what was decided, how it ended, how long it took.
+"""(8) Telemetry of one call: what was decided, how it ended, how long it took.
 
-The broker begins an observation when a request arrives and finishes it when it is answered or its
-execution ends, on every path; counts, duration and span come from there and from nowhere else, so
-that they agree. Without a tracer a call has no span, and pays nothing for one.
+The broker begins an observation when a request arrives and finishes it when the request is answered
+or its execution ends, on every path; counts, duration and span come only from here, so that they
+agree. Without a tracer a call has no span and no cost for one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from caps.capabilities.grant import Terms
+from caps.capabilities.grant import BoundCapability
 from caps.capabilities.telemetry.conventions import (
     AGENT_NAME,
     ERROR_TYPE,
@@ -33,59 +33,49 @@ from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus
 from caps.security.audit.model.redaction import Redacted, Redactor
 from caps.security.decision import Decision, ReasonCode
-from caps.worker.host.supervisor.supervisor import Answer
+from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:
     from caps.capabilities.telemetry.spans import CallSpan
 
-# What is said of a call until it gets as far as a decision, and as an end of its own.
+# The reason of a call before it is decided, and its status before it has ended.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
-_WITHOUT_END: Final = CallStatus.CANCELLED.value
+_NOT_ENDED: Final = CallStatus.CANCELLED.value
 
 
-class ObservedCalls:
-    """The calls of one execution. `terms` are what is registered, whose names may be labels."""
+class CallTelemetry:
+    """The calls of one execution. Only the registered names in `terms` become labels."""
 
     def __init__(
         self,
         metrics: Metrics,
         span: ExecutionSpan,
-        terms: Mapping[str, Terms],
+        terms: Mapping[str, BoundCapability],
         redactor: Redactor,
     ) -> None:
         self.metrics = metrics
         self.span = span
         self.redactor = redactor
         self._terms = terms
-        # By identity: a request is one object from its arrival to its answer.
-        self._under_way: dict[int, ObservedCall] = {}
         self._attributes: dict[tuple[str, str | None], dict[str, str]] = {}
 
-    def begin(self, request: CapabilityRequestMessage) -> ObservedCall:
-        """A request has arrived; `finish` is due whatever happens to it."""
+    def begin(self, request: CapabilityRequestMessage) -> CallObservation:
+        """A request has arrived; `finish` must follow, whatever happens to it."""
         terms = self._terms.get(request.capability)
-        call = ObservedCall(self, request, UNREGISTERED if terms is None else terms.name)
-        self._under_way[id(request)] = call
+        call = CallObservation(self, request, UNREGISTERED if terms is None else terms.name)
         if self.span.traced:
             call.open_span(terms)
         return call
 
-    def of(self, request: CapabilityRequestMessage) -> ObservedCall:
-        """The observation of a request that is under way."""
-        return self._under_way[id(request)]
-
     def waits(self, requests: int) -> None:
-        """So many of them wait for their answer; `waited` is due whatever happens to them."""
+        """Count n requests that wait for their answer; `waited` must follow in any case."""
         self.metrics.requests_in_flight.add(requests)
 
     def waited(self, requests: int) -> None:
         self.metrics.requests_in_flight.add(-requests)
 
-    def forget(self, request: CapabilityRequestMessage) -> None:
-        del self._under_way[id(request)]
-
     def attributes(self, label: str, error: str | None) -> dict[str, str]:
-        """What the conventions say of a value of the duration; the same few again and again."""
+        """The attributes of a value of the duration, cached: there are only a few of them."""
         found = self._attributes.get((label, error))
         if found is None:
             found = {TOOL_NAME: label, TOOL_TYPE: FUNCTION}
@@ -97,8 +87,8 @@ class ObservedCalls:
         return found
 
 
-class ObservedCall:
-    """One call, from its arrival to its answer. Mutable, private to the task of the call."""
+class CallObservation:
+    """One call, from its arrival to its answer. Mutable; only the task of the call uses it."""
 
     __slots__ = (
         "_began",
@@ -112,24 +102,24 @@ class ObservedCall:
         "label",
     )
 
-    def __init__(self, calls: ObservedCalls, request: CapabilityRequestMessage, label: str) -> None:
+    def __init__(self, calls: CallTelemetry, request: CapabilityRequestMessage, label: str) -> None:
         self.label = label
         self._calls = calls
         self._request = request
         self._began = time.perf_counter()
         self._decision = "deny"
         self._reason = _UNDECIDED
-        self._status = _WITHOUT_END
+        self._status = _NOT_ENDED
         self._bytes = 0
         self._span: CallSpan | None = None
 
     @property
     def ids(self) -> dict[str, str]:
-        """What the records of this call say of its span; nothing if it has none."""
+        """The ids of its span for the records of this call; empty if it has none."""
         return {} if self._span is None else self._span.ids
 
-    def open_span(self, terms: Terms | None) -> None:
-        """The span of this call, current from now on in the task that answers it."""
+    def open_span(self, terms: BoundCapability | None) -> None:
+        """Start the span of this call, current from now on in the task that answers it."""
         attributes = {
             OPERATION: EXECUTE_TOOL,
             TOOL_NAME: self.label,
@@ -143,7 +133,7 @@ class ObservedCall:
         self._span = self._calls.span.call(self.label, attributes)
 
     def decided(self, decision: Decision, redacted: Redacted) -> None:
-        """What was decided, as the record about to be written says it."""
+        """Set the decision, as in the record that is about to be written."""
         self._decision = "allow" if decision.allowed else "deny"
         self._reason = decision.reason.value
         span = self._span
@@ -155,15 +145,14 @@ class ObservedCall:
                 span.set(TOOL_ARGUMENTS, msgspec.json.encode(arguments).decode())
 
     def ended(self, status: str, reason: str | None = None, bytes_out: int = 0) -> None:
-        """How it ended; `reason` is of the provider's scope, if that was what refused it."""
+        """Set how it ended; `reason` is why it was denied after it was allowed."""
         self._status = status
         self._reason = reason or self._reason
         self._bytes = bytes_out
 
-    def finish(self, answer: Answer | None) -> None:
-        """It was answered; or its execution is over, and there is no answer."""
+    def finish(self, answer: CallResponse | None) -> None:
+        """It was answered, or its execution has ended and there is no answer."""
         calls, metrics = self._calls, self._calls.metrics
-        calls.forget(self._request)
         seconds = time.perf_counter() - self._began
         label = self.label
         metrics.requests.add((label, self._decision, self._reason, self._status))
@@ -176,18 +165,18 @@ class ObservedCall:
             if self._span is not None:
                 self._end_span(self._span, error, answer)
 
-    def _error(self, answer: Answer | None) -> str | None:
+    def _error(self, answer: CallResponse | None) -> str | None:
         """The code that user space got, from a closed set."""
         if answer is None:
             return self._status
         return None if answer.failure is None else answer.failure.code
 
-    def _end_span(self, span: CallSpan, error: str | None, answer: Answer | None) -> None:
+    def _end_span(self, span: CallSpan, error: str | None, answer: CallResponse | None) -> None:
         span.leave()
         span.set("caps.outcome", self._status)
         span.set("caps.reason_code", self._reason)
         if error is None and answer is not None and self._calls.span.capture and span.is_recording:
-            # No field of a result is declared as safe to show: all of it is one digest.
+            # No part of a result is declared as safe to show: the whole result is one digest.
             result = answer.result
             plain = msgspec.msgpack.decode(result) if isinstance(result, msgspec.Raw) else result
             span.set(TOOL_RESULT, self._calls.redactor.digest(plain))

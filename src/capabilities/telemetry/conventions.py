@@ -1,5 +1,4 @@
-"""(8) Names and bounds of OpenTelemetry's conventions: semantic-conventions-genai, its spans and
-metrics."""
+"""(8) Names and bucket bounds from OpenTelemetry's semantic conventions for generative AI."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""(8) Metrics as plain numbers and a lock; `collecting` makes the library's samples of them.
+"""(8) Metrics as plain numbers with a lock; `prometheus` makes samples of the library from them.
 
-The library's own take a dozen function calls to add one to a number, which is a tenth of a whole
-capability call. And it brings a web server along: a command whose metrics nobody can see starts
-without it.
+The library's own metrics need a dozen function calls to add one to a number, which is a tenth of a
+whole capability call. It also imports a web server: a command that does not export its metrics
+starts without it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 Labels = tuple[str, ...]
 
 
-class Tally:
-    """What all have: a name, a text for people, and the names of the labels of a sample."""
+class Metric:
+    """The base of all metrics: a name, a help text, and the names of the labels of a sample."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
         self.name = name
@@ -24,17 +24,17 @@ class Tally:
         self._lock = threading.Lock()
 
 
-class CounterTally(Tally):
+class Counter(Metric):
     """A counter; `labels` of one sample are a tuple in the order of the names."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
         super().__init__(name, documentation, labels)
         self._values: dict[Labels, float] = {}
         if not labels:
-            self.begin(())  # as the library does: there before anything happens
+            self.begin(())  # like the library: the sample exists from the start
 
     def begin(self, labels: Labels) -> None:
-        """Have a sample of zero for these, before anything is counted."""
+        """Add a sample of zero for these labels, before anything is counted."""
         with self._lock:
             self._values.setdefault(labels, 0)
 
@@ -43,19 +43,19 @@ class CounterTally(Tally):
             self._values[labels] = self._values.get(labels, 0) + amount
 
     def add_each(self, samples: Iterable[Labels]) -> None:
-        """Add one to each of them."""
+        """Add one to each sample."""
         with self._lock:
             values = self._values
             for labels in samples:
                 values[labels] = values.get(labels, 0) + 1
 
     def samples(self) -> list[tuple[Labels, float]]:
-        """All numbers, as they are now."""
+        """All current values."""
         with self._lock:
             return list(self._values.items())
 
 
-class GaugeTally(Tally):
+class Gauge(Metric):
     """Numbers that go up and down."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str] = ()) -> None:
@@ -63,7 +63,7 @@ class GaugeTally(Tally):
         self._values: dict[Labels, float] = {} if labels else {(): 0}
 
     def add(self, change: float) -> None:
-        """To the number of one without labels."""
+        """Change the value of a gauge without labels."""
         with self._lock:
             self._values[()] += change
 
@@ -72,30 +72,30 @@ class GaugeTally(Tally):
             self._values[labels] = value
 
     def add_holder(self, labels: Labels, change: int) -> None:
-        """Count those that hold `labels`; what nobody holds has no sample."""
+        """Count the objects with `labels`; a count of zero has no sample."""
         with self._lock:
-            held = self._values.pop(labels, 0) + change
-            if held:
-                self._values[labels] = held
+            count = self._values.pop(labels, 0) + change
+            if count:
+                self._values[labels] = count
 
     def samples(self) -> list[tuple[Labels, float]]:
-        """All numbers, as they are now."""
+        """All current values."""
         with self._lock:
             return list(self._values.items())
 
 
-class HistogramTally(Tally):
-    """A histogram with the upper bounds `buckets`, beside which there is always one more."""
+class Histogram(Metric):
+    """A histogram with the upper bounds `buckets`, and one more bucket for all larger values."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], buckets: Sequence[float]
     ) -> None:
         super().__init__(name, documentation, labels)
         self.bounds = (*buckets, float("inf"))
-        # How many there are in each bucket alone, and last their sum.
+        # The count of each bucket, not cumulative, and last the sum of all values.
         self._rows: dict[Labels, list[float]] = {}
         if not labels:
-            self._begin(())  # as the library does: there before anything happens
+            self._begin(())  # like the library: the sample exists from the start
 
     def observe(self, labels: Labels, value: float) -> None:
         place = bisect_left(self.bounds, value)
@@ -109,6 +109,6 @@ class HistogramTally(Tally):
         return row
 
     def samples(self) -> list[tuple[Labels, list[float], float]]:
-        """By labels: how many there are in each bucket alone, and their sum."""
+        """By labels: the count of each bucket, not cumulative, and the sum of all values."""
         with self._lock:
             return [(key, row[:-1], row[-1]) for key, row in self._rows.items()]

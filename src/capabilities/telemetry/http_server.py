@@ -1,9 +1,9 @@
-"""(8) The metrics as Prometheus reads them: `exposed` makes the page, `serving` offers it.
+"""(8) The metrics page for Prometheus: `render_metrics` makes it, `metrics_server` serves it.
 
-`serving` is for programs that have no server of their own, as the command line: a thread that
-answers `GET /metrics`, on the loopback interface unless told otherwise. There is nothing secret in
-the page and no way to change anything through it, but whoever reads it learns which capabilities
-and policies there are; so the address is the operator's choice.
+`metrics_server` is for programs without an HTTP server, such as the command line: a thread that
+answers `GET /metrics`, by default on the loopback interface. The page contains no secrets and
+cannot change anything, but it shows which capabilities and policies exist; so the operator chooses
+the address.
 """
 
 from __future__ import annotations
@@ -27,34 +27,36 @@ METRICS_PATH: Final = "/metrics"
 LOOPBACK: Final = "127.0.0.1"
 
 _SILENT_SECONDS = 5.0
-_LARGEST_PORT = 65535
+_MAX_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class MetricsPage:
     """One page of metrics, ready to be sent."""
 
     content_type: str
     body: bytes
 
 
-def exposed(registry: CollectorRegistry, accept: str | None = None) -> Exposed:
+def render_metrics(registry: CollectorRegistry, accept: str | None = None) -> MetricsPage:
     """All samples of `registry`, in the format that the request's `Accept` header asks for.
 
-    This is what an HTTP service of any kind answers at `/metrics`. Safe from any thread.
+    Any HTTP service can send it as the answer to `/metrics`. Safe to call from any thread.
     """
     encode, content_type = choose_encoder(accept or "")
-    return Exposed(content_type, encode(registry))
+    return MetricsPage(content_type, encode(registry))
 
 
 @contextmanager
-def serving(registry: CollectorRegistry, port: int, address: str = LOOPBACK) -> Iterator[str]:
-    """Answer `/metrics` within, whatever the program does meanwhile; gives the page's URL.
+def metrics_server(
+    registry: CollectorRegistry, port: int, address: str = LOOPBACK
+) -> Iterator[str]:
+    """Answer `/metrics` in a thread while the context is open; yields the page's URL.
 
-    Port 0 is any that is free. Raises ConfigurationError if the address cannot be had.
+    Port 0 means any free port. Raises ConfigurationError if the address cannot be used.
     """
-    if not 0 <= port <= _LARGEST_PORT:
-        raise ConfigurationError(f"metrics port `{port}` is none; set one from 0 to 65535")
+    if not 0 <= port <= _MAX_PORT:
+        raise ConfigurationError(f"metrics port `{port}` is not valid; use one from 0 to 65535")
     server = _listening(registry, port, address)
     thread = threading.Thread(target=server.serve_forever, name="caps-metrics", daemon=True)
     thread.start()
@@ -72,7 +74,7 @@ def _listening(registry: CollectorRegistry, port: int, address: str) -> _Server:
         version = ipaddress.ip_address(address).version
     except ValueError:
         raise ConfigurationError(
-            f"metrics address `{address}` is no IP address; set one such as `{LOOPBACK}`"
+            f"metrics address `{address}` is not an IP address; use for example `{LOOPBACK}`"
         ) from None
     try:
         return _Server(registry, address, port, ipv6=version == 6)
@@ -85,7 +87,7 @@ def _listening(registry: CollectorRegistry, port: int, address: str) -> _Server:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Two processes must not share a port by mistake; one that was just closed may be taken again.
+    # Two processes must not share a port by mistake; a port that was just closed may be reused.
     allow_reuse_port = False
 
     def __init__(self, registry: CollectorRegistry, address: str, port: int, *, ipv6: bool) -> None:
@@ -95,13 +97,13 @@ class _Server(ThreadingHTTPServer):
         super().__init__((address, port), _Handler)
 
     def server_bind(self) -> None:
-        # Not that of HTTPServer, which asks the resolver for the machine's name.
+        # Does not call HTTPServer.server_bind, which asks the resolver for the machine's name.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no news."""
+        """Ignore errors such as a client that closes the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -113,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.partition("?")[0] != METRICS_PATH:
             self.send_error(HTTPStatus.NOT_FOUND, explain=f"metrics are at {METRICS_PATH}")
             return
-        page = exposed(cast("_Server", self.server).registry, self.headers.get("Accept"))
+        page = render_metrics(cast("_Server", self.server).registry, self.headers.get("Accept"))
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", page.content_type)
         self.send_header("Content-Length", str(len(page.body)))
@@ -121,4 +123,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(page.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-        """Nobody asked for a log of scrapes."""
+        """Do not log scrapes."""

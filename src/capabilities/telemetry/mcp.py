@@ -1,9 +1,9 @@
-"""(8) Requests of the Model Context Protocol as its conventions have them, for a server of ours.
+"""(8) Telemetry of an MCP server's requests, by the conventions for the Model Context Protocol.
 
 A request is a span `<method> <tool>` of kind server and a value of `mcp.server.operation.duration`.
-Its parent is what the client put into `params._meta`, which is the word of another program: it is
-read strictly, and what is not exactly a trace context is none. The transport's own span, where
-there is one, is linked. Whatever runs within, an execution above all, is below it.
+Its parent is the trace context in `params._meta`, which comes from another program: it is parsed
+strictly and ignored if it is malformed. The transport's own span, if there is one, is linked.
+Everything inside, such as an execution, is a child of it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from caps.capabilities.telemetry.spans import fail_span
 from caps.capabilities.telemetry.trace_context import parse_traceparent
 
 TOOL_ERROR: Final = "tool_error"
-"""What `error.type` is when a tool answers with `isError`."""
+"""The value of `error.type` when a tool answers with `isError`."""
 
-# The closed set of what a client may ask of a server; another method is told by its span alone.
+# The closed set of methods that a client may call; any other is counted as `_OTHER`.
 _METHODS: Final = frozenset(
     "initialize ping tools/list tools/call resources/list resources/templates/list "
     "resources/read resources/subscribe resources/unsubscribe prompts/list prompts/get "
@@ -48,7 +48,7 @@ class McpRequest:
         self.error_type: str | None = None
 
     def fail(self, error_type: str) -> None:
-        """It ends in an error: TOOL_ERROR, or the code of the JSON-RPC error as text."""
+        """Mark it as failed: TOOL_ERROR, or the code of the JSON-RPC error as a string."""
         self.error_type = error_type
 
 
@@ -84,9 +84,9 @@ class McpTelemetry:
         session_id: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Iterator[McpRequest]:
-        """The span of one request, current within. `tool` is one that the server has.
+        """The span of one request, current inside. `tool` is the name of a tool of the server.
 
-        An exception that leaves the context is an error of the kind `_OTHER`; its text is not told.
+        An exception that leaves the context is an error of type `_OTHER`; its text is not recorded.
         """
         name = method if method in _METHODS else _OTHER_METHOD
         common = {"mcp.method.name": name, "network.transport": self._transport}
@@ -121,7 +121,7 @@ class McpTelemetry:
 
 
 def _parent(meta: Mapping[str, Any] | None) -> tuple[otel_context.Context | None, list[trace.Link]]:
-    """The context that the client sent, with a link to the one at hand; None: the one at hand."""
+    """The context sent by the client, with a link to the current span; None: the current one."""
     text = None if meta is None else meta.get("traceparent")
     remote = parse_traceparent(text) if isinstance(text, str) else None
     if remote is None:

@@ -1,11 +1,11 @@
-"""(8) What an operator watches: Prometheus metrics, with units in their names.
+"""(8) The Prometheus metrics for operators, with units in their names.
 
-Labels are low in cardinality: each takes its values from a closed set of ours (statuses, reason
-codes, layers) or from what the operator registered (capabilities, policies). Nothing that a worker
-says becomes a label: a name that is not registered is `(unregistered)`, and a code that is not
-known here is `(other)`.
+Labels have low cardinality: each takes its values from a closed set (statuses, reason codes,
+layers) or from what the operator registered (capabilities, policies). Nothing that a worker sends
+becomes a label: a name that is not registered is `(unregistered)`, and an unknown code is
+`(other)`.
 
-All runtimes that are given the same registry share one `Metrics`, and count together.
+All runtimes with the same registry share one `Metrics` and count together.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from caps.capabilities.telemetry.release import release
-from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally, Tally
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, Metric
 from caps.protocol.enforcement import Layer
+from caps.protocol.version import package_version
 from caps.security.audit.model.records import ExecutionStatus
+from caps.worker.host.pool.admission import WaitReason
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 UNREGISTERED: Final = "(unregistered)"
 OTHER: Final = "(other)"
 
-# The bounds at which the host kills; the others of a policy refuse single calls.
+# The limits at which the host kills the worker; the others of a policy refuse single calls.
 _LIMITS: Final = frozenset({"wall_ms", "cpu_ms", "memory_mb", "output_bytes", "session_wall_ms"})
 _VIOLATIONS: Final = frozenset(
     "contradiction failed_before flood forbidden_system_call forged_id frame_too_large garbage "
@@ -50,10 +51,10 @@ _APPEND_SECONDS: Final = (
 
 
 class Metrics:
-    """The metrics of one registry. `Metrics.of(registry)` finds them if they are there."""
+    """The metrics of one registry. `Metrics.of(registry)` returns the existing ones, if any."""
 
     def __init__(self, registry: CollectorRegistry | None) -> None:
-        """Without a registry they are counted all the same, and nobody sees them."""
+        """Without a registry they are counted anyway, but not exported."""
         self._add_executions()
         self._add_calls()
         self._add_workers()
@@ -61,165 +62,170 @@ class Metrics:
         self._add_policies()
         self._begin_at_zero()
         if registry is not None:
-            self._offer_in(registry)
+            self._register(registry)
 
-    def _offer_in(self, registry: CollectorRegistry) -> None:
-        from caps.capabilities.telemetry.prometheus import offer
+    def _register(self, registry: CollectorRegistry) -> None:
+        from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
-        build = GaugeTally("caps_build_info", "The release of Caps, as a label.", ["version"])
-        build.set((release(),), 1)
-        offer([build, *(one for one in vars(self).values() if isinstance(one, Tally))], registry)
-        _made[registry] = self
+        build = Gauge("caps_build_info", "The release of Caps, as a label.", ["version"])
+        build.set((package_version(),), 1)
+        register_with_prometheus(
+            [build, *(one for one in vars(self).values() if isinstance(one, Metric))], registry
+        )
+        _by_registry[registry] = self
 
     @classmethod
     def of(cls, registry: CollectorRegistry) -> Metrics:
-        """The metrics in `registry`, made when they are first asked for."""
-        found = _made.get(registry)
+        """The metrics of `registry`, created on first use."""
+        found = _by_registry.get(registry)
         return cls(registry) if found is None else found
 
     def _add_executions(self) -> None:
-        self.executions = CounterTally(
-            "caps_executions", "Executions by how they ended.", ["status"]
-        )
-        self.execution_seconds = HistogramTally(
+        self.executions = Counter("caps_executions", "Executions by how they ended.", ["status"])
+        self.execution_seconds = Histogram(
             "caps_execution_duration_seconds",
             "From start to result of an execution.",
             [],
             buckets=_EXECUTION_SECONDS,
         )
-        self.executions_in_flight = GaugeTally(
-            "caps_executions_in_flight", "Executions that are under way."
-        )
-        self.execution_cpu_seconds = CounterTally(
+        self.executions_in_flight = Gauge("caps_executions_in_flight", "Executions in flight.")
+        self.execution_cpu_seconds = Counter(
             "caps_execution_cpu_seconds", "CPU time that the code of executions used.", []
         )
-        self.output_bytes = CounterTally(
-            "caps_execution_output_bytes", "Bytes that executions printed."
-        )
-        self.limits = CounterTally(
+        self.output_bytes = Counter("caps_execution_output_bytes", "Bytes that executions printed.")
+        self.limits = Counter(
             "caps_limits_reached",
             "Executions that were killed at a limit, by the limit.",
             ["limit"],
         )
-        self.violations = CounterTally(
+        self.violations = Counter(
             "caps_protocol_violations",
             "Executions that were killed for what their worker sent or did.",
             ["violation"],
         )
 
     def _add_calls(self) -> None:
-        self.injected = CounterTally(
+        self.injected = Counter(
             "capability_injected", "Capabilities granted to an execution.", ["capability"]
         )
-        self.denied = CounterTally(
+        self.denied = Counter(
             "policy_denied", "Requests that the policy refused.", ["capability", "reason"]
         )
-        self.requests = CounterTally(
+        self.requests = Counter(
             "caps_capability_requests",
             "Capability requests by what was decided, why, and how they ended.",
             ["capability", "decision", "reason_code", "status"],
         )
-        self.request_seconds = HistogramTally(
+        self.request_seconds = Histogram(
             "caps_capability_request_duration_seconds",
             "From the arrival of a request to its answer.",
             ["capability"],
             buckets=_CALL_SECONDS,
         )
-        self.requests_in_flight = GaugeTally(
+        self.requests_in_flight = Gauge(
             "caps_capability_requests_in_flight", "Capability requests that wait for their answer."
         )
-        self.result_bytes = CounterTally(
+        self.result_bytes = Counter(
             "caps_capability_result_bytes",
             "Bytes of the results that capabilities gave.",
             ["capability"],
         )
 
     def _add_workers(self) -> None:
-        self.workers_alive = GaugeTally("caps_workers_alive", "Live workers.")
-        self.spares_ready = GaugeTally("caps_spare_workers_ready", "Workers that wait for code.")
-        self.spares_wanted = GaugeTally(
+        self.workers_alive = Gauge("caps_workers_alive", "Live workers.")
+        self.spares_ready = Gauge("caps_spare_workers_ready", "Workers that wait for code.")
+        self.spares_wanted = Gauge(
             "caps_spare_workers_wanted", "Workers that should wait for code."
         )
-        self.spares_exhausted = CounterTally(
+        self.spares_exhausted = Counter(
             "caps_spare_workers_exhausted",
             "Starts that found no spare worker and waited for a new one.",
         )
-        self.worker_start_seconds = HistogramTally(
+        self.worker_start_seconds = Histogram(
             "caps_worker_start_duration_seconds",
             "From the order of a worker until it waits for code.",
             [],
             buckets=_START_SECONDS,
         )
-        self.zygote_starts = CounterTally("caps_zygote_starts", "Zygotes that were started.")
-        self.zygote_restarts = CounterTally(
-            "caps_zygote_restarts", "Zygotes that took the place of a dead one."
+        self.workers_awaited = Gauge(
+            "caps_workers_awaited",
+            "Executions and sessions that wait for a worker, by what they wait for.",
+            ["waiting_for"],
         )
-        self.isolation_layers = GaugeTally(
+        self.worker_waits_refused = Counter(
+            "caps_worker_waits_refused",
+            "Executions and sessions that waited too long for a worker and did not run.",
+            ["waiting_for"],
+        )
+        self.zygote_starts = Counter("caps_zygote_starts", "Zygotes that were started.")
+        self.zygote_restarts = Counter(
+            "caps_zygote_restarts", "Zygotes that replaced one that exited."
+        )
+        self.isolation_layers = Gauge(
             "caps_isolation_layers",
             "Open runtimes by how much of each isolation layer is in force.",
             ["layer", "enforcement"],
         )
 
     def _add_evidence(self) -> None:
-        self.audit_seconds = HistogramTally(
+        self.audit_seconds = Histogram(
             "caps_audit_append_duration_seconds",
             "From handing in a record until it is safe, or known not to be.",
             [],
             buckets=_APPEND_SECONDS,
         )
-        self.audit_records = CounterTally("caps_audit_records", "Audit records written.", ["kind"])
-        self.audit_failures = CounterTally(
+        self.audit_records = Counter("caps_audit_records", "Audit records written.", ["kind"])
+        self.audit_failures = Counter(
             "caps_audit_failures", "Audit records that could not be written."
         )
-        # Sinks are named by the operator, who has few of them.
-        self.audit_sink_up = GaugeTally(
+        # The operator names the sinks and has few of them, so the cardinality is low.
+        self.audit_sink_up = Gauge(
             "caps_audit_sink_up", "1 if an audit sink takes records, 0 if it does not.", ["sink"]
         )
-        self.audit_sink_dropped = CounterTally(
+        self.audit_sink_dropped = Counter(
             "caps_audit_sink_dropped_records",
             "Records that a best-effort audit sink did not get.",
             ["sink"],
         )
 
     def _add_policies(self) -> None:
-        self.policy_info = GaugeTally(
+        self.policy_info = Gauge(
             "caps_policy_info",
             "The policies in force, each with the number of runtimes that it is in force for.",
             ["policy_id", "policy_sha256"],
         )
-        self.policy_reloads = CounterTally(
+        self.policy_reloads = Counter(
             "caps_policy_reloads",
             "Changes of a watched policy, by what became of them.",
             ["outcome"],
         )
-        self.policy_loads = CounterTally(
+        self.policy_loads = Counter(
             "caps_policy_loads", "Policies that were read, by what became of them.", ["outcome"]
         )
-        self.dry_run_denied = CounterTally(
+        self.dry_run_denied = Counter(
             "caps_policy_dry_run_denied",
             "Allowed requests that a deny rule in dry run would have refused.",
             ["capability"],
         )
-        self.revoked = CounterTally(
+        self.revoked = Counter(
             "caps_grants_revoked",
             "Capabilities taken back from a running execution or session.",
             ["capability"],
         )
-        self.approvals = CounterTally(
+        self.approvals = Counter(
             "caps_approvals",
             "Approvals that were asked for, by how the waiting ended.",
             ["capability", "outcome"],
         )
-        self.approvals_waiting = GaugeTally(
-            "caps_approvals_waiting", "Calls that wait for an approval."
-        )
+        self.approvals_waiting = Gauge("caps_approvals_waiting", "Calls that wait for an approval.")
 
     def _begin_at_zero(self) -> None:
-        """What alerts look at is there before it happens: a first increase is seen from zero."""
+        """Samples for alerts exist from the start, so that the first increase is from zero."""
         for metric, values in (
             (self.executions, [status.value for status in ExecutionStatus]),
             (self.limits, sorted(_LIMITS)),
             (self.violations, sorted(_VIOLATIONS)),
+            (self.worker_waits_refused, [reason.value for reason in WaitReason]),
             (self.policy_loads, ["accepted", "refused"]),
             (self.policy_reloads, ["accepted", "refused", "failed"]),
         ):
@@ -227,17 +233,17 @@ class Metrics:
                 metric.begin((value,))
 
     def count_injected(self, granted: Sequence[str]) -> None:
-        """One more execution is granted these."""
+        """Count one more execution with these grants."""
         self.injected.add_each([(name,) for name in granted])
 
-    def execution_begun(self) -> None:
-        """One more execution is under way; `execution_ended` is due."""
+    def execution_started(self) -> None:
+        """One more execution is in flight; `execution_ended` must follow."""
         self.executions_in_flight.add(1)
 
     def execution_ended(
         self, status: ExecutionStatus, seconds: float, output_bytes: int, cpu_us: int | None
     ) -> None:
-        """One is over; `cpu_us` is what its code used, if anybody could measure it."""
+        """One execution has ended; `cpu_us` is what its code used, if it was measured."""
         self.executions_in_flight.add(-1)
         self.executions.add((status.value,))
         self.execution_seconds.observe((), seconds)
@@ -247,16 +253,16 @@ class Metrics:
             self.execution_cpu_seconds.add((), cpu_us / 1_000_000)
 
     def count_layers(self, layers: Iterable[Layer], change: int) -> None:
-        """One open runtime more or less has these layers."""
+        """Count one open runtime more or less with these layers."""
         for layer in layers:
             self.isolation_layers.add_holder((layer.name, layer.enforcement.value), change)
 
     def count_policy(self, policy_id: str, policy_sha256: str, change: int) -> None:
-        """One runtime more or less has this policy; in force for none, it has no sample."""
+        """Count one runtime more or less with this policy; a policy of none has no sample."""
         self.policy_info.add_holder((policy_id, policy_sha256), change)
 
     def zygote_started(self, again: bool) -> None:
-        """A zygote was started; `again`: in the place of one that is gone."""
+        """A zygote was started; `again`: it replaces one that exited."""
         self.zygote_starts.add(())
         if again:
             self.zygote_restarts.add(())
@@ -270,8 +276,8 @@ class Metrics:
         self.violations.add((violation if violation in _VIOLATIONS else OTHER,))
 
 
-# Metrics hold no registry, so that one that nobody uses any more goes with its metrics.
-_made: weakref.WeakKeyDictionary[CollectorRegistry, Metrics] = weakref.WeakKeyDictionary()
+# Metrics have no reference to their registry, so that an unused registry is freed with them.
+_by_registry: weakref.WeakKeyDictionary[CollectorRegistry, Metrics] = weakref.WeakKeyDictionary()
 
 
 def default_metrics() -> Metrics:

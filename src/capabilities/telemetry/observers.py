@@ -1,64 +1,81 @@
-"""(8) An audit sink that is watched: how long records take, how many there are, and which failed.
-
-It changes nothing about the sink: what that raises, and when it returns, is the sink's own word.
-"""
+"""(8) Metrics of the audit log, of its sinks and of the pools of workers."""
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Sequence
 
 from caps.capabilities.telemetry.metrics import Metrics
+from caps.protocol.errors import AuditError
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.model.records import AuditEvent, PolicyLoaded, kind_of
-from caps.security.audit.model.redaction import Redactor
-from caps.security.audit.log.interface import (
-    AuditSink,
-    all_at_once,
-    in_this_step,
-    taken_when_interrupted,
-)
 
 
-class ObservedAudit:
-    """`sink`, counted in `metrics`."""
+class PoolMetrics:
+    """What the pools tell of their workers, as metrics. Pools of all runtimes add up."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def stock_changed(self, ready: int, wanted: int) -> None:
+        if ready:
+            self._metrics.spares_ready.add(ready)
+        if wanted:
+            self._metrics.spares_wanted.add(wanted)
+
+    def stock_exhausted(self) -> None:
+        self._metrics.spares_exhausted.add(())
+
+    def worker_started(self, seconds: float) -> None:
+        self._metrics.worker_start_seconds.observe((), seconds)
+
+    def waiting_changed(self, reason: str, change: int) -> None:
+        self._metrics.workers_awaited.add_holder((reason,), change)
+
+    def wait_refused(self, reason: str) -> None:
+        self._metrics.worker_waits_refused.add((reason,))
+
+
+class MeteredAudit(AuditSink):
+    """`sink`, counted in `metrics`. Every error that it raises is an `AuditError`."""
 
     def __init__(self, sink: AuditSink, metrics: Metrics) -> None:
         self._sink = sink
-        self._record_all = all_at_once(sink)
-        self._record_now = in_this_step(sink)
-        self.took = taken_when_interrupted(sink)
-        """Whether `append_now`, which an interrupt ended, had taken what was handed in last."""
         self._metrics = metrics
-
-    @property
-    def redactor(self) -> Redactor:
-        return self._sink.redactor
+        self.redactor = sink.redactor
 
     async def append(self, event: AuditEvent) -> None:
-        """As `AuditSink.append`. Whoever is cancelled here has no word on the record."""
+        """As `AuditSink.append`. A caller that is cancelled here does not learn the result."""
         await self.append_all((event,))
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:
-        """The same for several, which take their time together."""
+        """The same for several, which are timed together."""
         began = time.perf_counter()
         try:
-            await self._record_all(events)
-        except Exception:
+            await self._sink.append_all(events)
+        except Exception as error:
             self._failed(events, began)
-            raise
+            if isinstance(error, AuditError):
+                raise
+            raise _as_audit_error(error) from error
         self._count(events, time.perf_counter() - began)
 
     def append_now(self, events: Sequence[AuditEvent]) -> bool:
-        """The same in this very step; False, and nothing is done, if that has to wait."""
         began = time.perf_counter()
         try:
-            done = self._record_now(events)
-        except Exception:
+            done = self._sink.append_now(events)
+        except Exception as error:
             self._failed(events, began)
-            raise
-        if done:
+            if isinstance(error, AuditError):
+                raise
+            raise _as_audit_error(error) from error
+        if done is True:
             self._count(events, time.perf_counter() - began)
-        return done
+        return _checked_now(done)
+
+    def has_recorded(self, events: Sequence[AuditEvent]) -> bool:
+        return self._sink.has_recorded(events) is True
 
     def _failed(self, events: Sequence[AuditEvent], began: float) -> None:
         self._metrics.audit_failures.add((), len(events))
@@ -75,6 +92,22 @@ class ObservedAudit:
     async def aclose(self) -> None:
         """As `AuditSink.aclose`."""
         await self._sink.aclose()
+
+
+def _checked_now(answer: object) -> bool:
+    """The answer of `append_now`. AuditError unless it is a bool: only True means durable."""
+    if isinstance(answer, bool):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+    raise AuditError(
+        f"`append_now` of the audit log must return a `bool`, not `{type(answer).__name__}`"
+    )
+
+
+def _as_audit_error(error: Exception) -> AuditError:
+    """A foreign error of a log as the one that callers expect, so that no effect follows it."""
+    return AuditError(f"the audit log failed with `{type(error).__name__}`: {error}")
 
 
 class SinkMetrics:

@@ -1,14 +1,13 @@
-"""(8) Export by OTLP, as the usual OTEL_* variables say; without them nothing is even imported.
+"""(8) Export by OTLP, set by the usual OTEL_* variables; without them nothing is even imported.
 
 For programs that are run from the command line. A program that embeds Caps sets up OpenTelemetry
-itself, and its providers are used as they are, here too: where a provider has been set already, no
-other takes its place.
+itself, and its providers are used: a provider that has been set already is never replaced.
 
     OTEL_SDK_DISABLED                              `true`: nothing is exported
     OTEL_EXPORTER_OTLP_ENDPOINT, .._TRACES_.., .._METRICS_..
-                                                   where to; one of them turns its signals on
+                                                   the destination; setting one turns export on
     OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER    `otlp`, `console` or `none`
-    OTEL_EXPORTER_OTLP_PROTOCOL and the like       `http/protobuf`, which the extra `otlp` brings
+    OTEL_EXPORTER_OTLP_PROTOCOL and the like       `http/protobuf`, installed by the extra `otlp`
     TRACEPARENT                                    the trace that this process belongs to
 
 All others, such as OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, are read
@@ -42,7 +41,7 @@ _Provider = TypeVar("_Provider")
 
 SERVICE_NAME: Final = "caps"
 _PROTOCOL: Final = "http/protobuf"
-# The last spans of a program that ends; a collector that is away must not hold it up for long.
+# For the last spans when a program ends: an unreachable collector must not delay it for long.
 _LAST_EXPORT_SECONDS: Final = 5.0
 
 logger = logging.getLogger(__name__)
@@ -57,14 +56,14 @@ class Exporter(enum.Enum):
 
 
 class Providers(msgspec.Struct, frozen=True):
-    """What a runtime is given; None leaves the global provider in its place."""
+    """The providers for a runtime; None means the global provider."""
 
     tracer: TracerProvider | None = None
     meter: MeterProvider | None = None
 
 
 def exporter_for(signal: Signal, environ: Mapping[str, str]) -> Exporter:
-    """What the variables say of `signal`. ConfigurationError if they ask for what is not there."""
+    """The exporter that the variables set for `signal`. ConfigurationError for an unknown value."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Exporter.NONE
     variable = f"OTEL_{signal}_EXPORTER"
@@ -93,9 +92,9 @@ def _check_protocol(signal: Signal, environ: Mapping[str, str]) -> None:
 
 @contextmanager
 def exporting(environ: Mapping[str, str] | None = None) -> Iterator[Providers]:
-    """Providers as the variables say, until the end of the context, where all is sent.
+    """The providers set by the variables; at the end of the context all data is sent.
 
-    Within, the trace that TRACEPARENT names is the current one. Raises ConfigurationError.
+    Inside, the trace of TRACEPARENT is the current one. Raises ConfigurationError.
     """
     environ = os.environ if environ is None else environ
     traces, values = exporter_for("TRACES", environ), exporter_for("METRICS", environ)
@@ -122,7 +121,7 @@ def exporting(environ: Mapping[str, str] | None = None) -> Iterator[Providers]:
 
 
 def _incoming(environ: Mapping[str, str]) -> Context:
-    """The context of this process with what TRACEPARENT says; what it says badly is nothing."""
+    """The current context with the trace of TRACEPARENT, which is ignored if it is malformed."""
     from opentelemetry import context as otel_context
     from opentelemetry import trace
 
@@ -143,7 +142,7 @@ def _traces_are_set_up() -> bool:
 def _metrics_are_set_up() -> bool:
     from opentelemetry import metrics
 
-    # The API keeps the name of its stand-in to itself; a provider of the SDK can be shut down.
+    # The class of the API's placeholder is private; only a provider of the SDK has `shutdown`.
     return hasattr(metrics.get_meter_provider(), "shutdown")
 
 
@@ -159,7 +158,7 @@ def _tracer_provider(exporter: Exporter) -> TracerProvider:
         return _with_processor(BatchSpanProcessor(OTLPSpanExporter()))
 
     def _with_processor(processor: BatchSpanProcessor) -> TracerProvider:
-        # Sent by `exporting`, and not at exit, when threads cannot be waited for.
+        # `exporting` shuts it down, not the exit handler, where threads cannot be joined.
         provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         provider.add_span_processor(processor)
         return provider
@@ -207,17 +206,20 @@ def _configured(make: Callable[[], _Provider]) -> _Provider:
             "OTEL_SDK_DISABLED=true"
         ) from None
     except Exception as error:
-        raise ConfigurationError(f"the OTEL_ variables are of no use: {error}") from error
+        raise ConfigurationError(f"the OTEL_ variables cannot be used: {error}") from error
 
 
 def _send_all(providers: Providers) -> None:
-    """Hand over what is left, both signals at once, and wait for both for a bounded time."""
-    ends = [provider.shutdown for provider in (providers.tracer, providers.meter) if provider]
-    threads = [threading.Thread(target=end, name="caps-otlp", daemon=True) for end in ends]
+    """Send what is left of both signals concurrently, and wait for a bounded time."""
+    found = [provider for provider in (providers.tracer, providers.meter) if provider]
+    threads = [
+        threading.Thread(target=provider.shutdown, name="caps-otlp", daemon=True)
+        for provider in found
+    ]
     for thread in threads:
         thread.start()
-    until = time.monotonic() + _LAST_EXPORT_SECONDS
+    deadline = time.monotonic() + _LAST_EXPORT_SECONDS
     for thread in threads:
-        thread.join(max(until - time.monotonic(), 0))
+        thread.join(max(deadline - time.monotonic(), 0))
     if any(thread.is_alive() for thread in threads):
         logger.warning("the collector did not answer within %g seconds", _LAST_EXPORT_SECONDS)

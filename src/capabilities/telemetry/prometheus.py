@@ -1,4 +1,4 @@
-"""(8) Tallies as Prometheus collects them: its samples are made when it asks, and not before."""
+"""(8) The Prometheus collector of our metrics: samples are made only when it is collected."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
-    Metric,
 )
+from prometheus_client.core import Metric as MetricFamily
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally, Tally
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram, Metric
 
 
-def offer(tallies: Iterable[Tally], registry: CollectorRegistry) -> None:
-    """From now on who collects from `registry` gets these, too. ValueError for a name it has."""
-    registry.register(_Tallies(tuple(tallies)))
+def register_with_prometheus(metrics: Iterable[Metric], registry: CollectorRegistry) -> None:
+    """Add the metrics to `registry`. ValueError for a name that it has already."""
+    registry.register(_MetricsCollector(tuple(metrics)))
 
 
-class _Tallies(Collector):
-    def __init__(self, tallies: tuple[Tally, ...]) -> None:
-        self._tallies = tallies
+class _MetricsCollector(Collector):
+    def __init__(self, metrics: tuple[Metric, ...]) -> None:
+        self._metrics = metrics
 
-    def describe(self) -> Iterator[Metric]:
-        """What the registry asks for the names of."""
+    def describe(self) -> Iterator[MetricFamily]:
+        """The families whose names the registry reserves."""
         return self.collect()
 
-    def collect(self) -> Iterator[Metric]:
-        return map(_family, self._tallies)
+    def collect(self) -> Iterator[MetricFamily]:
+        return map(_family, self._metrics)
 
 
-def _family(tally: Tally) -> Metric:
-    match tally:
-        case CounterTally():
-            return _counted(tally)
-        case GaugeTally():
-            return _gauged(tally)
-        case HistogramTally():
-            return _distributed(tally)
-    raise TypeError(f"no metric: {type(tally).__name__}")
+def _family(metric: Metric) -> MetricFamily:
+    match metric:
+        case Counter():
+            return _counter_family(metric)
+        case Gauge():
+            return _gauge_family(metric)
+        case Histogram():
+            return _histogram_family(metric)
+    raise TypeError(f"not a metric: {type(metric).__name__}")
 
 
-def _counted(tally: CounterTally) -> Metric:
-    family = CounterMetricFamily(tally.name, tally.documentation, labels=tally.labels)
-    for labels, value in tally.samples():
+def _counter_family(metric: Counter) -> MetricFamily:
+    family = CounterMetricFamily(metric.name, metric.documentation, labels=metric.labels)
+    for labels, value in metric.samples():
         family.add_metric(labels, value)
     return family
 
 
-def _gauged(tally: GaugeTally) -> Metric:
-    family = GaugeMetricFamily(tally.name, tally.documentation, labels=tally.labels)
-    for labels, value in tally.samples():
+def _gauge_family(metric: Gauge) -> MetricFamily:
+    family = GaugeMetricFamily(metric.name, metric.documentation, labels=metric.labels)
+    for labels, value in metric.samples():
         family.add_metric(labels, value)
     return family
 
 
-def _distributed(tally: HistogramTally) -> Metric:
-    family = HistogramMetricFamily(tally.name, tally.documentation, labels=tally.labels)
-    bounds: list[str] = [floatToGoString(bound) for bound in tally.bounds]  # type: ignore[no-untyped-call] # the library's has none
-    for labels, counts, total in tally.samples():
+def _histogram_family(metric: Histogram) -> MetricFamily:
+    family = HistogramMetricFamily(metric.name, metric.documentation, labels=metric.labels)
+    bounds: list[str] = [floatToGoString(bound) for bound in metric.bounds]  # type: ignore[no-untyped-call] # the library's has none
+    for labels, counts, total in metric.samples():
         family.add_metric(labels, list(zip(bounds, accumulate(counts), strict=True)), total)
     return family

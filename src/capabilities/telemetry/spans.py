@@ -1,8 +1,8 @@
-"""(8) The spans of executions and calls, where OpenTelemetry is loaded; `tracing` says when.
+"""(8) The spans of executions and calls, if OpenTelemetry is loaded; `tracing` decides when.
 
-An execution is a span `execution`; its parent is whatever span its caller is in. Each capability
-call, refused ones included, is a span `execute_tool <capability>` below it, and one value of the
-histogram `gen_ai.execute_tool.duration`. While a provider works its call's span is the current one.
+An execution is a span `execution`; its parent is the current span of its caller. Each capability
+call, refused ones included, is a child span `execute_tool <capability>` and one value of the
+histogram `gen_ai.execute_tool.duration`. While a provider runs, the span of its call is current.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from caps.capabilities.telemetry.conventions import (
     OPERATION_SECONDS,
     SCOPE,
 )
-from caps.capabilities.telemetry.release import release
 from caps.capabilities.telemetry.tracing import ExecutionSpan
+from caps.protocol.version import package_version
 
 
 class Instruments:
@@ -32,8 +32,8 @@ class Instruments:
         meter_provider: otel_metrics.MeterProvider | None,
     ) -> None:
         """From the given providers, or the global ones."""
-        self.tracer = trace.get_tracer(SCOPE, release(), tracer_provider)
-        meter = otel_metrics.get_meter(SCOPE, release(), meter_provider)
+        self.tracer = trace.get_tracer(SCOPE, package_version(), tracer_provider)
+        meter = otel_metrics.get_meter(SCOPE, package_version(), meter_provider)
         self.tool_seconds = meter.create_histogram(
             "gen_ai.execute_tool.duration",
             unit="s",
@@ -43,7 +43,7 @@ class Instruments:
 
 
 class ObservedSpan(ExecutionSpan):
-    """A span of an execution; nothing but its histogram without a tracer and an incoming trace."""
+    """The span of an execution; only the histogram if there is no tracer and no incoming trace."""
 
     timed = True
 
@@ -64,7 +64,7 @@ class ObservedSpan(ExecutionSpan):
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What was raised is not told here: the texts of errors are for the result and the audit.
+        # The exception is not recorded: texts of errors belong in the result and the audit log.
         if self._token is not None:
             otel_context.detach(self._token)
             self._span.end()
@@ -88,7 +88,7 @@ class ObservedSpan(ExecutionSpan):
 
 
 class CallSpan:
-    """The span of one call, current from its making to its end in the task that answers it."""
+    """The span of one call, current from its creation to `leave` in the task that answers it."""
 
     def __init__(self, span: trace.Span) -> None:
         self.ids = _ids_of(span)
@@ -97,14 +97,14 @@ class CallSpan:
 
     @property
     def is_recording(self) -> bool:
-        """False: nobody will see what is set."""
+        """False: attributes are not exported."""
         return self._span.is_recording()
 
     def set(self, name: str, value: str) -> None:
         self._span.set_attribute(name, value)
 
     def leave(self) -> None:
-        """It is current no longer; what it is told until `end` is still told."""
+        """It is no longer current; attributes can still be set until `end`."""
         otel_context.detach(self._token)
 
     def end(self, error: str | None, status: str) -> None:
@@ -114,13 +114,13 @@ class CallSpan:
 
 
 def fail_span(span: trace.Span, error_type: str, description: str) -> None:
-    """Mark a span as failed; both are codes of ours and never a text."""
+    """Mark a span as failed; both arguments are known codes and never the text of an error."""
     span.set_attribute(ERROR_TYPE, error_type)
     span.set_status(trace.StatusCode.ERROR, description)
 
 
 def _ids_of(span: trace.Span) -> dict[str, str]:
-    """The ids of a span as records have them; nothing if it has none."""
+    """The ids of a span for audit records; empty if it has none."""
     context = span.get_span_context()
     if not context.is_valid:
         return {}

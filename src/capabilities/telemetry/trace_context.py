@@ -1,6 +1,6 @@
-"""The trace that a process is started in: W3C `traceparent`, version 00, read strictly.
+"""A parser for W3C `traceparent`, version 00.
 
-What is not exactly of that form names no trace.
+It is strict: text that does not have exactly that form names no trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HEX: Final = frozenset("0123456789abcdef")
 
 
 def parse_traceparent(text: str) -> SpanContext | None:
-    """The context that `text` spells, as a remote one; None if it spells none exactly."""
+    """The remote context in `text`; None if `text` is malformed."""
     parts = text.split("-", len(_PART_LENGTHS))
     if tuple(map(len, parts)) != _PART_LENGTHS or not all(_HEX.issuperset(part) for part in parts):
         return None

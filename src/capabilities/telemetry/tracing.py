@@ -1,14 +1,14 @@
 """(8) Whether executions and calls are traced, by OpenTelemetry's conventions for generative AI.
 
-Where nobody has loaded OpenTelemetry, nobody can have set it up, and no span is current: then there
-is nothing to trace, and it is not loaded for that. `spans` has what there is else.
+If nothing in the process has imported OpenTelemetry, it cannot be set up and no span is current:
+then there is nothing to trace, and it is not imported here either. Otherwise `spans` traces.
 
-The trace context crosses the channel without being on it: a request belongs to the execution whose
-channel it came through, as with everything else that the broker knows of it. So calls that run side
-by side have the right parent, and there is nothing by which a worker could choose a trace.
+The trace context is never sent over the channel: a request belongs to the execution whose channel
+it came through, like everything else that the broker knows about it. So concurrent calls have the
+right parent, and a worker cannot choose a trace.
 
-Neither arguments nor results nor texts of errors are on spans. Who opts in gets the arguments as
-the audit log has them: what the capability's spec shows, and keyed digests of everything else.
+Spans contain no arguments, results or texts of errors. With `capture` they contain the arguments as
+in the audit log: those that the capability's spec shows, and keyed digests of all others.
 """
 
 from __future__ import annotations
@@ -32,39 +32,42 @@ _NOT_CAPTURED: Final = {"": False, "false": False, "no_content": False, "event_o
 
 
 class ExecutionSpan:
-    """What the calls of one execution belong to. This one is nothing; `spans` has the real one."""
+    """The parent of the calls of one execution.
+
+    No-op implementation; the OpenTelemetry one is `spans.ObservedSpan`.
+    """
 
     timed = False
-    """Whether somebody may want to know how long calls took."""
+    """Whether the duration of calls is recorded."""
     traced = False
-    """False: there is no tracer and no incoming trace, so that no call needs a span."""
+    """False: there is no tracer and no incoming trace, so no call needs a span."""
 
     def __init__(self, agent: str | None, capture: bool) -> None:
         self.agent = agent
         self.capture = capture
         self.ids: dict[str, str] = {}
-        """What records say, so that a reviewer finds the trace; nothing if there is none."""
+        """The trace and span ids for audit records; empty if there is no trace."""
 
     def __enter__(self) -> ExecutionSpan:
-        """Current from here on, until it ends with the context."""
+        """Make it the current span until the context ends, which also ends the span."""
         return self
 
     def __exit__(self, *_: object) -> None:
         return
 
     def settle(self, status: str, error_code: str | None) -> None:
-        """How the execution ended."""
+        """Set how the execution ended."""
 
-    def call(self, name: str, attributes: dict[str, str]) -> CallSpan:  # noqa: ARG002 - of the real one
-        """A span of a call, current from now on; its parent is this one."""
+    def call(self, name: str, attributes: dict[str, str]) -> CallSpan:  # noqa: ARG002 - of the other one
+        """Start the span of a call, current from now on, with this span as its parent."""
         raise TypeError(f"the call of `{name}` is not traced")
 
     def record(self, seconds: float, attributes: dict[str, str]) -> None:
-        """How long a call took."""
+        """Record how long a call took."""
 
 
 class Tracing:
-    """What one runtime traces with."""
+    """The tracing of one runtime."""
 
     def __init__(
         self,
@@ -73,18 +76,18 @@ class Tracing:
         *,
         capture: bool | None = None,
     ) -> None:
-        """With the given providers, or the global ones; `capture` stands in for the variable.
+        """Use the given providers, or the global ones; `capture` overrides the variable.
 
-        Raises ConfigurationError if the variable says neither yes nor no.
+        Raises ConfigurationError if the value of the variable is not known.
         """
-        self._capture = _capture_wanted() if capture is None else capture
+        self._capture = _capture_from_environment() if capture is None else capture
         self._providers = (tracer_provider, meter_provider)
         self._instruments: Instruments | None = None
 
     def execution(
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
     ) -> ExecutionSpan:
-        """The span of one execution, current within; ended with whatever `settle` was told."""
+        """The span of one execution: current inside its context, and ended with it."""
         if "opentelemetry" not in sys.modules and self._providers == (None, None):
             return ExecutionSpan(identity.agent, self._capture)
         from caps.capabilities.telemetry.spans import Instruments, ObservedSpan
@@ -103,7 +106,7 @@ class Tracing:
         return ObservedSpan(self._instruments, attributes, identity.agent, self._capture)
 
 
-def _capture_wanted() -> bool:
+def _capture_from_environment() -> bool:
     text = os.environ.get(CAPTURE_VARIABLE, "")
     known = {**_CAPTURED, **_NOT_CAPTURED}.get(text.strip().lower())
     if known is None:

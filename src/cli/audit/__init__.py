@@ -1,4 +1,4 @@
-"""`caps audit`: read the evidence, count it, follow it; what checks it is in `audit_checks.py`."""
+"""`caps audit`: read the log, count its records, follow it. `checks.py` has what verifies it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ from caps.cli.audit.checks import (
 )
 from caps.cli.audit.keys import rotate_key
 from caps.cli.audit.options import (
-    Asked,
+    Filters,
     Form,
-    asked_directory,
+    audit_directory,
     directory_option,
     filter_options,
     form_options,
 )
-from caps.cli.exits import told_in_one_line
+from caps.cli.exits import report_errors
 from caps.cli.options import json_option
 
 if TYPE_CHECKING:
-    from caps.security.audit import Record
+    from caps.security.audit import AuditRecord
     from caps.security.audit.query.filters import RecordFilter
 
 __all__ = ["EXIT_CODES", "PROOF_EXIT_CODES", "audit", "exit_code"]
 
-# How often `tail -f` looks: soon enough for a person, and nothing for a machine.
+# How often `tail -f` polls: often enough for a person, and cheap for the machine.
 POLL_SECONDS: Final = 0.25
+# The most records that are kept in memory to print the last of them.
+MAX_RECORDS: Final = 1_000_000
 
 
 @click.group()
@@ -53,7 +55,7 @@ for command in (verify, prove, verify_proof, digest, export, rotate_key):
     audit.add_command(command)
 
 _limit = click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="Only the last N of them."
+    "--limit", type=click.IntRange(1, MAX_RECORDS), metavar="N", help="Only the last N of them."
 )
 
 
@@ -62,9 +64,9 @@ _limit = click.option(
 @filter_options
 @form_options
 @_limit
-def show(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
+def show(directory: Path | None, given: Filters, form: Form, limit: int | None) -> None:
     """Print the records, oldest first."""
-    _print_selected(directory, asked, form, limit)
+    _print_selected(directory, given, form, limit)
 
 
 @audit.command()
@@ -78,10 +80,10 @@ def show(directory: Path | None, asked: Asked, form: Form, limit: int | None) ->
     help="Only calls that hold this value, as `caps audit hash` prints it.",
 )
 def query(
-    directory: Path | None, asked: Asked, form: Form, limit: int | None, value_hash: str | None
+    directory: Path | None, given: Filters, form: Form, limit: int | None, value_hash: str | None
 ) -> None:
     """Print the records that fit, also by a value that the log only has as a digest."""
-    _print_selected(directory, {**asked, "value_hash": value_hash}, form, limit)
+    _print_selected(directory, {**given, "value_hash": value_hash}, form, limit)
 
 
 @audit.command()
@@ -92,26 +94,26 @@ def query(
 @click.option(
     "-n",
     "--lines",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, MAX_RECORDS),
     default=10,
     show_default=True,
     metavar="N",
     help="How many of the records that are there already.",
 )
-def tail(directory: Path | None, asked: Asked, form: Form, following: bool, lines: int) -> None:
+def tail(directory: Path | None, given: Filters, form: Form, following: bool, lines: int) -> None:
     """Print the last records, and with -f those that come, from all writers and new files."""
     if not following:
-        _print_selected(directory, asked, form, lines)
+        _print_selected(directory, given, form, lines)
         return
-    from caps.cli.audit.options import chosen
+    from caps.cli.audit.options import build_filter
     from caps.cli.audit.output import printer
 
-    with told_in_one_line():
-        wanted, show_records = chosen(asked), printer(form, one_by_one=True)
+    with report_errors():
+        record_filter, show_records = build_filter(given), printer(form, one_by_one=True)
         try:
-            _follow(asked_directory(directory), wanted, show_records, lines)
+            _follow(audit_directory(directory), record_filter, show_records, lines)
         except KeyboardInterrupt:
-            sys.exit(0)  # the way to end it, so not a failure
+            sys.exit(0)  # Ctrl-C is how it ends, not a failure
 
 
 @audit.command()
@@ -120,18 +122,18 @@ def tail(directory: Path | None, asked: Asked, form: Form, following: bool, line
 @json_option
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_RECORDS),
     default=10,
     show_default=True,
     metavar="N",
     help="How many refused capabilities, and callers of each.",
 )
-def stats(directory: Path | None, asked: Asked, as_json: bool, top: int) -> None:
+def stats(directory: Path | None, given: Filters, as_json: bool, top: int) -> None:
     """Count decisions, reasons, outcomes, and who was refused what most often."""
     from caps.security.audit.query.stats import AuditStats
 
-    with told_in_one_line():
-        counted = AuditStats.of(_selected(directory, asked))
+    with report_errors():
+        counted = AuditStats.of(_selected(directory, given))
     if as_json:
         click.echo(json.dumps(counted.as_json(top)))
         return
@@ -140,30 +142,30 @@ def stats(directory: Path | None, asked: Asked, as_json: bool, top: int) -> None
     print_stats(counted, top)
 
 
-def _print_selected(directory: Path | None, asked: Asked, form: Form, limit: int | None) -> None:
+def _print_selected(directory: Path | None, given: Filters, form: Form, limit: int | None) -> None:
     from caps.cli.audit.output import printer
 
-    with told_in_one_line():
-        records = _selected(directory, asked)
+    with report_errors():
+        records = _selected(directory, given)
         printer(form)(records if limit is None else iter(deque(records, maxlen=limit)))
 
 
-def _selected(directory: Path | None, asked: Asked) -> Iterator[Record]:
-    from caps.cli.audit.options import chosen
+def _selected(directory: Path | None, given: Filters) -> Iterator[AuditRecord]:
+    from caps.cli.audit.options import build_filter
     from caps.security.audit import read_records
 
-    return filter(chosen(asked).matches, read_records(asked_directory(directory)))
+    return filter(build_filter(given).matches, read_records(audit_directory(directory)))
 
 
 def _follow(
     directory: Path,
-    wanted: RecordFilter,
-    show_records: Callable[[Iterable[Record]], None],
+    record_filter: RecordFilter,
+    show_records: Callable[[Iterable[AuditRecord]], None],
     lines: int,
 ) -> None:
     from caps.security.audit.query.follow import follow
 
-    recent: deque[Record] = deque(maxlen=lines)
+    recent: deque[AuditRecord] = deque(maxlen=lines)
     live: list[bool] = []
 
     def caught_up() -> None:
@@ -171,7 +173,7 @@ def _follow(
         live.append(True)
 
     for record in follow(directory, lambda: time.sleep(POLL_SECONDS), caught_up):
-        if not wanted.matches(record):
+        if not record_filter.matches(record):
             continue
         if live:
             show_records((record,))

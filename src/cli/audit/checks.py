@@ -1,4 +1,4 @@
-"""`caps audit verify`, `prove`, `verify-proof`, `hash` and `export`: evidence for others."""
+"""`caps audit verify`, `prove`, `verify-proof`, `hash` and `export`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from caps.cli.audit.options import Asked, asked_directory, directory_option, filter_options
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.audit.options import Filters, audit_directory, directory_option, filter_options
+from caps.cli.exits import MAX_MESSAGE_CHARACTERS, ExitCode, fail, report_errors
+from caps.cli.input_files import STANDARD_INPUT, read_input, read_text
 from caps.cli.options import json_option
+from caps.protocol.text import printable
 
 if TYPE_CHECKING:
     from caps.security.audit import VerifyStatus
 
-# By the value of the status; a status without a code here counts as unreadable.
+# By the value of the status; a status that is not listed counts as unreadable.
 EXIT_CODES: Final = {
     "ok": 0,
     "edited": 10,
@@ -43,6 +45,9 @@ PROOF_EXIT_CODES: Final = {
     "irrelevant": 35,
 }
 
+# No payload of a call is longer.
+_MAX_VALUE_BYTES: Final = 16 * 1024 * 1024
+
 _output = click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file."
 )
@@ -54,7 +59,7 @@ _output = click.option(
 @click.option(
     "--public-key",
     type=click.Path(path_type=Path),
-    help="A trusted copy of `signing.pub`; by default the directory's own is believed.",
+    help="A trusted copy of `signing.pub`; by default the directory's own is trusted.",
 )
 @click.option(
     "--checkpoints",
@@ -73,7 +78,7 @@ def verify(
     """
     from caps.security.audit import verify_log
 
-    chosen = asked_directory(directory)
+    chosen = audit_directory(directory)
     if public_key is not None:
         _trusted_keys(public_key)
     report = verify_log(chosen, public_key=public_key, kept_checkpoints=kept)
@@ -82,12 +87,12 @@ def verify(
 
 
 def exit_code(status: VerifyStatus) -> int:
-    """What `caps audit verify` exits with for this finding."""
+    """The exit code of `caps audit verify` for this status."""
     return EXIT_CODES.get(status.value, EXIT_CODES["unreadable"])
 
 
 @click.command()
-@click.argument("wanted", metavar="ID")
+@click.argument("subject", metavar="ID")
 @directory_option
 @_output
 @click.option(
@@ -95,23 +100,23 @@ def exit_code(status: VerifyStatus) -> int:
     is_flag=True,
     help="Show the records between, too, so that none of the execution's can be left out.",
 )
-def prove(directory: Path | None, wanted: str, output: Path | None, whole: bool) -> None:
+def prove(directory: Path | None, subject: str, output: Path | None, whole: bool) -> None:
     """Export a proof that the records of execution ID are in the log.
 
     ID may also be the number or the hash of one record. The proof verifies with `verify-proof`
     and the public key alone; records of others are in it by digest only.
     """
-    from caps.cli.audit.output import written
-    from caps.security.audit.verify.prove import prove as proof_of
+    from caps.cli.audit.output import output_file
+    from caps.security.audit.verify.prove import prove as build_proof
 
-    with told_in_one_line():
-        data = proof_of(asked_directory(directory), wanted, whole=whole)
-    with written(output) as write:
+    with report_errors():
+        data = build_proof(audit_directory(directory), subject, whole=whole)
+    with output_file(output) as write:
         write(data.decode("utf-8").rstrip("\n"))
 
 
 @click.command("verify-proof")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file")
 @click.option(
     "--public-key",
     type=click.Path(path_type=Path),
@@ -119,16 +124,17 @@ def prove(directory: Path | None, wanted: str, output: Path | None, whole: bool)
     help="The trusted copy of the log's `signing.pub`.",
 )
 @json_option
-def verify_proof(file: Any, public_key: Path, as_json: bool) -> None:
+def verify_proof(file: str, public_key: Path, as_json: bool) -> None:
     """Check a proof, offline; FILE may be `-`.
 
     Exit code: 0 proven, 30 not a proof, 31 a record was edited, 32 the records do not lead to what
     was signed, 33 wrong signature, 34 unknown key, 35 no record is about the subject.
     """
     from caps.security.audit.verify.proof import MAX_PROOF_BYTES
-    from caps.security.audit.verify.proof import verify_proof as checked
+    from caps.security.audit.verify.proof import verify_proof as check_proof
 
-    report = checked(file.read(MAX_PROOF_BYTES + 1), _trusted_keys(public_key))
+    keys = _trusted_keys(public_key)
+    report = check_proof(read_input(file, MAX_PROOF_BYTES), keys)
     _print_finding(report, as_json=as_json)
     sys.exit(PROOF_EXIT_CODES[report.status.value])
 
@@ -147,14 +153,16 @@ def digest(directory: Path | None, value: str, is_json: bool) -> None:
     from caps.security.audit.files.key_files import existing_redaction_key
 
     if value == "-":
-        value = sys.stdin.read().removesuffix("\n")
+        value = read_text(STANDARD_INPUT, _MAX_VALUE_BYTES).removesuffix("\n")
+    if len(value.encode("utf-8", "surrogatepass")) > _MAX_VALUE_BYTES:
+        fail(f"VALUE is longer than {_MAX_VALUE_BYTES} bytes", ExitCode.BAD_USAGE)
     try:
-        meant = json.loads(value) if is_json else value
+        parsed = json.loads(value) if is_json else value
     except (ValueError, RecursionError):
         fail("VALUE is not JSON", ExitCode.BAD_USAGE)
-    with told_in_one_line():
-        redactor = Redactor(existing_redaction_key(asked_directory(directory)))
-    click.echo(redactor.digest(meant))
+    with report_errors():
+        redactor = Redactor(existing_redaction_key(audit_directory(directory)))
+    click.echo(redactor.digest(parsed))
 
 
 @click.command()
@@ -166,41 +174,33 @@ def digest(directory: Path | None, value: str, is_json: bool) -> None:
     "--source", metavar="URI", help="The `source` of CloudEvents; by default `/caps/audit`."
 )
 def export(
-    directory: Path | None, asked: Asked, output: Path | None, form: str, source: str | None
+    directory: Path | None, given: Filters, output: Path | None, form: str, source: str | None
 ) -> None:
     """Print the records as events of another system, one JSON object a line.
 
     ocsf: API Activity (class 6003). cloudevents: version 1.0, structured.
     """
-    from caps.cli.audit.options import chosen
-    from caps.cli.audit.output import as_line, written
+    from caps.cli.audit.options import build_filter
+    from caps.cli.audit.output import as_line, output_file
+    from caps.protocol.version import package_version
     from caps.security.audit import read_records
     from caps.security.audit.export.cloudevents import DEFAULT_SOURCE, cloud_event
     from caps.security.audit.export.ocsf import ocsf_event
 
     if source is not None and (form != "cloudevents" or not source):
         fail("`--source` is the URI of CloudEvents, and not empty", ExitCode.BAD_USAGE)
-    version = _own_version()
-    with told_in_one_line(), written(output) as write:
-        wanted = chosen(asked)
-        for record in filter(wanted.matches, read_records(asked_directory(directory))):
+    version = package_version()
+    with report_errors(), output_file(output) as write:
+        record_filter = build_filter(given)
+        for record in filter(record_filter.matches, read_records(audit_directory(directory))):
             if form == "ocsf":
                 write(as_line(ocsf_event(record, version)))
             else:
                 write(as_line(cloud_event(record, source or DEFAULT_SOURCE)))
 
 
-def _own_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("caps-runtime")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _trusted_keys(path: Path) -> dict[str, Any]:
-    """The keys in the file that was named; without any, nothing can be said about what is asked."""
+    """The keys in the file; without any, nothing can be verified, so the command ends."""
     from caps.protocol.errors import AuditError
     from caps.security.audit.signing.checkpoint import load_public_keys
 
@@ -211,12 +211,10 @@ def _trusted_keys(path: Path) -> dict[str, Any]:
 
 
 def _print_finding(report: Any, *, as_json: bool, of: str = "") -> None:
-    """A report of a log or of a proof, `of` which; what is not sound goes to standard error.
+    """Print the report on a log or a proof; one that is not sound goes to standard error.
 
-    What is not sound names its place itself.
+    `of` names what was checked; the message of a report that is not sound has the place itself.
     """
-    from caps.cli.render.tables import visible
-
     status: str = report.status.value
     if as_json:
         fields = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
@@ -224,4 +222,5 @@ def _print_finding(report: Any, *, as_json: bool, of: str = "") -> None:
         return
     sound = status in ("ok", "proven")
     label = click.style(status.replace("_", " "), fg="green" if sound else "red")
-    click.echo(f"{label}: {visible((of if sound else '') + report.message)}", err=not sound)
+    message = printable((of if sound else "") + report.message, MAX_MESSAGE_CHARACTERS)
+    click.echo(f"{label}: {message}", err=not sound)

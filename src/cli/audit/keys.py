@@ -1,4 +1,4 @@
-"""`caps audit rotate-key`: another key signs from now on."""
+"""`caps audit rotate-key`: replace the signing key."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from caps.cli.audit.options import asked_directory, directory_option
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.audit.options import audit_directory, directory_option
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import json_option
 
 
@@ -20,22 +20,22 @@ def rotate_key(directory: Path | None, as_json: bool) -> None:
 
     Processes that write the log take the new key with their next checkpoint. A verifier that
     trusts the old key follows the record to the new one. The sinks of CAPS_AUDIT_SINKS get that
-    record, too, but for standard output, which is this command's own.
+    record, too, except for standard output, which is this command's own.
     """
-    from caps.security.audit.signing.finish_rotation import rotate_key_of
     from caps.security.audit.files.reader import segment_paths
     from caps.security.audit.log.settings import AuditSettings
+    from caps.security.audit.signing.finish_rotation import rotate_key_of
     from caps.security.audit.sinks.urls import SinkKind
 
-    chosen = asked_directory(directory)
-    if not chosen.is_dir() or not segment_paths(chosen):
-        fail(f"`{chosen}` is no audit log; there is no key to rotate", ExitCode.BAD_USAGE)
-    with told_in_one_line():
-        sinks = AuditSettings.from_environment(chosen).sinks
+    log = audit_directory(directory)
+    if not log.is_dir() or not segment_paths(log):
+        fail(f"`{log}` is not an audit log; there is no key to rotate", ExitCode.BAD_USAGE)
+    with report_errors():
+        sinks = AuditSettings.from_environment(log).sinks
         elsewhere = [sink for sink in sinks if sink.kind is not SinkKind.STDOUT]
-        event = rotate_key_of(chosen, elsewhere)
+        event = rotate_key_of(log, elsewhere)
     if as_json:
         click.echo(json.dumps({"old_key_id": event.old_key_id, "new_key_id": event.new_key_id}))
         return
     click.echo(f"`{event.new_key_id}` signs instead of `{event.old_key_id}`")
-    click.echo(f"keep a copy of `{chosen / 'signing.pub'}` where this host cannot write")
+    click.echo(f"keep a copy of `{log / 'signing.pub'}` where this host cannot write")

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from caps.cli.exits import ExitCode, fail
+from caps.protocol.environment import Variable
 
 if TYPE_CHECKING:
     from caps.security.audit.query.filters import RecordFilter
 
-# The filters by name, as they were given on the command line.
-Asked = Mapping[str, Any]
+# The filters by name, as given on the command line.
+Filters = Mapping[str, Any]
 Command = Callable[..., None]
 
 
@@ -32,7 +33,7 @@ directory_option = click.option(
     "--audit",
     "directory",
     type=click.Path(path_type=Path),
-    envvar="CAPS_AUDIT_PATH",
+    envvar=Variable.AUDIT_PATH.key,
     show_envvar=True,
     help="Directory of the log; by default the one in the user's state directory.",
 )
@@ -57,48 +58,48 @@ _NAMES: Final = (
 
 
 def filter_options(command: Command) -> Command:
-    """Adds the filters; the command gets those that were given as one mapping, `asked`."""
+    """Add the options of the filters; the command gets them as one mapping, `given`."""
 
     @functools.wraps(command)
-    def gathered(**given: Any) -> None:
-        asked = {name: given.pop(name) for name in _NAMES}
-        command(asked=asked, **given)
+    def collect(**arguments: Any) -> None:
+        filters = {name: arguments.pop(name) for name in _NAMES}
+        command(given=filters, **arguments)
 
     for option in reversed(_FILTERS):
-        gathered = option(gathered)
-    return gathered
+        collect = option(collect)
+    return collect
 
 
 def form_options(command: Command) -> Command:
-    """Adds `--json` and `--csv`; the command gets a `form`."""
+    """Add `--json` and `--csv`; the command gets a `form`."""
 
     @functools.wraps(command)
-    def gathered(*, as_json: bool, as_csv: bool, **given: Any) -> None:
+    def collect(*, as_json: bool, as_csv: bool, **arguments: Any) -> None:
         if as_json and as_csv:
             fail("`--json` and `--csv` exclude each other", ExitCode.BAD_USAGE)
         form = Form.JSON if as_json else Form.CSV if as_csv else Form.TABLE
-        command(form=form, **given)
+        command(form=form, **arguments)
 
     csv_flag = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
     json_flag = click.option("--json", "as_json", is_flag=True, help="Print one object a line.")
-    return json_flag(csv_flag(gathered))
+    return json_flag(csv_flag(collect))
 
 
-def chosen(asked: Asked) -> RecordFilter:
-    """The filter that was asked for. Raises `ConfigurationError`."""
+def build_filter(given: Filters) -> RecordFilter:
+    """The filter of these options. Raises `ConfigurationError`."""
     from caps.security.audit.query.filters import RecordFilter, parse_digest, parse_moment
 
-    given = {name: value for name, value in asked.items() if value is not None}
-    given["kinds"] = frozenset(given.get("kinds", ()))
+    values = {name: value for name, value in given.items() if value is not None}
+    values["kinds"] = frozenset(values.get("kinds", ()))
     for name in ("since", "until"):
-        if name in given:
-            given[name] = parse_moment(given[name])
-    if "value_hash" in given:
-        given["value_hash"] = parse_digest(given["value_hash"])
-    return RecordFilter(**given)
+        if name in values:
+            values[name] = parse_moment(values[name])
+    if "value_hash" in values:
+        values["value_hash"] = parse_digest(values["value_hash"])
+    return RecordFilter(**values)
 
 
-def asked_directory(given: Path | None) -> Path:
+def audit_directory(given: Path | None) -> Path:
     """The log that was named, or the default one."""
     from caps.security.audit import default_audit_directory
 

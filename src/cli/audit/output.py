@@ -1,8 +1,8 @@
-"""Records as a person or another program reads them, one after the other.
+"""Prints records for a person or for another program, as a table, lines, JSON or CSV.
 
-Texts in a record may stem from hostile code. A table and CSV show what is not printable as its
-escape, JSON is in ASCII; and a CSV cell that a spreadsheet would take for a formula gets a quote in
-front. However long a log is, only a few of its records are held at a time.
+Strings in a record may come from hostile code. A table and CSV show a character that is not
+printable as its escape, and JSON is in ASCII. A CSV cell that a spreadsheet would take for a
+formula gets a quote in front. However long a log is, only a few of its records are held at a time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ import click
 
 from caps.cli.audit.options import Form
 from caps.cli.exits import ExitCode, fail
-from caps.cli.render.tables import LINE_HEADER, print_records, record_line, visible
-from caps.security.audit import Record
+from caps.cli.render.tables import LINE_HEADER, print_records, record_line
+from caps.protocol.text import escape_unprintable
+from caps.security.audit import AuditRecord
 from caps.security.audit.model.chain import record_fields
 from caps.security.audit.query.stats import AuditStats
-from caps.security.review.plurals import counted, how_often
+from caps.security.review.plurals import plural, times
 
-Printer = Callable[[Iterable[Record]], None]
+Printer = Callable[[Iterable[AuditRecord]], None]
 
 CSV_COLUMNS: Final = (
     "seq ts kind execution_id principal agent session capability request_id decision reason rule "
@@ -39,7 +40,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def printer(form: Form, *, one_by_one: bool = False) -> Printer:
-    """What prints records in this form; `one_by_one` it may be called again for more."""
+    """The function that prints records in this form; `one_by_one`: it can be called again."""
     if form is Form.JSON:
         return _print_json
     if form is Form.CSV:
@@ -49,7 +50,7 @@ def printer(form: Form, *, one_by_one: bool = False) -> Printer:
 
 
 def as_line(fields: Mapping[str, Any]) -> str:
-    """An object on one line, in ASCII: a terminal may obey what JSON does not escape."""
+    """An object on one line, in ASCII: a terminal may obey characters that JSON need not escape."""
     return json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
 
@@ -59,12 +60,12 @@ def csv_line(cells: Iterable[object]) -> str:
     return buffer.getvalue()
 
 
-def _print_json(records: Iterable[Record]) -> None:
+def _print_json(records: Iterable[AuditRecord]) -> None:
     for record in records:
         click.echo(as_line(record_fields(record)))
 
 
-def _print_csv(records: Iterable[Record]) -> None:
+def _print_csv(records: Iterable[AuditRecord]) -> None:
     for record in records:
         fields = record_fields(record)
         click.echo(csv_line(fields.get(name) for name in CSV_COLUMNS))
@@ -75,7 +76,7 @@ def _cell(value: object) -> str:
         case None:
             return ""
         case str():
-            text = visible(value)
+            text = escape_unprintable(value)
             return f"'{text}" if text.startswith(_FORMULA) else text
         case int():
             return str(value)
@@ -86,7 +87,7 @@ def _cell(value: object) -> str:
 def _line_printer() -> Printer:
     click.echo(LINE_HEADER)
 
-    def print_lines(records: Iterable[Record]) -> None:
+    def print_lines(records: Iterable[AuditRecord]) -> None:
         for record in records:
             click.echo(record_line(record))
 
@@ -96,7 +97,7 @@ def _line_printer() -> Printer:
 def print_stats(stats: AuditStats, top: int) -> None:
     """The totals as a few short tables."""
     span = f", {stats.first_ts} to {stats.last_ts}" if stats.first_ts else ""
-    click.echo(f"{counted(stats.records, 'record')}{span}")
+    click.echo(f"{plural(stats.records, 'record')}{span}")
     reasons = (
         (f"{decision}: {reason}", n) for (decision, reason), n in stats.reasons.most_common()
     )
@@ -107,7 +108,7 @@ def print_stats(stats: AuditStats, top: int) -> None:
     _print_counts("limits reached", stats.limits.most_common())
     for item in stats.refused(top):
         reasons_of = ", ".join(f"{reason} {count}" for reason, count in item.reasons)
-        title = f"refused: {item.capability}, {how_often(item.count)} ({reasons_of})"
+        title = f"refused: {item.capability}, {times(item.count)} ({reasons_of})"
         callers = (
             (caller.principal + (f" by {caller.agent}" if caller.agent else ""), count)
             for caller, count in item.callers
@@ -118,16 +119,16 @@ def print_stats(stats: AuditStats, top: int) -> None:
 def _print_counts(title: str, counts: Iterable[tuple[str, int]]) -> None:
     rows = list(counts)
     if rows:
-        click.echo(f"\n{visible(title)}")
+        click.echo(f"\n{escape_unprintable(title)}")
         for name, count in rows:
-            click.echo(f"  {count:>8}  {visible(name)}")
+            click.echo(f"  {count:>8}  {escape_unprintable(name)}")
 
 
 @contextmanager
-def written(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """Takes lines to `path`, or to standard output; a file appears whole or not at all.
+def output_file(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """A function that writes lines to `path`, or to standard output.
 
-    It is readable by its owner only, as the log is.
+    A file appears complete or not at all. Only its owner can read it, as with the log.
     """
     if path is None:
         yield click.echo

@@ -1,6 +1,6 @@
-"""`caps policy`: is this policy sound, and what would it say?
+"""`caps policy`: check a policy, and show what it decides.
 
-The judging is in `caps.security.review`; here it is asked for and printed.
+The work is done in `caps.security.review`; these commands call it and print the results.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
 from caps.cli.policy.files import loaded_policy, read_bytes, written_policy
 from caps.cli.policy.learn import learn
 from caps.cli.policy.review import diff, lint, replay
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.capabilities.grant import BoundPolicy
@@ -40,11 +41,13 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
 
     If it grants real modules, a zygote loads them for real.
     """
-    from caps.capabilities.runtime.protected_paths import guarded_by_default
+    from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.decision import ReasonCode
 
-    with told_in_one_line():
-        bound = load_registry(registry_name).bind(loaded_policy(file), guarded=guarded_by_default())
+    with report_errors():
+        bound = load_registry(registry_name).bind(
+            loaded_policy(file), guarded=default_protected_paths()
+        )
         _load_modules(bound)
     found: dict[str, Any] = {
         "policy": bound.policy.id,
@@ -95,7 +98,7 @@ def run_tests(
     """
     from caps.security.review import policy_tests
 
-    with told_in_one_line():
+    with report_errors():
         loaded = loaded_policy(file)
         terms = load_registry(registry_name).terms_of(loaded)
         outcomes = policy_tests.run_tests(terms, loaded.policy.tests, source=loaded.source)
@@ -115,16 +118,14 @@ def run_tests(
 
 
 def _print_outcome(outcome: TestOutcome) -> None:
-    from caps.cli.render.tables import visible
-
     label = click.style("ok", fg="green") if outcome.passed else click.style("FAILED", fg="red")
-    call = f"{outcome.call} {json.dumps(outcome.payload)}"
+    call = escape_unprintable(f"{outcome.call} {json.dumps(outcome.payload)}")
     click.echo(
-        f"{label}: {visible(outcome.source)} tests[{outcome.index}] {visible(call)}: "
+        f"{label}: {escape_unprintable(outcome.source)} tests[{outcome.index}] {call}: "
         f"expect {outcome.expect}, got {outcome.got} ({outcome.reason})"
     )
     if not outcome.passed:
-        click.echo(f"  {visible(outcome.message)}")
+        click.echo(f"  {escape_unprintable(outcome.message)}")
 
 
 @policy.command()
@@ -147,13 +148,13 @@ def explain(
     """
     from caps.security.decision import Request
     from caps.security.policies.load import load_policy
-    from caps.security.review.explain import explain as explained
+    from caps.security.review.explain import explain as explain_decision
 
     request = Request(capability, _parse_payload(payload))
-    with told_in_one_line():
+    with report_errors():
         registry, loaded = load_registry(registry_name), load_policy(policy_path)
-        registry.bind(loaded)  # a policy whose tests fail decides nothing
-        explanation = explained(registry, loaded, request, written=written_policy(loaded))
+        registry.bind(loaded)  # refuses a policy whose tests fail
+        explanation = explain_decision(registry, loaded, request, written=written_policy(loaded))
     found = {**_as_object(capability, explanation), "modules": list(loaded.policy.modules)}
     if as_json:
         click.echo(json.dumps(found))
@@ -166,7 +167,7 @@ def _parse_payload(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        fail(f"the payload is no json: {error}", ExitCode.BAD_USAGE)
+        fail(f"the payload is not valid JSON: {error}", ExitCode.BAD_USAGE)
     if not isinstance(value, dict):
         fail("the payload must be a json object", ExitCode.BAD_USAGE)
     return value
@@ -195,25 +196,23 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def _print_explanation(found: dict[str, Any]) -> None:
-    from caps.cli.render.tables import visible
-
-    click.echo(f"{found['decision']}: {visible(found['message'])}")
+    click.echo(f"{found['decision']}: {escape_unprintable(found['message'])}")
     for label in ("reason", "rule", "detail", "nearest"):
         if found[label]:
-            click.echo(f"  {label}: {visible(str(found[label]))}")
+            click.echo(f"  {label}: {escape_unprintable(str(found[label]))}")
     if found["dry_run_rule"]:
-        rule = visible(found["dry_run_rule"])
+        rule = escape_unprintable(found["dry_run_rule"])
         click.echo(f"  dry run: rule `{rule}` would deny it, were it in force")
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
-        click.echo(f"  problem: {visible(text)}")
+        click.echo(f"  problem: {escape_unprintable(text)}")
     if found["hopeless"]:
-        click.echo(f"nothing in the policy can allow it: {visible(found['hopeless'])}")
+        click.echo(f"nothing in the policy can allow it: {escape_unprintable(found['hopeless'])}")
     for change in found["changes"]:
-        click.echo(f"to allow it: {visible(change['says'])}")
-        click.echo(f"  opens: {visible(change['opens'])}")
+        click.echo(f"to allow it: {escape_unprintable(change['says'])}")
+        click.echo(f"  opens: {escape_unprintable(change['opens'])}")
         for operation in change["patch"]:
-            click.echo(f"  patch: {visible(json.dumps(operation))}")
+            click.echo(f"  patch: {escape_unprintable(json.dumps(operation))}")
     for index in found["breaks_tests"]:
         click.echo(f"then this test of the policy fails: tests[{index}]")
     _print_modules(found["modules"])
@@ -228,12 +227,12 @@ def _print_modules(names: Sequence[str]) -> None:
 
 
 def _load_modules(bound: BoundPolicy) -> None:
-    """A PolicyInvalidError if a real module that the policy grants is not to be had here."""
+    """Raise PolicyInvalidError if a real module that the policy grants cannot be loaded here."""
     if not bound.policy.modules:
         return
     import anyio
 
-    from caps.capabilities.runtime.open_runtime import refused_module
+    from caps.capabilities.runtime.open_runtime import as_policy_error
     from caps.protocol.errors import WorkerLostError
     from caps.worker.host.zygote.source import ZygoteSource
 
@@ -244,7 +243,7 @@ def _load_modules(bound: BoundPolicy) -> None:
     try:
         anyio.run(load)
     except WorkerLostError as lost:
-        raise refused_module(bound, lost) from None
+        raise as_policy_error(bound, lost) from None
 
 
 policy.add_command(diff)

@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caps.cli.exits import ExitCode, fail
+from caps.cli.input_files import read_input
+from caps.protocol.environment import Variable
 
 if TYPE_CHECKING:
-    from caps.security.audit import Record
+    from caps.security.audit import AuditRecord
     from caps.security.policies.load import LoadedPolicy
 
 
 def loaded_policy(file: str | None) -> LoadedPolicy:
     """The policy FILE, or the one that CAPS_POLICY_PATH names; there must be one."""
-    from caps.security.policies.load import POLICY_PATH_VARIABLE, load_policy
+    from caps.security.policies.load import load_policy
 
-    if file is None and not os.environ.get(POLICY_PATH_VARIABLE):
-        fail(f"name a policy file, or set {POLICY_PATH_VARIABLE}", ExitCode.BAD_USAGE)
+    if file is None and not Variable.POLICY_PATH.read():
+        fail(f"name a policy file, or set {Variable.POLICY_PATH.key}", ExitCode.BAD_USAGE)
     return load_policy(file)
 
 
 def read_bytes(path: Path) -> bytes:
-    """No more of a file than a policy may have, and one byte, which is refused."""
+    """The file, up to one byte more than a policy may have: the parser refuses that many."""
     from caps.security.policies.load import MAX_POLICY_BYTES
 
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_POLICY_BYTES + 1)
-    except OSError as error:
-        fail(f"`{path}` cannot be read: {error.strerror}", ExitCode.BAD_USAGE)
+    return read_input(path, MAX_POLICY_BYTES)
 
 
 def written_policy(loaded: LoadedPolicy) -> dict[str, Any] | None:
-    """The JSON that a policy was read from, so that places are those in the file.
+    """The JSON that a policy was read from, so that places refer to the file.
 
-    None where there is no file, or it is no longer what was loaded; places are then those of the
-    policy with its rules in order.
+    None if there is no file, or if it has changed since; places then refer to the policy with its
+    rules sorted.
     """
     from caps.protocol.errors import PolicyInvalidError
     from caps.security.policies.load import policy_from_json
@@ -57,8 +54,8 @@ def written_policy(loaded: LoadedPolicy) -> dict[str, Any] | None:
     return written if same else None
 
 
-def records_of(log: Path, execution_id: str | None = None) -> Iterator[Record]:
-    """The records of a log, of which there must be some: a wrong directory is no clean bill."""
+def records_of(log: Path, execution_id: str | None = None) -> Iterator[AuditRecord]:
+    """The records of a log. Ends the command if there are none: the directory may be wrong."""
     from caps.security.audit import read_records
 
     records = read_records(log, execution_id=execution_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,17 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caps.cli.exits import ExitCode, fail, told_in_one_line
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
 from caps.cli.policy.files import records_of
+from caps.protocol.environment import Variable
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.capabilities.registry import CapabilityRegistry
     from caps.capabilities.runtime.result import ExecutionResult
-    from caps.security.audit import Record
+    from caps.security.audit import AuditRecord
     from caps.security.review.learn import Proposal
 
-_UNSUITED = ("host_failed", "worker_lost", "protocol_violation", "cancelled")
+_NOT_LEARNABLE = ("host_failed", "worker_lost", "protocol_violation", "cancelled")
 
 
 @click.command()
@@ -59,19 +60,19 @@ def learn(
     is refused and recorded, and it may take several rounds to see all of it. The proposal goes to
     standard output, the evidence for each part of it to standard error.
     """
-    from caps.security.policies.load import POLICY_PATH_VARIABLE, load_policy
-    from caps.security.review.learn import learn as proposed
+    from caps.security.policies.load import load_policy
+    from caps.security.review.learn import learn as propose
 
     _check_id(policy_id)
-    with told_in_one_line():
+    with report_errors():
         registry = load_registry(registry_name)
-        records: Iterable[Record]
+        records: Iterable[AuditRecord]
         if Path(source).is_dir():
             records = records_of(Path(source), execution)
         else:
             records = _run(source, policy_path, registry, audit_path)
-        given = policy_path or os.environ.get(POLICY_PATH_VARIABLE)
-        proposal = proposed(
+        given = policy_path or Variable.POLICY_PATH.read()
+        proposal = propose(
             registry,
             records,
             base=load_policy(given) if given else None,
@@ -102,10 +103,10 @@ def _check_id(policy_id: str) -> None:
 
 def _run(
     file: str, policy_path: str | None, registry: CapabilityRegistry, audit_path: Path | None
-) -> list[Record]:
-    """Run the code, with nothing granted but what the policy grants; what was recorded of it."""
+) -> list[AuditRecord]:
+    """Run the code with only what the policy grants; the records of the run."""
     from caps.capabilities.runtime.runtime import Runtime
-    from caps.cli.run import current_user, leave_stopped, read_source, result_of
+    from caps.cli.run import current_user, exit_by_signal, read_source, result_of
     from caps.cli.signals import StopSignals
     from caps.security.audit import default_audit_directory, read_records
 
@@ -119,16 +120,16 @@ def _run(
         )
         result = result_of(running, stop)
     if stop.received is not None or result is None:
-        leave_stopped(stop.received)
-    _tell_end(result)
+        exit_by_signal(stop.received)
+    _report_end(result)
     return list(read_records(directory, execution_id=result.execution_id))
 
 
-def _tell_end(result: ExecutionResult) -> None:
-    from caps.cli.render.tables import visible
-
-    message = visible(result.error.message) if result.error is not None else "ran to its end"
-    if result.status.value in _UNSUITED:
+def _report_end(result: ExecutionResult) -> None:
+    message = (
+        escape_unprintable(result.error.message) if result.error is not None else "ran to its end"
+    )
+    if result.status.value in _NOT_LEARNABLE:
         fail(message, ExitCode.HOST_FAILED)
     click.echo(f"caps: the code ended as {result.status.value}: {message}", err=True)
 
@@ -139,23 +140,22 @@ def _listed(records: Sequence[int], of: int) -> str:
 
 
 def _print_evidence(proposal: Proposal) -> None:
-    from caps.cli.render.tables import visible
-    from caps.security.review.plurals import how_often
+    from caps.security.review.plurals import times
 
-    def tell(text: str) -> None:
-        click.echo(visible(text), err=True)
+    def show(text: str) -> None:
+        click.echo(escape_unprintable(text), err=True)
 
     for one in proposal.evidence:
         records = _listed(one.records, one.count)
-        tell(f"{one.place} = {json.dumps(one.value)}: {one.because}; {how_often(one.count)}")
-        tell(f"  records: {records}")
+        show(f"{one.place} = {json.dumps(one.value)}: {one.because}; {times(one.count)}")
+        show(f"  records: {records}")
         for example in one.examples:
-            tell(f"  example: {example}")
+            show(f"  example: {example}")
     for left in proposal.left_out:
         records = _listed(left.records, left.count)
-        tell(f"left out: {left.capability}, {how_often(left.count)}: {left.because}")
-        tell(f"  records: {records}")
+        show(f"left out: {left.capability}, {times(left.count)}: {left.because}")
+        show(f"  records: {records}")
     for note in proposal.notes:
-        tell(f"note: {note}")
+        show(f"note: {note}")
     if not proposal.policy["allow"]:
-        tell("note: nothing was asked for that could be allowed")
+        show("note: nothing was asked for that could be allowed")

@@ -1,4 +1,4 @@
-"""`caps policy diff`, `lint` and `replay`: what a policy lets through, beside another or a log."""
+"""`caps policy diff`, `lint` and `replay`: compare a policy with another one, or with a log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, told_in_one_line
+from caps.cli.exits import ExitCode, report_errors
 from caps.cli.options import json_option, load_registry, registry_option
 from caps.cli.policy.files import loaded_policy, records_of, written_policy
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.security.review.diff import Difference, PolicyDiff
@@ -36,11 +37,11 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 def diff(
     older: str, newer: str, fail_on_wider: bool, registry_name: str | None, as_json: bool
 ) -> None:
-    """Say what the policy NEWER lets through beside OLDER: wider, narrower, same or mixed."""
+    """Say what the policy NEWER lets through, compared to OLDER: wider, narrower, same or mixed."""
     from caps.security.policies.load import load_policy
     from caps.security.review.diff import diff as compare
 
-    with told_in_one_line():
+    with report_errors():
         found = compare(load_registry(registry_name), load_policy(older), load_policy(newer))
     if as_json:
         click.echo(json.dumps(_diff_object(found)))
@@ -73,15 +74,13 @@ def _print_diff(found: PolicyDiff) -> None:
 
 
 def _difference_line(difference: Difference) -> str:
-    from caps.cli.render.tables import visible
-
     note = f" ({difference.note})" if difference.note else ""
     before, after = (
         value if isinstance(value, str) else json.dumps(value)
         for value in (difference.before, difference.after)
     )
     width = difference.width.value if difference.counts else "no effect"
-    return visible(f"{width}: {difference.place}: {before} -> {after}{note}")
+    return escape_unprintable(f"{width}: {difference.place}: {before} -> {after}{note}")
 
 
 @click.command()
@@ -97,18 +96,18 @@ def _difference_line(difference: Difference) -> str:
 @json_option
 def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
     """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
-    from caps.capabilities.runtime.protected_paths import guarded_by_default
+    from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.review.lint import lint as inspect
+    from caps.security.review.plurals import plural
     from caps.security.review.scope_answers import Severity
-    from caps.security.review.plurals import counted
 
-    with told_in_one_line():
+    with report_errors():
         loaded = loaded_policy(file)
         found = inspect(
             load_registry(registry_name),
             loaded,
             written=written_policy(loaded),
-            guarded=guarded_by_default(),
+            protected=default_protected_paths(),
         )
     if as_json:
         findings = [asdict(one) for one in found]
@@ -116,17 +115,15 @@ def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: boo
     else:
         for one in found:
             _print_finding(one)
-        click.echo(f"{counted(len(found), 'finding')} in policy `{loaded.policy.id}`")
+        click.echo(f"{plural(len(found), 'finding')} in policy `{loaded.policy.id}`")
     bad = any(one.severity.rank >= Severity(fail_on).rank for one in found)
     sys.exit(ExitCode.FOUND if bad else ExitCode.OK)
 
 
 def _print_finding(found: Finding) -> None:
-    from caps.cli.render.tables import visible
-
     label = click.style(found.severity.value, fg=_COLOURS[found.severity.value])
-    click.echo(f"{label}: {visible(f'{found.code} at {found.place}: {found.message}')}")
-    click.echo(f"  {visible(found.remedy)}")
+    click.echo(f"{label}: {escape_unprintable(f'{found.code} at {found.place}: {found.message}')}")
+    click.echo(f"  {escape_unprintable(found.remedy)}")
 
 
 @click.command()
@@ -161,16 +158,16 @@ def replay(
     something turns.
     """
     from caps.security.policies.load import load_policy
-    from caps.security.review.replay import Turn
-    from caps.security.review.replay import replay as judged
+    from caps.security.review.replay import Flip
+    from caps.security.review.replay import replay as replay_log
 
-    counts: Counter[str] = Counter({turn.value: 0 for turn in Turn})
+    counts: Counter[str] = Counter({turn.value: 0 for turn in Flip})
     listed: list[Replayed] = []
-    with told_in_one_line():
+    with report_errors():
         older = load_policy(older_path) if older_path else None
         registry = load_registry(registry_name)
         loaded = loaded_policy(policy_path)
-        for one in judged(
+        for one in replay_log(
             registry,
             loaded,
             records_of(log),
@@ -178,15 +175,15 @@ def replay(
             assume_valid=assume_valid,
         ):
             counts[one.turn.value] += 1
-            if one.turn is not Turn.SAME:
+            if one.turn is not Flip.SAME:
                 listed.append(one)
     if as_json:
         rows = [_replayed_object(one) for one in listed]
         click.echo(json.dumps({"policy": loaded.policy.id, "counts": counts, "decisions": rows}))
     else:
         _print_replayed(listed, counts)
-    turned = counts[Turn.TO_ALLOW.value] + counts[Turn.TO_DENY.value]
-    unsure = fail_on_unknown and counts[Turn.UNKNOWN.value]
+    turned = counts[Flip.TO_ALLOW.value] + counts[Flip.TO_DENY.value]
+    unsure = fail_on_unknown and counts[Flip.UNKNOWN.value]
     sys.exit(ExitCode.FOUND if turned or unsure else ExitCode.OK)
 
 
@@ -210,8 +207,7 @@ def _replayed_object(one: Replayed) -> dict[str, Any]:
 
 
 def _print_replayed(listed: list[Replayed], counts: Counter[str]) -> None:
-    from rich.console import Console
-
+    from caps.cli.render.console import Console
     from caps.cli.render.tables import replay_table
 
     if listed:

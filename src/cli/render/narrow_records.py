@@ -1,7 +1,7 @@
-"""Audit records on a terminal that is too narrow for a table: a few lines for each of them.
+"""Audit records on a terminal that is too narrow for a table: a few lines for each record.
 
-What a reader looks for (number, time, execution, verdict) stands in columns on the first line, and
-never breaks. What was done and why follow where there is room, else below, between whole words.
+What a reader looks for (number, time, execution, verdict) is in columns on the first line, which
+never breaks. What was done and why follow if there is room, else below, broken between words.
 """
 
 from __future__ import annotations
@@ -13,33 +13,36 @@ from rich.cells import cell_len
 from rich.padding import Padding
 from rich.text import Text
 
-from caps.cli.render.tables import SHORT_ID, Row, row_of, short_time, visible, wide_table
-from caps.security.audit import Record
+from caps.cli.render.tables import SHORT_ID, Row, row_of, short_time, wide_table
+from caps.protocol.text import escape_unprintable
+from caps.security.audit import AuditRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-# A table needs more than half of it for the columns that do not break.
-LEAST_TABLE_WIDTH: Final = 100
+# Below this width, columns that do not break would take more than half of a table.
+MIN_TABLE_WIDTH: Final = 100
 
 _TIME: Final = 18
 _GAP: Final = "  "
 
 
-class FittingRecords:
-    """Records as a table, or as blocks where that would break its words; the console decides."""
+class NarrowRecords:
+    """Records as a table, or as blocks if the console is too narrow for one."""
 
-    def __init__(self, records: Sequence[Record], *, of_one_execution: bool) -> None:
+    def __init__(self, records: Sequence[AuditRecord], *, of_one_execution: bool) -> None:
         self._records = records
         self._of_one_execution = of_one_execution
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        if options.max_width >= LEAST_TABLE_WIDTH:
+        if options.max_width >= MIN_TABLE_WIDTH:
             yield wide_table(self._records, of_one_execution=self._of_one_execution)
             return
         rows = [row_of(record.event) for record in self._records]
         number = max([len("seq"), *(len(str(record.seq)) for record in self._records)])
-        verdict = max([len("verdict"), *(cell_len(visible(row.verdict)) for row in rows)])
+        verdict = max(
+            [len("verdict"), *(cell_len(escape_unprintable(row.verdict)) for row in rows)]
+        )
         columns = [number, _TIME, *([] if self._of_one_execution else [SHORT_ID]), verdict]
         yield from self._heading(columns)
         for record, row in zip(self._records, rows, strict=True):
@@ -50,13 +53,18 @@ class FittingRecords:
         head = _GAP.join(name.ljust(width) for name, width in zip(names, columns, strict=True))
         yield Text(f"{head}{_GAP}what and why", style="bold", no_wrap=True)
 
-    def _block(self, record: Record, row: Row, columns: Sequence[int], width: int) -> RenderResult:
-        cells = [str(record.seq).rjust(columns[0]), visible(short_time(record.ts)).ljust(_TIME)]
+    def _block(
+        self, record: AuditRecord, row: Row, columns: Sequence[int], width: int
+    ) -> RenderResult:
+        cells = [
+            str(record.seq).rjust(columns[0]),
+            escape_unprintable(short_time(record.ts)).ljust(_TIME),
+        ]
         if not self._of_one_execution:
-            execution = visible(getattr(record.event, "execution_id", ""))
+            execution = escape_unprintable(getattr(record.event, "execution_id", ""))
             cells.append(execution[:SHORT_ID].ljust(SHORT_ID))
         line = Text(_GAP.join(cells) + _GAP, no_wrap=True, end="")
-        verdict = visible(row.verdict)
+        verdict = escape_unprintable(row.verdict)
         line.append(verdict, style=row.style)
         line.append(" " * (columns[-1] - cell_len(verdict)) + _GAP)
         fitting, below = _split(row, width - line.cell_len)
@@ -70,8 +78,8 @@ class FittingRecords:
 
 
 def _split(row: Row, room: int) -> tuple[str, str]:
-    """What goes on the first line, and what below it."""
-    what, why = visible(row.what), visible(row.why)
+    """The text for the first line, and the text below it."""
+    what, why = escape_unprintable(row.what), escape_unprintable(row.why)
     whole = f"{what}{_GAP}{why}" if why else what
     if cell_len(whole) <= room:
         return whole, ""

@@ -1,8 +1,8 @@
-"""Audit records as a table that a person can read.
+"""Audit records as a table for a person.
 
-Everything in a record may stem from hostile code, so no text reaches the terminal as it is: markup
-is never parsed (cells are `Text`), and what is not printable, escape sequences and bidirectional
-overrides among it, is shown as its escape.
+Everything in a record may come from hostile code, so no string reaches the terminal unchanged.
+Markup is never parsed (cells are `Text`). Characters that are not printable, such as those of
+escape sequences and bidirectional overrides, are shown as their escapes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from caps.protocol.text import escape_unprintable
 from caps.security.audit import (
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
     AuditEvent,
+    AuditRecord,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
@@ -31,13 +33,13 @@ from caps.security.audit import (
     OutcomeRecorded,
     PolicyLoaded,
     ProtocolViolated,
-    Record,
     SegmentClosed,
     SegmentOpened,
     SinkFailed,
     SinkRecovered,
 )
-from caps.security.review.plurals import counted
+from caps.security.audit.model.redaction import DIGEST_PREFIX
+from caps.security.review.plurals import plural
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -52,7 +54,7 @@ _PLAIN: Final = ""
 SHORT_ID: Final = 12
 
 _HEADINGS: Final = ("time", "execution", "what", "verdict", "why")
-# So many records are held to find out how wide their columns must be; a longer log is not.
+# The number of records that are held to fit the column widths; a longer log is not held.
 _PAGE: Final = 500
 
 _VERDICT_WIDTH: Final = len("protocol_violation")
@@ -69,17 +71,19 @@ class Row(NamedTuple):
     why: str
 
 
-def audit_table(records: Iterable[Record], *, of_one_execution: bool = False) -> ConsoleRenderable:
-    """All records, oldest first; of one execution, its id is not repeated.
+def audit_table(
+    records: Iterable[AuditRecord], *, of_one_execution: bool = False
+) -> ConsoleRenderable:
+    """All records, oldest first; without the id of the execution if there is only one.
 
-    A row for each, or a few lines where the console is too narrow for a table.
+    One row for each record, or a few lines where the console is too narrow for a table.
     """
-    from caps.cli.render.narrow_records import FittingRecords
+    from caps.cli.render.narrow_records import NarrowRecords
 
-    return FittingRecords(tuple(records), of_one_execution=of_one_execution)
+    return NarrowRecords(tuple(records), of_one_execution=of_one_execution)
 
 
-def wide_table(records: Iterable[Record], *, of_one_execution: bool) -> Table:
+def wide_table(records: Iterable[AuditRecord], *, of_one_execution: bool) -> Table:
     """One row for each record."""
     from rich.table import Table
 
@@ -97,7 +101,7 @@ def wide_table(records: Iterable[Record], *, of_one_execution: bool) -> Table:
 
 
 def replay_table(decisions: Iterable[Replayed]) -> Table:
-    """One row for each decision that turns, or may."""
+    """One row for each decision that changes, or may change."""
     from rich.table import Table
     from rich.text import Text
 
@@ -106,31 +110,30 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
         table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "turn"))
     for one in decisions:
         observed = one.observed
-        what = f"{observed.capability}({spelled_arguments(observed.shown, observed.hidden)})"
+        what = f"{observed.capability}({format_arguments(observed.shown, observed.hidden)})"
         table.add_row(
             Text(str(observed.seq)),
-            Text(visible(short_time(observed.ts))),
-            Text(visible(observed.execution_id[:SHORT_ID])),
-            Text(visible(what)),
+            Text(escape_unprintable(short_time(observed.ts))),
+            Text(escape_unprintable(observed.execution_id[:SHORT_ID])),
+            Text(escape_unprintable(what)),
             Text(one.turn.value, style=_BAD if one.answer.allowed else _PLAIN),
-            Text(visible(f"{one.answer.why} (was {observed.reason})")),
+            Text(escape_unprintable(f"{one.answer.why} (was {observed.reason})")),
         )
     return table
 
 
-def print_records(records: Iterable[Record]) -> None:
-    """A table that fits its content; of a long log, plain lines, so that it need not be held.
+def print_records(records: Iterable[AuditRecord]) -> None:
+    """Print a table that fits its content; for a long log plain lines, so that it need not be held.
 
-    A narrow terminal, which would break such lines anywhere, has them page by page.
+    A narrow terminal would break such lines anywhere, so it gets one table for each page.
     """
-    from rich.console import Console
-
-    from caps.cli.render.narrow_records import LEAST_TABLE_WIDTH
+    from caps.cli.render.console import Console
+    from caps.cli.render.narrow_records import MIN_TABLE_WIDTH
 
     console = Console()
     remaining = iter(records)
     page = list(itertools.islice(remaining, _PAGE))
-    if len(page) < _PAGE or (console.is_terminal and console.width < LEAST_TABLE_WIDTH):
+    if len(page) < _PAGE or (console.is_terminal and console.width < MIN_TABLE_WIDTH):
         console.print(audit_table(page))
         while page := list(itertools.islice(remaining, _PAGE)):
             console.print(audit_table(page))
@@ -140,45 +143,37 @@ def print_records(records: Iterable[Record]) -> None:
         click.echo(record_line(record))
 
 
-def record_line(record: Record) -> str:
-    """A record as one line, with the columns that have a width first."""
+def record_line(record: AuditRecord) -> str:
+    """A record as one line, with the columns of fixed width first."""
     row = row_of(record.event)
-    verdict = visible(row.verdict).ljust(_VERDICT_WIDTH)
-    execution = visible(getattr(record.event, "execution_id", ""))[:SHORT_ID].ljust(SHORT_ID)
+    verdict = escape_unprintable(row.verdict).ljust(_VERDICT_WIDTH)
+    execution = escape_unprintable(getattr(record.event, "execution_id", ""))[:SHORT_ID].ljust(
+        SHORT_ID
+    )
     return _COLUMNS.format(
-        visible(short_time(record.ts)),
+        escape_unprintable(short_time(record.ts)),
         execution,
         click.style(verdict, fg=row.style) if row.style else verdict,
-        f"{visible(row.what)}  {visible(row.why)}",
+        f"{escape_unprintable(row.what)}  {escape_unprintable(row.why)}",
     )
 
 
-def _cells(record: Record) -> list[Text]:
+def _cells(record: AuditRecord) -> list[Text]:
     from rich.text import Text
 
     row = row_of(record.event)
     return [
-        Text(visible(short_time(record.ts))),
-        Text(visible(getattr(record.event, "execution_id", "")[:SHORT_ID])),
-        Text(visible(row.what)),
-        Text(visible(row.verdict), style=row.style),
-        Text(visible(row.why)),
+        Text(escape_unprintable(short_time(record.ts))),
+        Text(escape_unprintable(getattr(record.event, "execution_id", "")[:SHORT_ID])),
+        Text(escape_unprintable(row.what)),
+        Text(escape_unprintable(row.verdict), style=row.style),
+        Text(escape_unprintable(row.why)),
     ]
 
 
 def short_time(timestamp: str) -> str:
     """Month, day and time to the millisecond; the JSON form has all of it."""
     return timestamp[5:23].replace("T", " ")
-
-
-def visible(value: str) -> str:
-    """`value` with every character that is not printable as its escape."""
-    if value.isprintable():
-        return value
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in value
-    )
 
 
 def row_of(event: AuditEvent) -> Row:
@@ -189,7 +184,7 @@ def row_of(event: AuditEvent) -> Row:
             return Row(what, event.decision, style, _why_decided(event))
         case OutcomeRecorded():
             style = _GOOD if event.status is CallStatus.OK else _BAD
-            why = _joined(event.reason, event.detail, f"{event.duration_us} µs")
+            why = _joined(event.reason, _error(event.detail), f"{event.duration_us} µs")
             return Row(f"  … {event.capability}", event.status.value, style, why)
         case ExecutionStarted() | ExecutionEnded():
             return _execution_row(event)
@@ -214,7 +209,7 @@ def row_of(event: AuditEvent) -> Row:
 def _upkeep_row(
     event: SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
 ) -> Row:
-    """What the log says of its own files, keys and sinks."""
+    """The row of a record about the log's own files, keys and sinks."""
     match event:
         case SegmentClosed():
             return Row("log file", "closed", _PLAIN, f"for its {event.reason}")
@@ -240,7 +235,7 @@ def _why_decided(event: DecisionMade) -> str:
 
 
 def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> Row:
-    """What people did while the code ran."""
+    """The row of a record about what people did while the code ran."""
     by = f"by `{event.by}`" if not isinstance(event, ApprovalRequested) and event.by else None
     match event:
         case GrantRevoked():
@@ -252,7 +247,7 @@ def _live_row(event: GrantRevoked | ApprovalRequested | ApprovalSettled) -> Row:
             return Row(what, "waits", _PLAIN, why)
         case ApprovalSettled():
             style = _GOOD if event.outcome is ApprovalOutcome.GIVEN else _BAD
-            calls = counted(event.calls, "call") if event.calls else None
+            calls = plural(event.calls, "call") if event.calls else None
             span = f"{event.seconds} s" if event.seconds else None
             what = f"approval `{event.approval[:SHORT_ID]}`"
             outcome = event.outcome.value.replace("_", " ")
@@ -270,18 +265,24 @@ def _execution_row(event: ExecutionStarted | ExecutionEnded) -> Row:
         real = f"real modules, for which no language layer vouches: {names}" if names else None
         return Row("execution", "started", style, _joined(degraded, why, granted, real, learning))
     style = _GOOD if event.status is ExecutionStatus.OK else _BAD
-    why = _joined(event.error_code, event.error_message, counted(event.calls, "call"))
+    why = _joined(event.error_code, _error(event.error_message), plural(event.calls, "call"))
     return Row("execution ended", event.status.value, style, why)
 
 
 def _arguments(event: DecisionMade | ApprovalRequested) -> str:
-    return spelled_arguments(event.shown, event.hidden)
+    return format_arguments(event.shown, event.hidden)
 
 
-def spelled_arguments(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
-    """The arguments of a call as far as they may be shown, and the names of the others."""
+def format_arguments(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
+    """The arguments of a call that may be shown, and the names of the others."""
     readable = [f"{name}={value!r}" for name, value in shown.items()]
     return ", ".join([*readable, *(f"{name}=<hidden>" for name in hidden)])
+
+
+def _error(text: str | None) -> str | None:
+    """The class of an error; its text is hidden, and the JSON form has the digest."""
+    kind, found, _ = (text or "").partition(f": {DIGEST_PREFIX}")
+    return f"{kind}: <hidden>" if found else text
 
 
 def _joined(*parts: str | None) -> str:

@@ -1,9 +1,10 @@
-"""(5) Sets and dicts of what a hostile worker chose, built in bounded time.
+"""(5) Builds sets and dicts from members that a hostile worker chose, in bounded time.
 
-The hashes of numbers, and of what is made of numbers, are the same in every process. Members can
-therefore be chosen so that each new one is held against all before it, and a set of them would keep
-the host busy for hours. Text and bytes are hashed with a secret and are safe; all else is put in a
-few at a time while the processor's time is watched. An honest million takes a fraction of it.
+The hashes of numbers, and of values made of numbers, are the same in every process. Members can
+therefore be chosen so that each new one is compared with all before it, and a set of them would
+keep the host busy for hours. Strings and bytes are hashed with a secret and are safe. All others
+are inserted a few at a time, with a bound on CPU time. A million ordinary members take a fraction
+of it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-# What one result may take, in seconds of this thread's own; others at work do not count.
-_MOST_SECONDS = 2.0
-_AT_ONCE = 8
+# The CPU time for one result, in seconds of this thread; other threads do not count.
+_MAX_SECONDS = 2.0
+_CHUNK = 8
 _SECRETLY_HASHED = frozenset((str, bytes))
 # Members with one hash are compared, and comparing a large integer with a decimal is quadratic.
 _MAX_MEMBER_BITS = 8192
@@ -30,38 +31,38 @@ class HashedBuilder:
         self._spent = 0.0
 
     def set_of(self, members: Sequence[Any]) -> set[Any]:
-        """A set. TypeError: a member that has no hash. ValueError: it takes too long."""
+        """A set. Raises TypeError if a member has no hash, ValueError if it takes too long."""
         built: set[Any] = set()
         if _SECRETLY_HASHED.issuperset(map(type, members)):
             built.update(members)
             return built
         _check_members(members)
-        began = time.thread_time()
-        for start in range(0, len(members), _AT_ONCE):
-            built.update(members[start : start + _AT_ONCE])
-            self._check_time(began)
-        self._spent += time.thread_time() - began
+        started = time.thread_time()
+        for start in range(0, len(members), _CHUNK):
+            built.update(members[start : start + _CHUNK])
+            self._check_time(started)
+        self._spent += time.thread_time() - started
         return built
 
     def dict_of(self, keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
         """A dict; raises as `set_of` does."""
         built: dict[Any, Any] = {}
         _check_members(keys)
-        began = time.thread_time()
-        for start in range(0, len(keys), _AT_ONCE):
-            end = start + _AT_ONCE
+        started = time.thread_time()
+        for start in range(0, len(keys), _CHUNK):
+            end = start + _CHUNK
             built.update(zip(keys[start:end], values[start:end], strict=True))
-            self._check_time(began)
-        self._spent += time.thread_time() - began
+            self._check_time(started)
+        self._spent += time.thread_time() - started
         return built
 
-    def _check_time(self, began: float) -> None:
-        if self._spent + time.thread_time() - began > _MOST_SECONDS:
+    def _check_time(self, started: float) -> None:
+        if self._spent + time.thread_time() - started > _MAX_SECONDS:
             raise ValueError("keys or members whose hashes collide")
 
 
 def _check_members(members: Iterable[Any]) -> None:
-    """A ValueError if comparing a member with another could take long."""
+    """Raise ValueError if comparing a member with another one could take long."""
     for member in members:
         kind = type(member)
         if kind is int:

@@ -1,7 +1,7 @@
-"""(5) The bytes of a result, turned back into a value. Runs on the host and believes nothing.
+"""(5) Decodes the bytes of a result. Runs on the host and trusts nothing.
 
-Whatever the bytes are, there comes a value of the closed set or a ProtocolError, in time and memory
-that the limits bound.
+Whatever the bytes are, the outcome is a value of the closed set or a ProtocolError, in bounded time
+and memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from caps.protocol.values.kinds import (
     MAX_INTEGER_BYTES,
     MAX_ITEMS,
     Kind,
-    put_together,
+    from_fields,
 )
 
 _SHAPE = FrameLimits(max_items=MAX_ITEMS)
@@ -28,9 +28,9 @@ _TEXT = frozenset((str,))
 
 
 class _BigInteger:
-    """An integer of any size while its bytes are decoded.
+    """An integer of any size, during decoding.
 
-    Not yet an `int`: it has no place as a key of a map.
+    Not yet an `int`, so that it cannot be a key of a map.
     """
 
     __slots__ = ("value",)
@@ -40,15 +40,15 @@ class _BigInteger:
 
 
 def decode_value(data: bytes) -> Any:
-    """The value in `data`; a ProtocolError if it is not one."""
+    """The value in `data`. Raises ProtocolError if there is none."""
     check_shape(data, TEXT_KEYS, _SHAPE)
     try:
         value = msgspec.msgpack.decode(data, ext_hook=_from_extension, strict=True)
         if type(value) in LEAVES:
             return value
-        return _Finisher().finished(value, DEFAULT_LIMITS.max_depth)
+        return _ValueBuilder().build(value, DEFAULT_LIMITS.max_depth)
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError, ArithmeticError) as error:
-        raise ProtocolError(f"a result that is no value: {error}", violation="garbage") from None
+        raise ProtocolError(f"the result cannot be decoded: {error}", violation="garbage") from None
 
 
 def _from_extension(code: int, data: memoryview) -> _BigInteger | Kind:
@@ -61,16 +61,16 @@ def _from_extension(code: int, data: memoryview) -> _BigInteger | Kind:
     return _BigInteger(int.from_bytes(data, "big", signed=True))
 
 
-class _Finisher:
-    """Turns what msgpack gave into the value it stands for. Runs on the host, on hostile data.
+class _ValueBuilder:
+    """Builds the value from what msgpack decoded. Runs on the host, on hostile data.
 
-    It recurses, and so it counts the depth as it goes.
+    It recurses, so it counts the depth: `room` is the number of levels that are still allowed.
     """
 
     def __init__(self) -> None:
         self._hashed = HashedBuilder()
 
-    def finished(self, value: Any, room: int) -> Any:
+    def build(self, value: Any, room: int) -> Any:
         kind = type(value)
         if kind in LEAVES:
             return value
@@ -96,7 +96,7 @@ class _Finisher:
         if not LEAVES.issuperset(map(type, items)):
             for index, item in enumerate(items):
                 if type(item) not in LEAVES:
-                    items[index] = self.finished(item, room - 1)
+                    items[index] = self.build(item, room - 1)
         return items
 
     def _dict(self, value: dict[Any, Any], room: int) -> dict[Any, Any]:
@@ -106,7 +106,7 @@ class _Finisher:
             raise _misplaced(next(key for key in value if type(key) is not str))
         for key, item in value.items():
             if type(item) not in LEAVES:
-                value[key] = self.finished(item, room - 1)
+                value[key] = self.build(item, room - 1)
         return value
 
     def _marked(self, kind: Kind, fields: list[Any]) -> Any:
@@ -118,12 +118,12 @@ class _Finisher:
             if len(fields) % 2:
                 raise ValueError("a key without a value")
             return self._hashed.dict_of(fields[::2], fields[1::2])
-        return put_together(kind, fields)
+        return from_fields(kind, fields)
 
 
 def _misplaced(part: object) -> ProtocolError:
     return ProtocolError(
-        f"a result that holds a `{type(part).__name__}` where none may be", violation="garbage"
+        f"the result holds a `{type(part).__name__}` where it is not allowed", violation="garbage"
     )
 
 

@@ -1,7 +1,7 @@
-"""(5) A value of the user's own making, copied into what msgpack knows. Runs in the worker.
+"""(5) Encodes the value of user code: copies it into types that msgpack has. Runs in the worker.
 
-Exact types first, since nearly all results are made of them; then subclasses, which may have
-methods of their own and are read past those.
+Exact types come first, since nearly all results consist of them. Then subclasses, which are read
+with the methods of their base, never with their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from caps.protocol.values.kinds import (
     MAX_INTEGER_BYTES,
     MAX_ITEMS,
     Kind,
-    take_apart,
+    to_fields,
 )
 
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
@@ -34,18 +34,18 @@ _MARKS = {kind: msgspec.msgpack.Ext(MARK, bytes((kind,))) for kind in Kind}
 
 
 def encode_value(value: Any, *, max_bytes: int, max_depth: int = DEFAULT_LIMITS.max_depth) -> bytes:
-    """`value` as bytes. TypeError: it cannot cross. ValueError: too deep or too large."""
-    data = msgspec.msgpack.encode(_Plainer(max_bytes).plain(value, max_depth))
+    """`value` as bytes. Raises TypeError if it cannot be sent, ValueError if too deep or large."""
+    data = msgspec.msgpack.encode(_ValueEncoder(max_bytes).plain(value, max_depth))
     if len(data) > max_bytes:
         raise _too_large(max_bytes)
     return data
 
 
-class _Plainer:
-    """Copies a value into what msgpack knows, and gives up as soon as it cannot fit.
+class _ValueEncoder:
+    """Copies a value into types that msgpack has, and stops as soon as it is too large.
 
-    A few objects that hold each other many times would unfold into more than the memory holds, so
-    the size is counted on the way and not afterwards.
+    A few objects that refer to each other many times would expand to more than the memory holds, so
+    the size is counted during the copy and not after it.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -53,7 +53,7 @@ class _Plainer:
         self._bytes = self._items = 0
 
     def plain(self, value: Any, room: int) -> Any:
-        """What msgpack knows of `value`, whose containers may nest `room` levels deep."""
+        """`value` in types that msgpack has; its containers may nest `room` levels deep."""
         if room < 0:
             raise _too_deep()
         kind = type(value)
@@ -72,7 +72,7 @@ class _Plainer:
         return self._subclass(value, room)
 
     def _list(self, value: list[Any], room: int) -> list[Any]:
-        """`value` itself if all of it is plain, as is the case for most long lists."""
+        """`value` itself if all its items are plain, as in most long lists."""
         if value and not room:
             raise _too_deep()
         kinds = set(map(type, value))
@@ -98,7 +98,7 @@ class _Plainer:
         return self._marked(Kind.DICT, parts)
 
     def _subclass(self, value: Any, room: int) -> Any:
-        """What is of no exact plain type: a kind with a mark, or a subclass of something."""
+        """A value that is not exactly of a plain type: of a kind with a mark, or of a subclass."""
         if isinstance(value, enum.Enum):
             return self.plain(value._value_, room - 1)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -117,17 +117,17 @@ class _Plainer:
 
     def _single(self, value: Any, room: int) -> list[Any]:
         try:
-            found = take_apart(value)
+            found = to_fields(value)
         except ValueError:
             raise
-        except Exception:  # noqa: BLE001 - a zone of the user's own may raise anything
+        except Exception:  # noqa: BLE001 - a time zone of user code may raise anything
             raise TypeError(f"a `{type(value).__name__}` that cannot be read") from None
         if found is None:
-            raise TypeError(f"a `{type(value).__name__}` is no plain value")
+            raise TypeError(f"a `{type(value).__name__}` is not a plain value")
         return self._sequence(found[0], found[1], room)
 
     def _base(self, value: str | bytes | bytearray | int | float) -> Any:
-        """A subclass of these without what makes it one; its own methods are not asked."""
+        """An instance of a subclass as one of its base; its own methods are not called."""
         if isinstance(value, int):
             return self._integer(int.__int__(value))
         if isinstance(value, float):
@@ -155,7 +155,7 @@ class _Plainer:
         return [_MARKS[kind], *items]
 
     def _members(self, members: Collection[Any], room: int) -> list[Any]:
-        """Keys of a dict or members of a set. TypeError if the host could not hold them as such."""
+        """Keys of a dict or members of a set. Raises TypeError if the host could not build it."""
         found = [self.plain(member, room - 1) for member in members]
         if not (LEAVES.issuperset(map(type, members)) and LEAVES.issuperset(map(type, found))):
             _check_members(found)
@@ -180,17 +180,17 @@ class _Plainer:
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
-    """A dataclass as the dict of its fields. Its attributes may be of the user's own making."""
+    """A dataclass as the dict of its fields. Reading them may run user code."""
     try:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    except Exception:  # noqa: BLE001 - whatever a property raised, it is no plain value
+    except Exception:  # noqa: BLE001 - a property of user code may raise anything
         raise TypeError(f"a `{type(value).__name__}` whose fields cannot be read") from None
 
 
 def _check_members(encoded: list[Any]) -> None:
-    """A TypeError unless the host can hold these as members, and as no fewer than there are.
+    """Raise TypeError unless the host can hold all of these as distinct members.
 
-    What is sent as something plainer may have no hash, or equal another that it did not equal.
+    A member that was converted may have no hash, or may equal another one that it did not equal.
     """
     try:
         held = decode_value(msgspec.msgpack.encode([_MARKS[Kind.SET], *encoded]))

@@ -1,10 +1,10 @@
-"""(5) Values that msgpack has no form for: taken apart into plain fields, and put together again.
+"""(5) Kinds of values that msgpack has no format for: split into plain fields, and built again.
 
-A closed set. Each of them travels as an array that begins with a mark (an extension that holds one
-byte, its `Kind`), so that nothing is hidden from the look over the bytes: marks do not nest, and
-their fields are items like any other. Taking apart runs in the worker, on values of the user's own
-making; putting together runs on the host and believes nothing: a field of another type or out of
-its bounds is a ValueError, TypeError or ArithmeticError, which the decoder translates.
+A closed set. Each value is encoded as an array that begins with a mark (an extension that holds one
+byte, its `Kind`). Nothing is hidden from `check_shape` that way: marks do not nest, and their
+fields are items like any other. Splitting runs in the worker, on values of user code. Building runs
+on the host and trusts nothing: a field of a wrong type or out of bounds is a ValueError, TypeError
+or ArithmeticError, which the decoder translates.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
-# What marks the bytes of an integer beyond 64 bits, and the array of a kind.
+# The msgpack extensions: the bytes of an integer beyond 64 bits, and the mark of a kind.
 BIG_INTEGER = 1
 MARK = 2
 
-# What msgpack carries as it is, beside containers.
+# The types that msgpack has, in addition to containers.
 LEAVES = frozenset((str, int, float, bool, type(None), bytes))
 
-# There is one result, and many requests: it may hold more than they.
+# More than a request may hold: there are many requests, but only one result.
 MAX_ITEMS = 1_000_000
 MAX_INTEGER_BYTES = 1 << 20
-# Reading and printing decimals is linear; turning one into an integer is not.
+# Parsing and printing a decimal is linear; converting one to an integer is not.
 MAX_DECIMAL_CHARACTERS = 100_000
 # The default context of `decimal` ends at a million.
 MAX_DECIMAL_EXPONENT = 2_000_000
-# A fraction is reduced as it is put together, which takes quadratic time.
+# A fraction is reduced when it is built, which takes quadratic time.
 MAX_FRACTION_BYTES = 4096
 
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 class Kind(enum.IntEnum):
-    """What a marked array stands for."""
+    """The kind of a marked array."""
 
     TUPLE = 1
     SET = 2
     FROZENSET = 3
     DICT = 4
-    """Keys and values in turn, where a key is no text."""
+    """Keys and values in turn, where a key is not a string."""
     DATETIME = 5
     DATE = 6
     TIME = 7
@@ -55,28 +55,28 @@ class Kind(enum.IntEnum):
     UUID = 12
 
 
-def take_apart(value: Any) -> tuple[Kind, tuple[Any, ...]] | None:
-    """The kind and the fields of a single value; None if it is of no kind.
+def to_fields(value: Any) -> tuple[Kind, tuple[Any, ...]] | None:
+    """The kind and the fields of a single value; None if it is of none of the kinds.
 
-    Raises ValueError if it is out of the bounds that the host keeps, and whatever the methods of a
-    user's own subclass raise.
+    Raises ValueError if it is beyond the bounds of the host, and whatever the methods of a subclass
+    of user code raise.
     """
-    for base, kind, fields in _TAKEN_APART:
+    for base, kind, fields in _SPLITTERS:
         if isinstance(value, base):
             return kind, fields(value)
     return None
 
 
-def put_together(kind: Kind, fields: Sequence[Any]) -> Any:
-    """The value of `kind` with these fields, none of which is believed."""
-    return _PUT_TOGETHER[kind](fields)
+def from_fields(kind: Kind, fields: Sequence[Any]) -> Any:
+    """The value of `kind` with these fields, which are not trusted."""
+    return _BUILDERS[kind](fields)
 
 
-# -- taking apart, in the worker -----------------------------------------------------------------
+# -- splitting, in the worker --------------------------------------------------------------------
 
 
 def _offset(value: dt.datetime | dt.time) -> int | None:
-    """The distance from UTC in microseconds. The name of a zone, and its rules, stay behind."""
+    """The offset from UTC in microseconds. The name of a zone and its rules are not sent."""
     offset = value.utcoffset()
     return None if offset is None else offset // _MICROSECOND
 
@@ -117,7 +117,7 @@ def _check_fraction_part(part: int) -> None:
 
 
 # A datetime is a date, so it comes first.
-_TAKEN_APART: tuple[tuple[type, Kind, Callable[[Any], tuple[Any, ...]]], ...] = (
+_SPLITTERS: tuple[tuple[type, Kind, Callable[[Any], tuple[Any, ...]]], ...] = (
     (dt.datetime, Kind.DATETIME, _datetime_fields),
     (dt.date, Kind.DATE, lambda value: (value.year, value.month, value.day)),
     (dt.time, Kind.TIME, _clock_fields),
@@ -133,12 +133,12 @@ _TAKEN_APART: tuple[tuple[type, Kind, Callable[[Any], tuple[Any, ...]]], ...] = 
 )
 
 
-# -- putting together, on the host ---------------------------------------------------------------
+# -- building, on the host -----------------------------------------------------------------------
 
 
 def _integers(fields: Sequence[Any], count: int) -> list[int]:
     if len(fields) != count or any(type(field) is not int for field in fields):
-        raise ValueError(f"{count} integers were due")
+        raise ValueError(f"expected {count} integers")
     if any(field.bit_length() > 64 for field in fields):
         raise ValueError("an integer is out of range")
     return list(fields)
@@ -146,7 +146,7 @@ def _integers(fields: Sequence[Any], count: int) -> list[int]:
 
 def _one(fields: Sequence[Any], kind: type) -> Any:
     if len(fields) != 1 or type(fields[0]) is not kind:
-        raise ValueError(f"one `{kind.__name__}` was due")
+        raise ValueError(f"expected one `{kind.__name__}`")
     return fields[0]
 
 
@@ -173,16 +173,16 @@ def _decimal(fields: Sequence[Any]) -> Decimal:
     if len(text) > MAX_DECIMAL_CHARACTERS:
         raise ValueError("a decimal is too long")
     value = Decimal(text)
-    # As it would be spelt: no other digits, no blanks, and no NaN for what is none.
+    # Exactly as `str` formats it: no other digits, no blanks, and no NaN for other text.
     if str(value) != text:
-        raise ValueError("a decimal is not spelt as one")
+        raise ValueError("a decimal is not in its canonical format")
     _check_decimal(value, text)
     return value
 
 
 def _fraction(fields: Sequence[Any]) -> Fraction:
     if len(fields) != 2 or any(type(field) is not int for field in fields):
-        raise ValueError("two integers were due")
+        raise ValueError("expected two integers")
     for field in fields:
         _check_fraction_part(field)
     return Fraction(*fields)
@@ -190,11 +190,11 @@ def _fraction(fields: Sequence[Any]) -> Fraction:
 
 def _complex(fields: Sequence[Any]) -> complex:
     if len(fields) != 2 or any(type(field) is not float for field in fields):
-        raise ValueError("two floats were due")
+        raise ValueError("expected two floats")
     return complex(*fields)
 
 
-_PUT_TOGETHER: dict[Kind, Callable[[Sequence[Any]], Any]] = {
+_BUILDERS: dict[Kind, Callable[[Sequence[Any]], Any]] = {
     Kind.TUPLE: tuple,
     Kind.DATETIME: _datetime,
     Kind.DATE: lambda fields: dt.date(*_integers(fields, 3)),

@@ -1,10 +1,9 @@
-"""(7) The `files` domain: what it is called, what it takes, and which function does it."""
+"""(7) The `files` domain: its scope, its five capabilities, and the functions behind them."""
 
 from __future__ import annotations
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.providers.files.write import delete, write
-from caps.providers.files.read import list_directory, read, stat_file
+from caps.providers.files import read, write
 from caps.providers.files.scope import FilesScope
 
 __all__ = ["FilesScope", "register_files"]
@@ -18,22 +17,22 @@ def register_files(registry: CapabilityRegistry) -> None:
         title="Files",
         description="Read and change files beneath the directories that the policy names.",
     )
-    looks, changes = frozenset({"reads"}), frozenset({"changes"})
+    reads, changes = frozenset({"reads"}), frozenset({"changes"})
     registry.capability(
-        "files.read", title="Read a file", shown=("path",), tags=looks, idempotent=True
-    )(read)
+        "files.read", title="Read a file", shown=("path",), tags=reads, idempotent=True
+    )(read.read)
     registry.capability(
-        "files.list", title="List a directory", shown=("path",), tags=looks, idempotent=True
-    )(list_directory)
+        "files.list", title="List a directory", shown=("path",), tags=reads, idempotent=True
+    )(read.list_directory)
     registry.capability(
-        "files.stat", title="Describe a path", shown=("path",), tags=looks, idempotent=True
-    )(stat_file)
+        "files.stat", title="Describe a path", shown=("path",), tags=reads, idempotent=True
+    )(read.stat_file)
     registry.capability(
         "files.write", title="Write a file", shown=("path", "encoding"), tags=changes
-    )(write)
+    )(write.write)
     registry.capability(
         "files.delete",
         title="Delete a file or directory",
         shown=("path", "recursive"),
         tags=changes,
-    )(delete)
+    )(write.delete)

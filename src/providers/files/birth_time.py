@@ -1,4 +1,4 @@
-"""When a file was born, which `os.stat` does not tell on Linux but `statx` does."""
+"""The creation time of a file: on Linux `statx` has it, `os.stat` does not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _AT_EMPTY_PATH = 0x1000
 _STATX_BTIME = 0x800
 _STATX_SIZE = 256
 _MASK = struct.Struct("=I")  # stx_mask, at the start of struct statx
-_BIRTH = struct.Struct("=qI")  # stx_btime: seconds and nanoseconds
-_BIRTH_OFFSET = 80
+_BTIME = struct.Struct("=qI")  # stx_btime: seconds and nanoseconds
+_BTIME_OFFSET = 80
 
-# Absent from C libraries older than the call; the time of birth is then unknown.
+# Absent from C libraries older than the call; the creation time is then unknown.
 _statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
 if _statx is not None:
     _statx.restype = ctypes.c_int
@@ -26,8 +26,8 @@ if _statx is not None:
     )
 
 
-def born_at(descriptor: int) -> datetime | None:
-    """The birth of an open file, or None where the file system does not keep it."""
+def creation_time(descriptor: int) -> datetime | None:
+    """When an open file was created; None if the file system does not store it."""
     if _statx is None:
         return None
     answer = ctypes.create_string_buffer(_STATX_SIZE)
@@ -35,5 +35,5 @@ def born_at(descriptor: int) -> datetime | None:
         return None
     if not _MASK.unpack_from(answer)[0] & _STATX_BTIME:
         return None
-    seconds, nanoseconds = _BIRTH.unpack_from(answer, _BIRTH_OFFSET)
+    seconds, nanoseconds = _BTIME.unpack_from(answer, _BTIME_OFFSET)
     return datetime.fromtimestamp(seconds + nanoseconds / 1e9, tz=UTC)

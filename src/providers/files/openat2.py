@@ -1,13 +1,13 @@
-"""Opening files beneath a directory, decided by the kernel and by nobody else.
+"""Opens files beneath a directory; only the kernel decides whether a path stays beneath it.
 
 A check of a path's text followed by an open of that path is a race: between the two, a directory
-can become a symbolic link. `openat2` with `RESOLVE_BENEATH` checks every step while it takes it,
-so nothing here compares paths and nothing calls `realpath`. Links that stay inside work; a link,
+can become a symbolic link. `openat2` with `RESOLVE_BENEATH` checks each step as it resolves it, so
+nothing here compares paths and nothing calls `realpath`. Links that stay inside work; a link,
 `..` or absolute path that leaves is refused as `ScopeViolationError`. Without `openat2` (Linux
 before 5.6) everything is refused.
 
-Opening must not have effects of its own. A file is first opened with `O_PATH`, which touches
-neither a FIFO nor a device, and only what proves to be a regular file is opened for its content.
+Opening must have no effects. A file is first opened with `O_PATH`, which affects neither a FIFO nor
+a device. Only a regular file is then opened for its content.
 
 Runs on the host, with the privileges of the host process.
 """
@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from caps.capabilities.provider import ProviderError, ScopeViolationError
-from caps.providers.legible import legible
+from caps.protocol.text import printable
 
-_SYS_OPENAT2 = 437  # the same on every architecture: it came after the tables were unified
+_SYS_OPENAT2 = 437  # the same on all architectures: newer than the unified tables
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 
-# The kernel answers EAGAIN when a rename anywhere on the host crosses a `..` being resolved.
+# The kernel returns EAGAIN when any rename on the host races with the resolution of a `..`.
 _ATTEMPTS = 256
 
 FOLDER = os.O_PATH | os.O_DIRECTORY
@@ -62,9 +62,9 @@ def open_beneath(folder: int, path: str, flags: int, mode: int = 0) -> int:
     """
     if sys.platform != "linux":
         raise ProviderError("files need the system call `openat2` of Linux 5.6 or newer")
-    # ctypes would cut the path at a NUL, and thus open another file than the one that was checked.
+    # ctypes would cut the path at a NUL, and so open another file than the one that was checked.
     if "\0" in path:
-        raise ScopeViolationError("allowlist", f"`{legible(path)}` holds a NUL character")
+        raise ScopeViolationError("allowlist", f"`{printable(path)}` holds a NUL character")
     raw = os.fsencode(path)
     for _ in range(_ATTEMPTS):
         descriptor, error = _openat2(folder, raw, flags | os.O_CLOEXEC, mode)
@@ -73,7 +73,7 @@ def open_beneath(folder: int, path: str, flags: int, mode: int = 0) -> int:
         if error == 0:
             return descriptor
         raise _refusal(error, path)
-    raise ProviderError(f"`{legible(path)}` is being changed on the host all the time; try again")
+    raise ProviderError(f"`{printable(path)}` is being changed on the host all the time; try again")
 
 
 def _openat2(folder: int, raw: bytes, flags: int, mode: int) -> tuple[int, int]:
@@ -84,17 +84,19 @@ def _openat2(folder: int, raw: bytes, flags: int, mode: int) -> tuple[int, int]:
 
 def _refusal(error: int, path: str) -> Exception:
     if error == errno.EXDEV:
-        return ScopeViolationError("allowlist", f"`{legible(path)}` leads out of what is allowed")
+        return ScopeViolationError("allowlist", f"`{printable(path)}` leads out of what is allowed")
     if error == errno.ELOOP:
-        # The kernel's word both for a magic link of /proc and for links that lead in a circle.
-        return ScopeViolationError("allowlist", f"`{legible(path)}` leads through forbidden links")
+        # The kernel returns it both for a magic link of /proc and for a cycle of links.
+        return ScopeViolationError(
+            "allowlist", f"`{printable(path)}` leads through forbidden links"
+        )
     if error == errno.ENOSYS:
         return ProviderError("files need the system call `openat2` of Linux 5.6 or newer")
     return OSError(error, os.strerror(error))
 
 
 @contextmanager
-def opened(folder: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
+def opened_beneath(folder: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
     """`open_beneath`, closed at the end."""
     descriptor = open_beneath(folder, path, flags, mode)
     try:
@@ -105,9 +107,9 @@ def opened(folder: int, path: str, flags: int, mode: int = 0) -> Iterator[int]:
 
 @contextmanager
 def opened_root(root: str) -> Iterator[int]:
-    """The allowed directory itself, named by the policy and therefore trusted, links and all."""
+    """The allowed directory itself. The policy names it, so it is trusted, with any links in it."""
     if not root.startswith("/"):
-        # Never from wherever the host process happens to stand.
+        # Never relative to the working directory of the host process.
         raise ProviderError("the policy's file allowlist was not anchored to a directory")
     try:
         descriptor = os.open(root, FOLDER | os.O_CLOEXEC)
@@ -124,11 +126,11 @@ def opened_root(root: str) -> Iterator[int]:
 @contextmanager
 def opened_regular(root: int, path: str, shown: str) -> Iterator[int]:
     """A regular file, open for reading; `ProviderError` if it is anything else."""
-    with opened(root, path, os.O_PATH) as probe:
+    with opened_beneath(root, path, os.O_PATH) as probe:
         require_regular(os.fstat(probe), shown)
-    # It may have been exchanged meanwhile, so O_NONBLOCK and O_NOCTTY keep the opening harmless
-    # and what was really opened is looked at again. That it is beneath, the kernel saw to.
-    with opened(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) as descriptor:
+    # It may have been replaced in the meantime, so O_NONBLOCK and O_NOCTTY keep the opening
+    # harmless, and what was opened is checked again. The kernel ensures that it is beneath.
+    with opened_beneath(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) as descriptor:
         require_regular(os.fstat(descriptor), shown)
         yield descriptor
 
@@ -136,6 +138,6 @@ def opened_regular(root: int, path: str, shown: str) -> Iterator[int]:
 def require_regular(status: os.stat_result, shown: str) -> None:
     """Raise `ProviderError` unless `status` is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
-        raise ProviderError(f"`{legible(shown)}` is a directory; name a file in it")
+        raise ProviderError(f"`{printable(shown)}` is a directory; name a file in it")
     if not stat.S_ISREG(status.st_mode):
-        raise ProviderError(f"`{legible(shown)}` is not a regular file")
+        raise ProviderError(f"`{printable(shown)}` is not a regular file")

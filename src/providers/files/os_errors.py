@@ -1,7 +1,7 @@
-"""What user space is told when the host's file system says no.
+"""The errors for user space when the host's file system refuses something.
 
-An `OSError` carries host paths and more detail than user space may have, so it stops here: the
-message speaks of the path as the caller gave it, and of nothing else.
+An `OSError` has host paths and more detail than user space may see, so it stops here: the message
+names only the path as the caller gave it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from caps.capabilities.provider import ProviderError
-from caps.providers.legible import legible
+from caps.protocol.text import printable
 
 _REASONS = {
     errno.EACCES: "is not open to the host process; ask the operator for its permissions",
@@ -33,11 +33,11 @@ _REASONS = {
 
 
 @contextmanager
-def translated(shown: str) -> Iterator[None]:
+def as_provider_error(shown: str) -> Iterator[None]:
     """Turn an `OSError` about the path `shown` into a `ProviderError` that is safe to show."""
     try:
         yield
     except OSError as error:
         name = errno.errorcode.get(error.errno or 0, "unknown error")
         reason = _REASONS.get(error.errno or 0, f"failed on the host (`{name}`)")
-        raise ProviderError(f"`{legible(shown)}` {reason}") from error
+        raise ProviderError(f"`{printable(shown)}` {reason}") from error

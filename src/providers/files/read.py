@@ -1,13 +1,14 @@
-"""(7) `files.read`, `files.list` and `files.stat`: looking, never changing.
+"""(7) `files.read`, `files.list` and `files.stat`: they read and never change anything.
 
-The broker has asked the scope already. These functions ask it again, so that nothing depends on
-who called them, and then leave every step of the path to the kernel (`beneath`). A result speaks
-of a path as the caller gave it, never of where that lies on the host.
+The broker has checked the scope already. These functions check it again, so that nothing depends on
+their caller, and then leave every step of the path to the kernel (`openat2`). A result has a path
+as the caller gave it, never its place on the host.
 """
 
 from __future__ import annotations
 
 import base64
+import itertools
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -18,14 +19,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from caps.capabilities.provider import CallContext, ProviderError, ScopeViolationError
-from caps.providers.files.openat2 import opened, opened_regular, opened_root
-from caps.providers.files.birth_time import born_at
-from caps.providers.files.os_errors import translated
+from caps.capabilities.provider import CallContext, ScopeViolationError
+from caps.protocol.text import printable
+from caps.providers.files.birth_time import creation_time
+from caps.providers.files.openat2 import opened_beneath, opened_regular, opened_root
+from caps.providers.files.os_errors import as_provider_error
 from caps.providers.files.scope import FilesScope, Place
-from caps.providers.legible import legible
 
-MAX_ENTRIES = 10_000
+# A page of a listing: the most entries, and the most text in them, since each repeats the path.
+MAX_ENTRIES = 9_000
+MAX_LISTED_CHARACTERS = 1024 * 1024
 _CHUNK = 256 * 1024
 _ANY_WRITE_BIT = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -48,7 +51,7 @@ class FileContent(TypedDict):
 
 
 class DirectoryEntry(TypedDict):
-    """One name in a directory. A link is told as itself, not as what it names."""
+    """One name in a directory. A link is described as a link, not as what it points to."""
 
     name: str
     path: str
@@ -58,11 +61,12 @@ class DirectoryEntry(TypedDict):
 
 
 class DirectoryListing(TypedDict):
-    """All names in a directory, sorted."""
+    """The names in a directory, sorted. If it is `truncated`, list again `after` the last one."""
 
     path: str
     entries: list[DirectoryEntry]
     count: int
+    truncated: bool
 
 
 class FileStatus(TypedDict):
@@ -78,29 +82,29 @@ class FileStatus(TypedDict):
     modified_at: str | None
 
 
-def placed(
+def resolve_place(
     context: CallContext, function: str, payload: Mapping[str, Any]
 ) -> tuple[FilesScope, Place]:
-    """The scope of this call and where its path lies; `ScopeViolationError` if it may not."""
+    """The scope of this call and the place of its path. Raises `ScopeViolationError`."""
     scope = context.scope_as(FilesScope)
     violation = scope.violation(function, payload)
     if violation is not None:
         raise ScopeViolationError(violation.rule, violation.message)
     place = scope.place(payload["path"])
-    assert place is not None  # or there had been a violation
+    assert place is not None  # else there is a violation
     return scope, place
 
 
 @contextmanager
 def root_of(place: Place) -> Iterator[int]:
-    """The allowed directory of `place`; what the file system refuses, in words for user space."""
-    with translated(place.shown), opened_root(place.root.entry) as root:
+    """The allowed directory of `place`, open; errors of the file system become ProviderErrors."""
+    with as_provider_error(place.shown), opened_root(place.root.entry) as root:
         yield root
 
 
 def read(context: CallContext, path: FilePath) -> FileContent:
     """Read a file of at most the policy's `max_bytes`; text if it is UTF-8, else base64."""
-    scope, place = placed(context, "read", {"path": path})
+    scope, place = resolve_place(context, "read", {"path": path})
     with root_of(place) as root, opened_regular(root, place.beneath, place.shown) as descriptor:
         data = _content(descriptor, scope.max_bytes, place.shown)
     try:
@@ -116,8 +120,8 @@ def read(context: CallContext, path: FilePath) -> FileContent:
 
 
 def _content(descriptor: int, max_bytes: int, shown: str) -> bytes:
-    """Everything up to `max_bytes`. The size is counted while reading: a file can grow."""
-    too_large = f"`{legible(shown)}` is larger than the {max_bytes} bytes allowed"
+    """All of the file. The size is checked while reading, too: a file can grow."""
+    too_large = f"`{printable(shown)}` is larger than the {max_bytes} bytes allowed"
     if os.fstat(descriptor).st_size > max_bytes:
         raise ScopeViolationError("max_bytes", too_large)
     data = bytearray()
@@ -129,36 +133,65 @@ def _content(descriptor: int, max_bytes: int, shown: str) -> bytes:
     raise ScopeViolationError("max_bytes", too_large)
 
 
-def list_directory(context: CallContext, path: FilePath = ".") -> DirectoryListing:
-    """List a directory, sorted by name; links are flagged and not followed."""
-    _, place = placed(context, "list", {"path": path})
+def list_directory(
+    context: CallContext,
+    path: FilePath = ".",
+    after: Annotated[
+        str, Field(max_length=4096, description="only names that come after this one")
+    ] = "",
+) -> DirectoryListing:
+    """List a directory, sorted by name, in pages; links are flagged and not followed."""
+    _, place = resolve_place(context, "list", {"path": path})
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
-    with root_of(place) as root, opened(root, place.beneath, flags) as folder:
-        entries = _entries(folder, place.shown)
-    return {"path": place.shown, "entries": entries, "count": len(entries)}
+    with root_of(place) as root, opened_beneath(root, place.beneath, flags) as folder:
+        entries, truncated = _entries(folder, place.shown, after)
+    return {
+        "path": place.shown,
+        "entries": entries,
+        "count": len(entries),
+        "truncated": truncated,
+    }
 
 
-def _entries(folder: int, shown: str) -> list[DirectoryEntry]:
+def _entries(folder: int, shown: str, after: str) -> tuple[list[DirectoryEntry], bool]:
+    """The page of entries after the name `after`, and whether more follow."""
+    prefix = "" if shown == "." else f"{shown.rstrip('/')}/"
     entries: list[DirectoryEntry] = []
+    names = _names(folder, after)
+    characters = 0
+    for name, raw_name in names:
+        characters += len(prefix) + 2 * len(name)
+        if len(entries) == MAX_ENTRIES or (entries and characters > MAX_LISTED_CHARACTERS):
+            return entries, True
+        try:
+            status = os.stat(raw_name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # deleted since it was found
+        entries.append(_entry(name, prefix + name, status))
+    return entries, len(names) > MAX_ENTRIES
+
+
+def _names(folder: int, after: str) -> list[tuple[str, str]]:
+    """The first names after `after`, as they are shown and as the system has them: one page and
+    one more, however many the directory holds."""
+    kept: list[tuple[str, str]] = []
     with os.scandir(folder) as found:
-        for item in found:
-            if len(entries) == MAX_ENTRIES:
-                raise ProviderError(
-                    f"`{legible(shown)}` holds more than {MAX_ENTRIES} entries; list a smaller one"
-                )
-            try:
-                status = item.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue  # deleted since it was found
-            entries.append(_entry(item.name, status, shown))
-    return sorted(entries, key=lambda entry: entry["name"])
+        while some := [item.name for item in itertools.islice(found, MAX_ENTRIES)]:
+            shown = ((_shown(name), name) for name in some)
+            kept = sorted([*kept, *(pair for pair in shown if pair[0] > after)])
+            del kept[MAX_ENTRIES + 1 :]
+    return kept
 
 
-def _entry(raw_name: str, status: os.stat_result, shown: str) -> DirectoryEntry:
-    # A name that is not UTF-8 comes as lone surrogates, which JSON cannot carry: they are
-    # written out as `\xff`. Such a file is seen but cannot be named by a caller.
-    name = os.fsencode(raw_name).decode("utf-8", "backslashreplace")
-    path = name if shown == "." else f"{shown.rstrip('/')}/{name}"
+def _shown(name: str) -> str:
+    # A name that is not UTF-8 has lone surrogates, which JSON cannot hold. They are written as
+    # `\xff`, so a caller can see such a file but cannot name it.
+    if name.isascii():
+        return name
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _entry(name: str, path: str, status: os.stat_result) -> DirectoryEntry:
     return {
         "name": name,
         "path": path,
@@ -170,7 +203,7 @@ def _entry(raw_name: str, status: os.stat_result, shown: str) -> DirectoryEntry:
 
 def stat_file(context: CallContext, path: FilePath) -> FileStatus:
     """Tell what a path is; one that does not exist is an answer, not an error."""
-    scope, place = placed(context, "stat", {"path": path})
+    scope, place = resolve_place(context, "stat", {"path": path})
     answer: FileStatus = {
         "path": place.shown,
         "name": place.shown.rpartition("/")[2] or "/",
@@ -183,21 +216,21 @@ def stat_file(context: CallContext, path: FilePath) -> FileStatus:
     }
     with root_of(place) as root:
         try:
-            with opened(root, place.beneath, os.O_PATH) as descriptor:
-                status, born = os.fstat(descriptor), born_at(descriptor)
+            with opened_beneath(root, place.beneath, os.O_PATH) as descriptor:
+                status, created = os.fstat(descriptor), creation_time(descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return answer
     answer["exists"] = True
     answer["is_directory"] = stat.S_ISDIR(status.st_mode)
     answer["is_readonly"] = scope.read_only or is_write_protected(status)
     answer["size_bytes"] = _size(status)
-    answer["created_at"] = born.isoformat() if born else None
+    answer["created_at"] = created.isoformat() if created else None
     answer["modified_at"] = datetime.fromtimestamp(status.st_mtime, tz=UTC).isoformat()
     return answer
 
 
 def is_write_protected(status: os.stat_result) -> bool:
-    """True if nobody may write it. Asked of the mode alone, since the host may well be root."""
+    """Whether its mode lets nobody write it. Access is not tested: the host may be root."""
     return not status.st_mode & _ANY_WRITE_BIT
 
 

@@ -1,18 +1,19 @@
 """The scope of the `files` domain: which paths, how large, and whether they may be changed.
 
-All rules that the text of a payload can settle, without IO:
+All rules that can be checked on the payload alone, without IO:
 
 - `read_only` refuses `write` and `delete`;
-- `max_bytes` bounds what is written, counted in bytes and after base64 (a read is bounded by the
-  provider, which alone can see the file);
-- `allowlist` names directories. A relative path lies beneath the first of them. An absolute path
-  lies beneath the longest of them that contains it, component by component;
-- at no point may a path climb above its directory by `..`, even if it comes back;
-- a path is text that UTF-8 can carry, without NUL;
-- an allowed directory itself, or one that holds it, is neither written nor deleted;
-- whatever is not understood (a function, a type) is refused.
+- `max_bytes` bounds the content of a write, in bytes after decoding base64 (the provider bounds a
+  read, since only it can see the file);
+- `allowlist` names directories. A relative path is beneath the first of them. An absolute path is
+  beneath the longest of them that contains it, compared by components;
+- a path may at no point climb above its directory by `..`, even if it comes back;
+- a path is a string that UTF-8 can encode, without NUL;
+- an entry of the allowlist is a path that the kernel takes whole, of at most 4095 bytes;
+- an allowed directory, or a directory that contains one, is neither written nor deleted;
+- an unknown function or a wrong type is refused.
 
-Links are not text: the provider leaves them to the kernel (`beneath`).
+Links cannot be checked by text: the provider leaves them to the kernel (`openat2`).
 """
 
 from __future__ import annotations
@@ -28,21 +29,27 @@ import msgspec
 from pydantic import Field, field_validator
 
 from caps.capabilities.provider import Scope, Violation
-from caps.providers.legible import legible
+from caps.protocol.text import printable
+from caps.security.policies.protected_paths import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
-    from caps.security.review.scope_answers import Concern, ScopeChange, ScopeProposal, SeenCall
-    from caps.security.review.width import Width
+    from caps.security.review.scope_answers import (
+        Concern,
+        ObservedArguments,
+        ScopeChange,
+        ScopeProposal,
+    )
+    from caps.security.review.width import Breadth
 
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 
-_LOOKING = frozenset({"list", "read", "stat"})
+_READING = frozenset({"list", "read", "stat"})
 _CHANGING = frozenset({"delete", "write"})
 _MAY_BE_ROOT = frozenset({"list", "stat"})
 
 
 class AllowedDirectory(msgspec.Struct, frozen=True):
-    """One entry of the allowlist, with its components at hand."""
+    """One entry of the allowlist, with its components."""
 
     entry: str
     absolute: bool
@@ -50,7 +57,7 @@ class AllowedDirectory(msgspec.Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """Where a path lies: `parts` beneath `root`. `shown` is the path as the caller knows it."""
+    """The place of a path: `parts` beneath `root`. `shown` is the path as the caller gave it."""
 
     root: AllowedDirectory
     parts: tuple[str, ...]
@@ -58,7 +65,7 @@ class Place(NamedTuple):
 
     @property
     def beneath(self) -> str:
-        """The path from the root, as the kernel is to resolve it."""
+        """The path from the root, for the kernel to resolve."""
         return "/".join(self.parts) or "."
 
 
@@ -74,19 +81,23 @@ class FilesScope(Scope):
     def _name_directories(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
         for entry in entries:
             if not entry or not _is_path_text(entry):
-                raise ValueError(f"`{legible(entry)}` is not the path of a directory")
+                raise ValueError(f"`{printable(entry)}` is not the path of a directory")
+            if len(entry.encode()) > MAX_PATH_BYTES:
+                raise ValueError(f"`{printable(entry)}` is longer than {MAX_PATH_BYTES} bytes")
             if entry.startswith("~"):
-                raise ValueError(f"`{legible(entry)}`: `~` is not expanded; write the path in full")
+                raise ValueError(
+                    f"`{printable(entry)}`: `~` is not expanded; write the path in full"
+                )
         return entries
 
     def anchored(self, base: Path) -> Self:
-        """The same scope with absolute entries, `.` and `..` in them resolved by their text."""
+        """The same scope with absolute entries, in which `.` and `..` are resolved textually."""
         entries = [os.path.normpath(base.absolute() / entry) for entry in self.allowlist]
         return type(self).model_validate({**self.model_dump(), "allowlist": entries})
 
     @cached_property
     def directories(self) -> tuple[AllowedDirectory, ...]:
-        """The allowlist in its own order."""
+        """The allowlist, in its order."""
         return tuple(
             AllowedDirectory(entry, entry.startswith("/"), _components(entry))
             for entry in self.allowlist
@@ -98,7 +109,7 @@ class FilesScope(Scope):
         return tuple(sorted(absolute, key=lambda directory: -len(directory.parts)))
 
     def place(self, path: str) -> Place | None:
-        """Where `path` lies, or None if it lies outside."""
+        """The place of `path`; None if it is outside."""
         if not _is_path_text(path):
             return None
         parts = _components(path)
@@ -113,8 +124,8 @@ class FilesScope(Scope):
         return None
 
     def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
-        """Pure, and never raises, whatever `payload` holds."""
-        if function not in _LOOKING and function not in _CHANGING:
+        """Pure, and never raises, whatever is in `payload`."""
+        if function not in _READING and function not in _CHANGING:
             return Violation("allowlist", f"the files scope knows no function `{function}`")
         if self.read_only and function in _CHANGING:
             return Violation("read_only", f"the policy allows no `files.{function}`: read only")
@@ -130,9 +141,11 @@ class FilesScope(Scope):
             return Violation("allowlist", "`path` is empty; name a file")
         place = self.place(path)
         if place is None:
-            return Violation("allowlist", f"`{legible(path)}` lies outside the allowed directories")
+            return Violation(
+                "allowlist", f"`{printable(path)}` lies outside the allowed directories"
+            )
         if function in _CHANGING and not self._is_changeable(place):
-            return Violation("allowlist", f"`{legible(path)}` names an allowed directory itself")
+            return Violation("allowlist", f"`{printable(path)}` names an allowed directory itself")
         return None
 
     def _is_changeable(self, place: Place) -> bool:
@@ -155,20 +168,20 @@ class FilesScope(Scope):
         return None
 
     def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
-        """The allowlist, if anything of it is looked at."""
-        return tuple(Path(entry) for entry in self.allowlist) if functions & _LOOKING else ()
+        """The allowlist, if one of `functions` reads."""
+        return tuple(Path(entry) for entry in self.allowlist) if functions & _READING else ()
 
     def writable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
-        """The allowlist, if anything in it can be changed."""
+        """The allowlist, if one of `functions` can change files."""
         if self.read_only or not functions & _CHANGING:
             return ()
         return tuple(Path(entry) for entry in self.allowlist)
 
-    # From here on: what the tools that judge policies ask. Nothing of it decides, and what it takes
-    # is loaded when it is asked.
+    # From here on: the answers for tools that review policies. Nothing here decides about calls,
+    # and its imports are late.
 
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
-        """Only the size of what is written needs more than the path."""
+        """Only the size of a write needs more than the path."""
         sized = frozenset({"content", "encoding"} if function == "write" else ())
         return {"allowlist": frozenset({"path"}), "read_only": frozenset(), "max_bytes": sized}
 
@@ -176,7 +189,7 @@ class FilesScope(Scope):
         return "read_only" if self.read_only and function in _CHANGING else None
 
     def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
-        """The nearest directory, leave to change files, or room for this content."""
+        """Allow the nearest directory, permit changes, or raise `max_bytes` for this content."""
         from caps.providers.files import scope_review as review
         from caps.security.review.scope_answers import ScopeChange
 
@@ -191,14 +204,14 @@ class FilesScope(Scope):
                 return ScopeChange("max_bytes", size, False, f"files of up to {size} bytes")
             case "allowlist":
                 parts = review.nearest_directory(function, payload.get("path"))
-                if parts is None or review.spelled(parts) in self.allowlist:
+                if parts is None or review.path_of(parts) in self.allowlist:
                     return None
-                opens = f"everything beneath `{legible(review.spelled(parts))}`"
-                return ScopeChange("allowlist", review.spelled(parts), True, opens)
+                opens = f"everything beneath `{printable(review.path_of(parts))}`"
+                return ScopeChange("allowlist", review.path_of(parts), True, opens)
             case _:
                 return None
 
-    def widths_to(self, newer: Scope) -> dict[str, Width]:
+    def widths_to(self, newer: Scope) -> dict[str, Breadth]:
         from caps.providers.files import scope_review as review
         from caps.security.review.width import width_of
 
@@ -223,16 +236,18 @@ class FilesScope(Scope):
 
         return (
             *review.directory_concerns([directory.parts for directory in self.directories]),
-            *review.access_concerns(functions & _CHANGING, functions & _LOOKING, self.read_only),
+            *review.access_concerns(functions & _CHANGING, functions & _READING, self.read_only),
             *review.size_concerns(self.max_bytes, given),
         )
 
     @classmethod
-    def covering(cls, calls: Sequence[SeenCall], held: Self | None) -> ScopeProposal | None:
-        """Relative paths stay beneath the first directory of `held`, absolute ones get theirs."""
+    def covering(
+        cls, calls: Sequence[ObservedArguments], held: Self | None
+    ) -> ScopeProposal | None:
+        """Relative paths stay beneath the first directory of `held`; absolute ones get theirs."""
         from caps.providers.files import scope_review as review
 
-        # Never the policy's own directory to code that changes files: it would change the policy.
+        # Code that changes files never gets the policy's directory: it could change the policy.
         changes = any(call.function in _CHANGING for call in calls)
         unknown = (review.SANDBOX if changes else ".", None)
         root = (held.allowlist[0], held.directories[0].parts) if held else unknown
@@ -241,12 +256,12 @@ class FilesScope(Scope):
 
 
 def _argument(payload: object, name: str, default: object) -> object:
-    # `dict` first: asking an abstract class is slow, and this is on the path of every decision.
+    # `dict` first: a check against an abstract class is slow, and every decision runs this.
     return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
 
 
 def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
-    """The bytes of `content`, exact up to `counted`; None if it is no content at all."""
+    """The size of `content` in bytes, exact up to `counted`; None if it is not valid content."""
     content = _argument(payload, "content", None)
     encoding = _argument(payload, "encoding", "text")
     if not isinstance(content, str) or encoding not in ("text", "base64"):
@@ -260,7 +275,7 @@ def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
 
 
 def _is_path_text(path: str) -> bool:
-    """False for NUL, and for lone surrogates, which no caller outside the host can mean."""
+    """False for NUL, and for lone surrogates, which no caller outside the host can send."""
     if "\0" in path:
         return False
     return path.isascii() or not any("\ud800" <= c <= "\udfff" for c in path)
@@ -292,6 +307,6 @@ def _collapsed(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _decoded_size(content: str) -> int:
-    """The bytes that base64 stands for: exact if it is well formed, never too few."""
+    """The size after decoding base64: exact if it is well formed, never too small."""
     padding = len(content[-2:]) - len(content[-2:].rstrip("="))
     return (len(content) + 3) // 4 * 3 - padding

@@ -1,8 +1,8 @@
-"""What the tools that judge policies ask of the `files` scope, by the text of paths alone.
+"""Answers about the `files` scope for tools that review policies, from the text of paths alone.
 
-A directory is the tuple of its components, so that containing is a comparison of prefixes. What is
-reached counts by its absolute place: moving the first directory moves every relative path, which
-is told but is neither wider nor narrower.
+A directory is the tuple of its components, so that "contains" is a comparison of prefixes. Only
+absolute places count: a change of the first directory moves every relative path, which is reported
+but is neither wider nor narrower.
 """
 
 from __future__ import annotations
@@ -11,16 +11,23 @@ import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from caps.security.review.scope_answers import Concern, ProposedPart, ScopeProposal, SeenCall, Severity
-from caps.security.review.width import Width, width_of
+from caps.security.policies.protected_paths import MAX_PATH_BYTES
+from caps.security.review.scope_answers import (
+    Concern,
+    ObservedArguments,
+    ProposedPart,
+    ScopeProposal,
+    Severity,
+)
+from caps.security.review.width import Breadth, width_of
 
 Parts = tuple[str, ...]
 
-MOST_DIRECTORIES = 16
+MAX_DIRECTORIES = 16
 SANDBOX = "./sandbox"
-_SMALLEST_BOUND = 4096
+_MIN_BOUND = 4096
 
-# Beneath these lie other people's files, keys, or the machine itself.
+# They contain other people's files, keys, or the operating system.
 _SYSTEM = frozenset({"boot", "dev", "etc", "proc", "root", "run", "sys", "usr", "var"})
 _HOMES = frozenset({"home", "Users"})
 
@@ -30,21 +37,24 @@ def parts_of(path: str) -> Parts:
     return tuple(part for part in path.split("/") if part and part != ".")
 
 
-def spelled(parts: Parts) -> str:
+def path_of(parts: Parts) -> str:
     return "/" + "/".join(parts)
 
 
 def is_beneath(parts: Parts, root: Parts) -> bool:
-    """Whether `parts` is `root` or lies in it."""
+    """Whether `parts` is `root` or inside it."""
     return parts[: len(root)] == root
 
 
 def nearest_directory(function: str, path: object) -> Parts | None:
-    """The smallest directory that holds what `path` names; None where none can be allowed.
+    """The smallest directory that contains `path`; None if no directory can be allowed for it.
 
-    A path with `..` in it has none: what it climbs through would have to be allowed, too.
+    That is so for a path with `..`: the directories that it climbs through would have to be
+    allowed, too.
     """
     if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
+        return None
+    if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
         return None
     parts = parts_of(path)
     if ".." in parts or (not parts and function not in ("list", "stat")):
@@ -54,8 +64,8 @@ def nearest_directory(function: str, path: object) -> Parts | None:
 
 def width_of_directories(
     older: Sequence[Parts], newer: Sequence[Parts], *, changing: bool
-) -> Width:
-    """What `newer` reaches beside `older`; with `changing`, also what may be changed in it."""
+) -> Breadth:
+    """What `newer` reaches compared to `older`; with `changing`, also what may be changed."""
     more, less = not _cover(older, newer), not _cover(newer, older)
     if changing:
         more = more or _protects_more(older, newer)
@@ -63,50 +73,47 @@ def width_of_directories(
     return width_of(more=more, less=less)
 
 
-def _cover(roots: Sequence[Parts], wanted: Sequence[Parts]) -> bool:
-    return all(any(is_beneath(parts, root) for root in roots) for parts in wanted)
+def _cover(roots: Sequence[Parts], directories: Sequence[Parts]) -> bool:
+    return all(any(is_beneath(parts, root) for root in roots) for parts in directories)
 
 
 def _protects_more(one: Sequence[Parts], other: Sequence[Parts]) -> bool:
-    """Whether `one` keeps something from being changed that `other` reaches and does not keep.
+    """Whether `one` protects a directory from changes that `other` reaches and does not protect.
 
-    An allowed directory, and each that holds it, is neither written nor deleted.
+    An allowed directory, and each one that contains it, is neither written nor deleted. If `other`
+    does not protect one that contains it, it does not protect the allowed directory itself either.
     """
     return any(
-        is_beneath(kept, root) and len(kept) > len(root)
-        for kept in _protected(one) - _protected(other)
-        for root in other
+        any(len(parts) > len(root) and is_beneath(parts, root) for root in other)
+        and not any(is_beneath(protected, parts) for protected in other)
+        for parts in one
     )
 
 
-def _protected(directories: Sequence[Parts]) -> set[Parts]:
-    return {parts[:length] for parts in directories for length in range(len(parts) + 1)}
-
-
 def directory_concerns(directories: Sequence[Parts]) -> Iterator[Concern]:
-    """Directories that hold too much, and those that add nothing."""
+    """Directories that contain too much, and those that add nothing."""
     for index, parts in enumerate(directories):
-        what = _too_much(parts)
+        what = _too_wide(parts)
         if what is not None:
             yield Concern(
                 "wide-scope",
                 Severity.WARNING,
                 ("allowlist", index),
-                f"`{spelled(parts)}` is {what}",
+                f"`{path_of(parts)}` is {what}",
                 "name the directory that the code needs",
             )
-        holder = _holder(index, directories)
-        if holder is not None:
+        outer = _outer_directory(index, directories)
+        if outer is not None:
             yield Concern(
                 "redundant-entry",
                 Severity.INFO,
                 ("allowlist", index),
-                f"`{spelled(parts)}` lies in `{spelled(holder)}`, which is allowed already",
+                f"`{path_of(parts)}` lies in `{path_of(outer)}`, which is allowed already",
                 "remove one of the two",
             )
 
 
-def _too_much(parts: Parts) -> str | None:
+def _too_wide(parts: Parts) -> str | None:
     if not parts:
         return "the whole file system"
     if parts[0] in _HOMES and len(parts) <= 2:
@@ -118,25 +125,25 @@ def _too_much(parts: Parts) -> str | None:
     return None
 
 
-def _holder(index: int, directories: Sequence[Parts]) -> Parts | None:
-    # The first may not be spared: relative paths start there.
+def _outer_directory(index: int, directories: Sequence[Parts]) -> Parts | None:
+    # The first one is always needed: relative paths start there.
     if index == 0:
         return None
-    mine = directories[index]
-    others = (
+    parts = directories[index]
+    outer = (
         other
         for place, other in enumerate(directories)
-        if place != index and is_beneath(mine, other) and (other != mine or place < index)
+        if place != index and is_beneath(parts, other) and (other != parts or place < index)
     )
-    return next(others, None)
+    return next(outer, None)
 
 
-def covering_directories(wanted: Mapping[Parts, Iterable[int]]) -> dict[Parts, tuple[int, ...]]:
-    """Few directories that hold all of `wanted`, each with the calls that asked for it."""
-    found = _outermost({parts: frozenset(calls) for parts, calls in wanted.items()})
-    while len(found) > MOST_DIRECTORIES:
+def covering_directories(needed: Mapping[Parts, Iterable[int]]) -> dict[Parts, tuple[int, ...]]:
+    """A few directories that contain all of `needed`, each with the calls that need it."""
+    found = _outermost({parts: frozenset(calls) for parts, calls in needed.items()})
+    while len(found) > MAX_DIRECTORIES:
         deepest = max(len(parts) for parts in found)
-        if deepest <= 1:  # to go on would be to allow everything
+        if deepest <= 1:  # the next step would allow everything
             break
         raised: dict[Parts, frozenset[int]] = {}
         for parts, calls in found.items():
@@ -146,21 +153,24 @@ def covering_directories(wanted: Mapping[Parts, Iterable[int]]) -> dict[Parts, t
     return {parts: tuple(sorted(found[parts])) for parts in sorted(found)}
 
 
-def _outermost(wanted: Mapping[Parts, frozenset[int]]) -> dict[Parts, frozenset[int]]:
+def _outermost(needed: Mapping[Parts, frozenset[int]]) -> dict[Parts, frozenset[int]]:
     kept: dict[Parts, frozenset[int]] = {}
-    for parts in sorted(wanted, key=len):
-        holder = next((root for root in kept if is_beneath(parts, root)), parts)
-        kept[holder] = kept.get(holder, frozenset()) | wanted[parts]
+    outer: Parts | None = None
+    # In this order everything inside a directory follows it.
+    for parts in sorted(needed):
+        if outer is None or not is_beneath(parts, outer):
+            outer = parts
+        kept[outer] = kept.get(outer, frozenset()) | needed[parts]
     return kept
 
 
 def access_concerns(
-    changing: AbstractSet[str], looking: AbstractSet[str], read_only: bool
+    changing: AbstractSet[str], reading: AbstractSet[str], read_only: bool
 ) -> Iterator[Concern]:
-    """Leave to change files where reading was meant."""
+    """Permission to change files where only reading may be meant."""
     if read_only:
         return
-    if changing and looking:
+    if changing and reading:
         names = " and ".join(f"`files.{name}`" for name in sorted(changing))
         yield Concern(
             "write-beside-read",
@@ -169,7 +179,7 @@ def access_concerns(
             f"what is read can also be changed, by {names}",
             "keep what is only read in a policy of its own, with `read_only`",
         )
-    if looking and not changing:
+    if reading and not changing:
         yield Concern(
             "read-only-unset",
             Severity.INFO,
@@ -180,7 +190,7 @@ def access_concerns(
 
 
 def size_concerns(max_bytes: int, given: AbstractSet[str]) -> Iterator[Concern]:
-    """A bound that nobody chose."""
+    """A bound that the policy does not set."""
     if "max_bytes" not in given:
         yield Concern(
             "max-bytes-unset",
@@ -192,16 +202,16 @@ def size_concerns(max_bytes: int, given: AbstractSet[str]) -> Iterator[Concern]:
 
 
 def proposed_scope(
-    calls: Sequence[SeenCall],
+    calls: Sequence[ObservedArguments],
     root: tuple[str, Parts | None],
     default_bytes: int,
     changing_functions: AbstractSet[str],
 ) -> ScopeProposal | None:
-    """The narrowest scope for `calls`; relative paths of theirs start at `root`."""
-    relative, wanted = _places(calls, root[1])
+    """The narrowest scope for `calls`, whose relative paths start at `root`."""
+    relative, needed = _places(calls, root[1])
     entries = [
-        (spelled(parts), seen, "absolute paths beneath it")
-        for parts, seen in covering_directories(wanted).items()
+        (path_of(parts), seen, "absolute paths beneath it")
+        for parts, seen in covering_directories(needed).items()
     ]
     if relative:
         note = "relative paths start at the first entry"
@@ -217,12 +227,12 @@ def proposed_scope(
 
 
 def _proposal(
-    calls: Sequence[SeenCall],
+    calls: Sequence[ObservedArguments],
     entries: Sequence[tuple[str, tuple[int, ...], str]],
     changing: tuple[int, ...],
     largest: tuple[int, str],
 ) -> ScopeProposal:
-    """The scope with these entries, and what each part of it rests on."""
+    """The scope with these entries, and the evidence for each part of it."""
     every, (max_bytes, why) = tuple(range(len(calls))), largest
     scope = {
         "allowlist": [entry for entry, _, _ in entries],
@@ -236,16 +246,16 @@ def _proposal(
     ]
     parts.append(ProposedPart(("read_only",), changing or every, what))
     parts.append(ProposedPart(("max_bytes",), every, why))
-    outside = SeenCall(calls[0].function, {"path": "../outside"})
+    outside = ObservedArguments(calls[0].function, {"path": "../outside"})
     return ScopeProposal(scope, tuple(parts), (outside,))
 
 
 def _places(
-    calls: Sequence[SeenCall], root: Parts | None
+    calls: Sequence[ObservedArguments], root: Parts | None
 ) -> tuple[list[int], dict[Parts, list[int]]]:
     """The calls that stay beneath the root, and the directories that the others need."""
     relative: list[int] = []
-    wanted: dict[Parts, list[int]] = {}
+    needed: dict[Parts, list[int]] = {}
     for index, call in enumerate(calls):
         path = call.shown.get("path", "." if call.function == "list" else None)
         if "path" in call.hidden or not isinstance(path, str):
@@ -255,17 +265,17 @@ def _places(
             if parts is not None or not (path.startswith("/") or _climbs(path)):
                 relative.append(index)
         else:
-            wanted.setdefault(parts, []).append(index)
-    return relative, wanted
+            needed.setdefault(parts, []).append(index)
+    return relative, needed
 
 
 def _climbs(path: str) -> bool:
-    # Once above its start, a relative path keeps a `..` in front whatever follows.
+    # A normalized relative path that climbs above its start begins with `..`.
     return os.path.normpath(path).partition("/")[0] == ".."
 
 
-def _largest(calls: Sequence[SeenCall], default: int) -> tuple[int, str]:
-    """The bound on the size of files, and why it is that. The size of a write is never seen."""
+def _largest(calls: Sequence[ObservedArguments], default: int) -> tuple[int, str]:
+    """The bound on the size of files, and the reason for it. A log has no sizes of writes."""
     sizes = [
         None if call.function == "write" else call.bytes_out
         for call in calls
@@ -274,7 +284,7 @@ def _largest(calls: Sequence[SeenCall], default: int) -> tuple[int, str]:
     known = [size for size in sizes if size is not None]
     if not known or len(known) != len(sizes):
         return default, "not all sizes were seen, so this is the bound as it was"
-    bound = _SMALLEST_BOUND
+    bound = _MIN_BOUND
     while bound < 2 * max(known):
         bound *= 2
     return min(bound, default), f"results of up to {max(known)} bytes were seen; with a margin"

@@ -1,13 +1,13 @@
 """(7) `files.write` and `files.delete`: the two ways to change a file, each in one step.
 
-A write goes to a new file of an unguessable name beside the target and then takes its place by
-`rename`, so that whoever reads sees the old content or the new, never a mixture. Consequences:
+A write goes to a new file with a random name next to the target, and `rename` then replaces the
+target, so that a reader sees the old content or the new one, never a mixture. Consequences:
 
-- a link as the last component is refused. Following it would write elsewhere than the path says,
-  replacing it would surprise; one that leads out is refused as a scope violation;
-- the mode of an existing file is kept but for its set-id bits, since the content is new; its owner
-  becomes the host process, and other hard links to it keep the old content;
-- a file that is write-protected is left alone, although a rename would not mind.
+- a link as the last component is refused. To follow it would write to another place than the path
+  says; to replace it would be a surprise. One that leads out is refused as a scope violation;
+- the mode of an existing file is kept except for its set-id bits, since the content is new. Its
+  owner becomes the host process, and other hard links to it keep the old content;
+- a write-protected file is not replaced, although `rename` would allow it.
 
 A delete never follows a link: it removes the link itself.
 """
@@ -27,18 +27,18 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext, ProviderError
-from caps.providers.files.openat2 import FOLDER, opened, require_regular
-from caps.providers.files.read import FilePath, is_write_protected, placed, root_of
+from caps.protocol.text import printable
+from caps.providers.files.openat2 import FOLDER, opened_beneath, require_regular
+from caps.providers.files.read import FilePath, is_write_protected, resolve_place, root_of
 from caps.providers.files.scope import Place
-from caps.providers.legible import legible
 
-MAX_DEPTH = 64  # deleting recursively costs a descriptor and a stack frame a level
+MAX_DEPTH = 64  # each level of a recursive delete takes a descriptor and a stack frame
 
 Encoding = Literal["text", "base64"]
 
 
 class FileWritten(TypedDict):
-    """What a write left behind; `created` is False where it took the place of a file."""
+    """The file that was written; `created` is False if it replaced another one."""
 
     path: str
     size_bytes: int
@@ -46,7 +46,7 @@ class FileWritten(TypedDict):
 
 
 class FileDeleted(TypedDict):
-    """`deleted` is False where there was nothing to delete."""
+    """`deleted` is False if there was nothing to delete."""
 
     path: str
     deleted: bool
@@ -60,12 +60,12 @@ def write(
 ) -> FileWritten:
     """Write a whole file in one step, and the directories that lead to it."""
     payload = {"path": path, "content": content, "encoding": encoding}
-    _, place = placed(context, "write", payload)
+    _, place = resolve_place(context, "write", payload)
     data = _decoded(content, encoding)
     folder = "/".join(place.parts[:-1]) or "."
     with root_of(place) as root:
         _make_directories(root, place)
-        with opened(root, folder, FOLDER) as parent:
+        with opened_beneath(root, folder, FOLDER) as parent:
             replaced = _replaceable(root, parent, place)
             _put(parent, place.parts[-1], data, replaced)
     return {"path": place.shown, "size_bytes": len(data), "created": replaced is None}
@@ -85,43 +85,45 @@ def _decoded(content: str, encoding: Encoding) -> bytes:
 
 
 def _make_directories(root: int, place: Place) -> None:
-    """Create what is missing above `place`, each step resolved anew from the root."""
+    """Create the missing directories above `place`, each resolved from the root again."""
     if len(place.parts) > MAX_DEPTH:
-        raise ProviderError(f"`{legible(place.shown)}` is deeper than {MAX_DEPTH} directories")
+        raise ProviderError(f"`{printable(place.shown)}` is deeper than {MAX_DEPTH} directories")
     for depth, name in enumerate(place.parts[:-1]):
         above = "/".join(place.parts[:depth]) or "."
-        with opened(root, above, FOLDER) as parent, suppress(FileExistsError):
+        with opened_beneath(root, above, FOLDER) as parent, suppress(FileExistsError):
             os.mkdir(name, dir_fd=parent)
 
 
 def _replaceable(root: int, parent: int, place: Place) -> os.stat_result | None:
-    """The file that stands where `place` is, if any; an error if it may not be replaced."""
+    """The existing file at `place`, if any. Raises ProviderError if it may not be replaced."""
     try:
         status = os.stat(place.parts[-1], dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(status.st_mode):
-        # Opened only for its refusal: one that leads out is a scope violation.
-        with suppress(FileNotFoundError), opened(root, place.beneath, os.O_PATH):
+        # Opened only to raise the scope violation of a link that leads out.
+        with suppress(FileNotFoundError), opened_beneath(root, place.beneath, os.O_PATH):
             pass
-        raise ProviderError(f"`{legible(place.shown)}` is a symbolic link; name the file it names")
+        raise ProviderError(
+            f"`{printable(place.shown)}` is a symbolic link; name the file it names"
+        )
     require_regular(status, place.shown)
     if is_write_protected(status):
-        raise ProviderError(f"`{legible(place.shown)}` is write-protected on the host")
+        raise ProviderError(f"`{printable(place.shown)}` is write-protected on the host")
     return status
 
 
 def _put(parent: int, name: str, data: bytes, replaced: os.stat_result | None) -> None:
-    """Give `name` in `parent` the content `data`, whole or not at all."""
+    """Write `data` to `name` in `parent`, completely or not at all."""
     temporary = f".caps-{secrets.token_hex(16)}.tmp"
     mode = 0o666 if replaced is None else replaced.st_mode & 0o777
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        with opened(parent, temporary, flags, mode) as descriptor:
+        with opened_beneath(parent, temporary, flags, mode) as descriptor:
             if replaced is not None:
-                os.fchmod(descriptor, mode)  # what the umask took away
+                os.fchmod(descriptor, mode)  # with the bits that the umask removed
             _write_all(descriptor, data)
-            os.fsync(descriptor)  # or a crash could leave the new name without its content
+            os.fsync(descriptor)  # else a crash could leave the new name without its content
         os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -137,11 +139,11 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def delete(context: CallContext, path: FilePath, recursive: bool = False) -> FileDeleted:
     """Delete a file, a link itself, or a directory; one that is not empty only if `recursive`."""
-    _, place = placed(context, "delete", {"path": path, "recursive": recursive})
+    _, place = resolve_place(context, "delete", {"path": path, "recursive": recursive})
     folder = "/".join(place.parts[:-1]) or "."
     with root_of(place) as root:
         try:
-            with opened(root, folder, FOLDER) as parent:
+            with opened_beneath(root, folder, FOLDER) as parent:
                 _remove(parent, place, recursive)
         except (FileNotFoundError, NotADirectoryError):
             return {"path": place.shown, "deleted": False}
@@ -161,9 +163,9 @@ def _remove(parent: int, place: Place, recursive: bool) -> None:
         try:
             shutil.rmtree(name, dir_fd=parent)
         except RecursionError as error:
-            raise ProviderError(f"`{legible(place.shown)}` is nested too deeply") from error
+            raise ProviderError(f"`{printable(place.shown)}` is nested too deeply") from error
         except FileNotFoundError as error:
-            # Not "nothing to delete": part of it is gone by now.
+            # Not "nothing to delete": a part of it has been deleted.
             raise ProviderError(
-                f"`{legible(place.shown)}` changed while it was deleted; try again"
+                f"`{printable(place.shown)}` changed while it was deleted; try again"
             ) from error

@@ -1,7 +1,7 @@
-"""(7) The `math` domain: four operations that either give an exact kind of number or say why not.
+"""(7) The `math` domain: four operations that return a number or an error that says why not.
 
-Integers stay integers, also where a division leaves no remainder. A result that the wire cannot
-carry (an integer beyond 64 bits, an infinity, a NaN) is an error, never a silently other number.
+Integers stay integers, also in a division without a remainder. A result that the wire cannot encode
+(an integer beyond 64 bits, an infinity, a NaN) is an error; it is never silently another number.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from caps.capabilities.provider import ProviderError
 from caps.capabilities.registry import CapabilityRegistry
 
-SMALLEST_INTEGER = -(2**63)
-LARGEST_INTEGER = 2**64 - 1
+MIN_INTEGER = -(2**63)
+MAX_INTEGER = 2**64 - 1
 
 Number = int | float
 First = Annotated[Number, Field(description="the first number")]
@@ -31,29 +31,29 @@ class Result(TypedDict):
 
 async def add(a: First, b: Second) -> Result:
     """Add two numbers."""
-    _require_carriable("a", a)
-    _require_carriable("b", b)
+    _require_encodable("a", a)
+    _require_encodable("b", b)
     return _result(a + b)
 
 
 async def subtract(a: First, b: Second) -> Result:
     """Subtract the second number from the first."""
-    _require_carriable("a", a)
-    _require_carriable("b", b)
+    _require_encodable("a", a)
+    _require_encodable("b", b)
     return _result(a - b)
 
 
 async def multiply(a: First, b: Second) -> Result:
     """Multiply two numbers."""
-    _require_carriable("a", a)
-    _require_carriable("b", b)
+    _require_encodable("a", a)
+    _require_encodable("b", b)
     return _result(a * b)
 
 
 async def divide(a: First, b: Second) -> Result:
     """Divide the first number by the second; exact quotients of integers stay integers."""
-    _require_carriable("a", a)
-    _require_carriable("b", b)
+    _require_encodable("a", a)
+    _require_encodable("b", b)
     if b == 0:
         raise ProviderError("division by zero")
     if isinstance(a, int) and isinstance(b, int) and a % b == 0:
@@ -71,19 +71,19 @@ def register_arithmetic(registry: CapabilityRegistry) -> None:
     registry.capability("math.divide", title="Divide", tags=tags, idempotent=True)(divide)
 
 
-def _is_carriable(number: Number) -> bool:
+def _is_encodable(number: Number) -> bool:
     if isinstance(number, int):
-        return SMALLEST_INTEGER <= number <= LARGEST_INTEGER
+        return MIN_INTEGER <= number <= MAX_INTEGER
     return math.isfinite(number)
 
 
-def _require_carriable(name: str, number: Number) -> None:
-    # Before computing, so that the size of the work is bounded whoever calls.
-    if isinstance(number, bool) or not _is_carriable(number):
+def _require_encodable(name: str, number: Number) -> None:
+    # Before computing, so that the work is bounded for every caller.
+    if isinstance(number, bool) or not _is_encodable(number):
         raise ProviderError(f"`{name}` must be a finite number; integers of at most 64 bits")
 
 
 def _result(number: Number) -> Result:
-    if not _is_carriable(number):
+    if not _is_encodable(number):
         raise ProviderError("the result is too large; integers have at most 64 bits")
     return {"result": number}

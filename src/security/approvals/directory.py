@@ -1,11 +1,11 @@
 """(6) Approvals across processes: a directory in which calls wait for an answer.
 
 One file for each call that waits, `<id>.request`, and one for its answer, `<id>.answer`. The host
-that waits holds a lock on its request for as long as it does, so that whoever lists them sees at
-once which hosts are gone. Files come into being whole (written aside, then linked or renamed), an
-answer cannot be replaced by another, links are never followed, and what is read is bounded and
-checked. Whoever may write here can approve: the directory is its owner's alone, and a policy whose
-scopes could change something in it is refused (`guarded`).
+holds a lock on its request while it waits, so a reader of the directory can tell which hosts are
+gone. Files are complete when they appear (written aside, then linked), an answer cannot be replaced
+by another, links are never followed, and what is read is bounded and checked. Write access to the
+directory is the power to approve: only its owner has access, and a policy whose scopes could change
+something in it is refused (`policies/protected_paths.py`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
+from caps.protocol.text import escape_unprintable
 from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest, is_approval_id
 from caps.security.paths import state_directory
-
-APPROVALS_PATH_VARIABLE: Final = "CAPS_APPROVALS_PATH"
 
 _REQUEST: Final = ".request"
 _ANSWER: Final = ".answer"
@@ -44,13 +44,13 @@ logger = logging.getLogger(__name__)
 
 def default_approvals_directory() -> Path:
     """`CAPS_APPROVALS_PATH`, else `caps/approvals` in the user's state directory (XDG)."""
-    if configured := os.environ.get(APPROVALS_PATH_VARIABLE):
+    if configured := Variable.APPROVALS_PATH.read():
         return Path(configured)
     return state_directory() / "approvals"
 
 
-class ApprovalStore:
-    """An open approvals directory. Everything in it is reached through its descriptor."""
+class ApprovalDirectory:
+    """An open approvals directory. All access to its files is through its descriptor."""
 
     def __init__(self, directory: Path, descriptor: int, owner: int) -> None:
         self._directory = directory
@@ -58,10 +58,10 @@ class ApprovalStore:
         self._owner = owner
 
     @classmethod
-    def open(cls, directory: Path, *, make: bool = False) -> ApprovalStore:
-        """Open it; with `make`, which is for hosts, make it first and clear what dead hosts left.
+    def open(cls, directory: Path, *, make: bool = False) -> ApprovalDirectory:
+        """Open it. With `make`, for hosts: create it first and remove files of hosts that exited.
 
-        ConfigurationError: it is not there, not a directory, or others can reach into it.
+        Raises ConfigurationError if it does not exist, is not a directory, or is open to others.
         """
         try:
             if make:
@@ -85,7 +85,7 @@ class ApprovalStore:
     def close(self) -> None:
         os.close(self._at)
 
-    def __enter__(self) -> ApprovalStore:
+    def __enter__(self) -> ApprovalDirectory:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,9 +93,9 @@ class ApprovalStore:
 
     @contextmanager
     def posted(self, request: ApprovalRequest) -> Iterator[None]:
-        """Within it the request waits to be answered; afterwards nothing of it is left. OSError."""
+        """Post the request within the context; afterwards its files are removed. Raises OSError."""
         with self._draft(request.id) as (aside, descriptor):
-            # Locked before anybody can see it: what is not locked belongs to no living host.
+            # Locked before it is visible: a request without a lock belongs to no running host.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write_all(descriptor, msgspec.json.encode(request))
             self._link(aside, request.id + _REQUEST)
@@ -108,7 +108,7 @@ class ApprovalStore:
 
     @contextmanager
     def _draft(self, approval_id: str) -> Iterator[tuple[str, int]]:
-        """A new file under a name that nobody else has, open; its name is gone afterwards."""
+        """A new open file with a unique name; the name is removed afterwards."""
         aside = f"{approval_id}.{secrets.token_hex(8)}{_ASIDE}"
         descriptor = os.open(aside, _MAKE, 0o600, dir_fd=self._at)
         try:
@@ -118,11 +118,11 @@ class ApprovalStore:
             os.close(descriptor)
 
     def _link(self, aside: str, name: str) -> None:
-        """Put a draft in its place; FileExistsError if there is something: it is never replaced."""
+        """Link a draft to its final name. Raises FileExistsError: a file is never replaced."""
         os.link(aside, name, src_dir_fd=self._at, dst_dir_fd=self._at)
 
     def answer_to(self, approval_id: str) -> ApprovalAnswer | None:
-        """What was answered; None so far. An answer that cannot be read is a denial."""
+        """The answer; None if there is none yet. An answer that cannot be read is a denial."""
         try:
             return self._read(approval_id + _ANSWER, ApprovalAnswer)
         except (OSError, msgspec.MsgspecError, UnicodeError) as error:
@@ -130,18 +130,18 @@ class ApprovalStore:
             return ApprovalAnswer(allowed=False, by="(unknown)", reason=what)
 
     def pending(self) -> list[ApprovalRequest]:
-        """What waits, oldest first. What nobody waits for any more is left out."""
+        """The requests that wait, oldest first. Requests of hosts that are gone are left out."""
         names = os.listdir(self._at)  # noqa: PTH208 - a path has no descriptors
         ids = [name.removesuffix(_REQUEST) for name in names if name.endswith(_REQUEST)]
         found = [request for each in ids if (request := self._waiting(each)) is not None]
         return sorted(found, key=lambda request: (request.asked_at, request.id))
 
     def find(self, prefix: str) -> ApprovalRequest:
-        """The request whose id starts so; ConfigurationError if there is none, or several."""
+        """The request whose id starts with `prefix`. ConfigurationError if none or several do."""
         found = [each for each in self.pending() if prefix and each.id.startswith(prefix)]
         if len(found) == 1:
             return found[0]
-        shown = "".join(char if char.isprintable() else "?" for char in prefix[:40])
+        shown = escape_unprintable(prefix[:40])
         if found:
             raise ConfigurationError(f"`{shown}` begins {len(found)} ids; give more of it")
         raise ConfigurationError(
@@ -150,33 +150,33 @@ class ApprovalStore:
         )
 
     def answer(self, approval_id: str, answer: ApprovalAnswer) -> None:
-        """Answer a request. ConfigurationError: nobody waits for it, or it was answered before."""
+        """Answer a request. ConfigurationError if nobody waits for it, or it has an answer."""
         if self._waiting(approval_id) is None:
             raise ConfigurationError(f"nobody waits for the approval `{approval_id}` any more")
         try:
             with self._draft(approval_id) as (aside, descriptor):
                 _write_all(descriptor, msgspec.json.encode(answer))
                 if os.geteuid() != self._owner:
-                    os.fchown(descriptor, self._owner, -1)  # root answers, and the host reads
+                    os.fchown(descriptor, self._owner, -1)  # root answers, the host must read it
                 self._link(aside, approval_id + _ANSWER)
         except FileExistsError:
-            # The first answer is the answer.
+            # The first answer counts.
             raise ConfigurationError(f"`{approval_id}` was answered already") from None
         except OSError as error:
             reason = (error.strerror or "input/output error").lower()
             raise ConfigurationError(f"the answer cannot be written: {reason}") from error
 
     def _waiting(self, approval_id: str) -> ApprovalRequest | None:
-        """The request, if a living host waits for it."""
-        if not is_approval_id(approval_id) or not self._is_held(approval_id + _REQUEST):
+        """The request, if a running host waits for it."""
+        if not is_approval_id(approval_id) or not self._is_locked(approval_id + _REQUEST):
             return None
         try:
             found = self._read(approval_id + _REQUEST, ApprovalRequest)
         except (OSError, msgspec.MsgspecError, UnicodeError):
-            return None  # nothing that a host of ours wrote
+            return None  # not written by a host
         return found if found is not None and found.id == approval_id else None
 
-    def _is_held(self, name: str) -> bool:
+    def _is_locked(self, name: str) -> bool:
         try:
             descriptor = os.open(name, _READ, dir_fd=self._at)
         except OSError:
@@ -199,7 +199,7 @@ class ApprovalStore:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid not in (0, self._owner):
                 raise PermissionError(f"{name} is not a file of the directory's owner")
-            # Not closed with the file object: one cannot be made of everything that can be opened.
+            # Closed below, not by the file object: `fdopen` itself may fail.
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 data = file.read(_MAX_BYTES + 1)
         finally:
@@ -209,7 +209,7 @@ class ApprovalStore:
         return msgspec.json.decode(data, type=kind)
 
     def odd_entries(self) -> list[str]:
-        """Names like those of ours that are no files: nothing of them is read or removed."""
+        """Entries with names like ours that are not files: they are neither read nor removed."""
         names = os.listdir(self._at)  # noqa: PTH208 - as above
         return sorted(
             name
@@ -221,14 +221,16 @@ class ApprovalStore:
         try:
             status = os.stat(name, dir_fd=self._at, follow_symlinks=False)
         except FileNotFoundError:
-            return True  # gone since: it was one of ours
+            return True  # removed in the meantime: it was one of ours
         return stat.S_ISREG(status.st_mode)
 
     def _try_to_clear_leftovers(self) -> None:
-        """What cannot be cleared is told, and keeps nobody from asking."""
+        """Remove leftovers. A failure is logged and does not stop anybody from asking."""
         try:
             for name in self.odd_entries():
-                logger.warning("`%s` in `%s` is no file and is left alone", name, self._directory)
+                logger.warning(
+                    "`%s` in `%s` is not a file and is left alone", name, self._directory
+                )
             self._clear_leftovers()
         except OSError as error:
             logger.warning(
@@ -236,16 +238,16 @@ class ApprovalStore:
             )
 
     def _clear_leftovers(self) -> None:
-        """Remove what killed hosts left: requests that nobody holds, and their answers."""
+        """Remove files of hosts that were killed: requests without a lock, and their answers."""
         for name in os.listdir(self._at):  # noqa: PTH208 - as above
             approval_id, _, rest = name.partition(".")
             if not is_approval_id(approval_id) or not self._is_file(name):
                 continue  # not ours
             if rest.endswith(_ASIDE[1:]):
-                gone = self._is_older(name, _ABANDONED_SECONDS)
+                abandoned = self._is_older(name, _ABANDONED_SECONDS)
             else:
-                gone = not self._is_held(approval_id + _REQUEST)
-            if gone:
+                abandoned = not self._is_locked(approval_id + _REQUEST)
+            if abandoned:
                 self._remove(name)
 
     def _is_older(self, name: str, seconds: int) -> bool:

@@ -1,35 +1,27 @@
 """(8) The audit log: evidence of every decision before its effect, and of every outcome after it.
 
-records.py      what can be said            bounds.py      ... so that it can always be written
-redaction.py    digests instead of values   chain.py       records as bytes with hashes
-segment.py      the file, blocking          log.py         group commit; the sinks
-keyfiles.py     the keys of a directory     checkpoint.py  signed heads
-reader.py       reading it back             verify.py      is it what was written?
-findings.py     what that can say           walk.py        ... along the chain
-filters.py      which records               follow.py      those that are still to come
-stats.py        what they come to           proof.py       evidence that needs no log
-proving.py      making it                   ocsf.py, cloudevents.py   for other systems
-tail.py         how a file ends             lock.py        one writer at a time
-rotation.py     when a file ends            pinning.py     checkpoints, here and elsewhere
-key_rotation.py another key                 trust.py       ... and why to believe it
-writer.py       commits and offers          upkeep.py      what is done by the clock
-settings.py     all that can be chosen      sinks/         further places for the evidence
-opening.py      how it begins               batch.py       what is committed together
-spelling.py     a record as text            waking.py      tasks that wait for a thread
+model/    events, records, the hash chain     files/    reading, locking and key files
+log/      writing: batches, segments          signing/  checkpoints and key rotation
+sinks/    further places for the records      verify/   verification and proofs
+query/    filters, statistics, following      export/   formats of other systems
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from caps.security.audit.files.reader import read_records
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.log import AuditLog
 from caps.security.audit.log.memory import MemoryAuditLog
-from caps.security.audit.files.reader import read_records
+from caps.security.audit.log.rotation import Rotation
+from caps.security.audit.log.settings import AuditSettings, Durability, default_audit_directory
 from caps.security.audit.model.records import (
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
     AuditEvent,
+    AuditRecord,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
@@ -43,7 +35,6 @@ from caps.security.audit.model.records import (
     OutcomeRecorded,
     PolicyLoaded,
     ProtocolViolated,
-    Record,
     SegmentClosed,
     SegmentOpened,
     SinkFailed,
@@ -51,10 +42,6 @@ from caps.security.audit.model.records import (
     Withheld,
 )
 from caps.security.audit.model.redaction import Redacted, Redactor
-from caps.security.audit.log.rotation import Rotation
-from caps.security.audit.log.segment import Durability
-from caps.security.audit.log.settings import AuditSettings, default_audit_directory
-from caps.security.audit.log.interface import AuditSink
 
 if TYPE_CHECKING:
     from caps.security.audit.verify.verify import VerifyReport, VerifyStatus, verify_log
@@ -65,6 +52,7 @@ __all__ = [
     "ApprovalSettled",
     "AuditEvent",
     "AuditLog",
+    "AuditRecord",
     "AuditSettings",
     "AuditSink",
     "CallStatus",
@@ -82,7 +70,6 @@ __all__ = [
     "OutcomeRecorded",
     "PolicyLoaded",
     "ProtocolViolated",
-    "Record",
     "Redacted",
     "Redactor",
     "Rotation",
@@ -100,9 +87,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What verifies is loaded when it is asked for: whoever writes a log needs none of it."""
+    """Import the verification on first use: a writer of a log does not need it."""
     if name not in __all__:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    from caps.security.audit.verify.verify import verify
+    from caps.security.audit.verify import verify
 
     return getattr(verify, name)

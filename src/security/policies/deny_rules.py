@@ -1,7 +1,7 @@
-"""(1) A rule of `deny`, which is in force or only tried out.
+"""(1) A rule of `deny`: enforced, or in dry run.
 
-`"files.delete"` denies. `{"rule": "files.delete", "mode": "dry_run"}` denies nothing: the decisions
-that it would have turned say so in the audit log, so that a rule can be watched before it bites.
+`"files.delete"` denies. `{"rule": "files.delete", "mode": "dry_run"}` denies nothing: the audit log
+marks the decisions that it would have changed, so that a rule can be watched before it is enforced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from caps.security.policies.names import RULE_PATTERN, checked_rule, nearest, quoted
+from caps.protocol.text import nearest
+from caps.security.policies.names import RULE_PATTERN, checked_rule, quoted
 
 _KEYS: Final = ("rule", "mode")
 
@@ -35,7 +36,8 @@ class DenyRule:
 
 def _deny_rule(value: object) -> DenyRule:
     if isinstance(value, DenyRule):
-        return value
+        # Checked as well: a rule whose mode is a plain string would never be enforced.
+        return DenyRule(checked_rule(value.rule), _mode(value.mode))
     if isinstance(value, str):
         return DenyRule(checked_rule(value))
     if not isinstance(value, Mapping):
@@ -44,7 +46,7 @@ def _deny_rule(value: object) -> DenyRule:
         if key not in _KEYS:
             meant = nearest(str(key), _KEYS)
             hint = f" (did you mean `{meant}`?)" if meant else ""
-            raise ValueError(f"{quoted(str(key))} is no key of a rule{hint}")
+            raise ValueError(f"{quoted(str(key))} is not a key of a rule{hint}")
     if not isinstance(value.get("rule"), str):
         raise ValueError("`rule` should be a string")  # noqa: TRY004 - the same
     return DenyRule(checked_rule(value["rule"]), _mode(value.get("mode")))
@@ -53,7 +55,7 @@ def _deny_rule(value: object) -> DenyRule:
 def _mode(value: object) -> RuleMode:
     if isinstance(value, str) and value in list(RuleMode):
         return RuleMode(value)
-    # Never a default: a misspelt mode must neither enforce nor let through by chance.
+    # No default: a misspelt mode must not choose between the two by chance.
     raise ValueError("`mode` should be `enforce` or `dry_run`")
 
 
@@ -64,7 +66,7 @@ def _as_tuple(value: object) -> object:
 
 
 def _normalised(rules: Iterable[DenyRule]) -> tuple[DenyRule, ...]:
-    """Sorted and said once. A rule that is enforced is not tried out besides."""
+    """Sorted and without duplicates. An enforced rule is not listed in dry run as well."""
     distinct = set(rules)
     enforced = {each.rule for each in distinct if each.mode is RuleMode.ENFORCE}
     return tuple(
@@ -74,7 +76,7 @@ def _normalised(rules: Iterable[DenyRule]) -> tuple[DenyRule, ...]:
     )
 
 
-def _spelled(rule: DenyRule) -> Any:
+def _as_json(rule: DenyRule) -> Any:
     if rule.mode is RuleMode.ENFORCE:
         return rule.rule
     return {"rule": rule.rule, "mode": rule.mode.value}
@@ -104,7 +106,7 @@ DenyRules = Annotated[
         Annotated[
             DenyRule,
             BeforeValidator(_deny_rule),
-            PlainSerializer(_spelled),
+            PlainSerializer(_as_json),
             WithJsonSchema(_SCHEMA),
         ],
         ...,

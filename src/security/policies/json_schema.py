@@ -1,8 +1,10 @@
-"""The JSON Schema of policies, for editors: `python -m caps.security.policies.json_schema [--check]`.
+"""The JSON Schema of policies, for editors.
+
+Run as `python -m caps.security.policies.json_schema [--check]`.
 
 The model in `policy` is the grammar; the schema file is derived from it and checked in, so that a
 policy's `"$schema": "./policy.schema.json"` gives completion and early warnings. With `--check`
-nothing is written and the exit status is 1 when the file is not what the model says.
+nothing is written and the exit status is 1 when the file differs from the model.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def main(arguments: list[str]) -> int:
     if path.is_file() and path.read_text(encoding="utf-8") == policy_schema():
         return 0
     sys.stderr.write(
-        f"`{path}` is not what the model says, run `python -m caps.security.policies.json_schema {path}`\n"
+        f"`{path}` is not what the model says, "
+        f"run `python -m caps.security.policies.json_schema {path}`\n"
     )
     return 1
 

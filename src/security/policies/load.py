@@ -1,13 +1,13 @@
-"""(1) Where a policy comes from: a file, a dictionary, or the environment.
+"""(1) Loading a policy from a file, a dictionary, or the environment.
 
 Reading a policy either gives a whole, valid policy or one `PolicyInvalidError` that says in one
 line which policy, what is wrong and where; there is no partial result and nothing is guessed. JSON
 is read more strictly than Python does: a key given twice, `NaN` or an integer that other readers
-would round are errors, since two readers could take them for two different policies.
+would round are errors, because two readers could understand two different policies.
 
-Relative paths inside scopes are taken from the directory of the file (`LoadedPolicy.base`). That is
-the directory as it was named: where the file is a symbolic link, as in a mounted ConfigMap, its
-target moves with every update and the name does not.
+Relative paths inside scopes start at the directory of the file (`LoadedPolicy.base`). It is the
+directory of the given name, with links not followed: where the file is a symbolic link, as in a
+mounted ConfigMap, the target moves with every update and the name does not.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from caps.protocol.environment import Variable
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.policies.protected_paths import POLICY_FILE, Guarded
-from caps.security.policies.names import nearest, one_line, quoted
+from caps.protocol.text import nearest, printable
+from caps.security.policies.names import MAX_QUOTED, quoted
+from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 from caps.security.policy import (
     JSON_DEPTH,
     Limits,
@@ -36,12 +38,13 @@ from caps.security.policy import (
     plain_json,
 )
 
-POLICY_PATH_VARIABLE: Final = "CAPS_POLICY_PATH"
 MAX_POLICY_BYTES: Final = 1024 * 1024
-# Far more digits than any number of ours has, and few enough to be cheap to convert.
+# The number of problems that an error lists; each costs a search for the key that was meant.
+_MAX_PROBLEMS = 100
+# Far more digits than any number in a policy needs, and few enough to be cheap to convert.
 _MAX_DIGITS = 400
 
-# What the empty policy calls itself, so that a denial says that none was given.
+# The id of the empty policy, so that a denial shows that no policy was given.
 NO_POLICY_ID = "no-policy-given"
 
 PolicySource = SecurityPolicy | Mapping[str, Any] | str | os.PathLike[str]
@@ -50,32 +53,35 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class LoadedPolicy:
-    """A policy, what to call its source, and where relative paths in its scopes start."""
+    """A policy, the name of its source, and where relative paths in its scopes start."""
 
     policy: SecurityPolicy
     source: str
     base: Path
     file: Path | None = None
-    """Where it was read from, if it was a file."""
+    """The file that it was read from, if any."""
 
     @property
-    def guarded(self) -> tuple[Guarded, ...]:
-        """What its own scopes must not let code change."""
-        return () if self.file is None else (Guarded(POLICY_FILE, self.file),)
+    def protected(self) -> tuple[ProtectedPath, ...]:
+        """The files that its own scopes must not let code change."""
+        return () if self.file is None else (ProtectedPath(POLICY_FILE, self.file),)
 
 
 def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
-    """The policy of `source`: itself, a dictionary, or the path of a JSON file.
+    """The policy of `source`: a `SecurityPolicy`, a dictionary, or the path of a JSON file.
 
     Without a source, the file that `CAPS_POLICY_PATH` names; without that, the empty policy, which
     denies everything. Raises `PolicyInvalidError`.
     """
     if source is None:
-        path = os.environ.get(POLICY_PATH_VARIABLE)
+        path = Variable.POLICY_PATH.read()
         if path:
             return _load_file(path)
         return LoadedPolicy(SecurityPolicy(id=NO_POLICY_ID), "default", Path.cwd())
     if isinstance(source, SecurityPolicy):
+        if not source.sha256:
+            # `model_construct` and the like: nothing in it was checked.
+            raise _invalid("object", "was not validated; build it with `SecurityPolicy(...)`")
         return LoadedPolicy(source, "object", Path.cwd())
     if isinstance(source, Mapping):
         return LoadedPolicy(_validated("dict", dict(source)), "dict", Path.cwd())
@@ -85,7 +91,7 @@ def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
 def policy_path(source: PolicySource | None) -> Path | None:
     """The file that `load_policy(source)` reads, if it reads one."""
     if source is None:
-        source = os.environ.get(POLICY_PATH_VARIABLE) or {}
+        source = Variable.POLICY_PATH.read() or {}
     if isinstance(source, (SecurityPolicy, Mapping)):
         return None
     try:
@@ -106,7 +112,7 @@ def _load_file(path: str | os.PathLike[str]) -> LoadedPolicy:
 
 
 def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
-    """The policy that the JSON text `data` spells; `source` is what errors call it."""
+    """The policy in the JSON text `data`; `source` is its name in errors."""
     if len(data) > MAX_POLICY_BYTES:
         raise _invalid(source, f"larger than {MAX_POLICY_BYTES} bytes")
     value = _parsed(source, _decoded(source, data))
@@ -120,9 +126,9 @@ def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
 
 
 def read_policy(path: str) -> bytes:
-    """The bytes of a policy file, or one more than it may have. Raises `PolicyInvalidError`."""
+    """The bytes of a policy file, at most one over the limit. Raises `PolicyInvalidError`."""
     try:
-        # Without waiting: of a pipe in its place, for one, nobody may ever write the other end.
+        # Non-blocking: opening a pipe, for example, would wait until somebody writes to it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             kind = os.fstat(descriptor).st_mode
@@ -131,7 +137,10 @@ def read_policy(path: str) -> bytes:
             if not stat.S_ISREG(kind):
                 raise _invalid(path, "is not a regular file")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(MAX_POLICY_BYTES + 1)
+                data: bytes | None = file.read(MAX_POLICY_BYTES + 1)
+            if data is None:  # a file of the kernel that has something to read only now and then
+                raise _invalid(path, "cannot be read, it has nothing to read now")
+            return data
         finally:
             os.close(descriptor)
     except FileNotFoundError:
@@ -142,7 +151,7 @@ def read_policy(path: str) -> bytes:
         reason = (error.strerror or "input/output error").lower()
         raise _invalid(path, f"cannot be read, {reason}") from error
     except ValueError:
-        # A null byte, or half of a surrogate pair: no file can have such a name.
+        # A null byte, or half of a surrogate pair: not possible in the name of a file.
         raise _invalid(path, "cannot be the name of a file") from None
 
 
@@ -156,7 +165,7 @@ def _decoded(source: str, data: bytes) -> str:
 
 
 class _RepeatedKey(dict[str, Any]):
-    """An object that gave a key twice. The parser cannot say where, so a later walk finds it."""
+    """An object with a repeated key. The parser does not know its path; a later walk finds it."""
 
     key = ""
 
@@ -205,15 +214,17 @@ def _validated(source: str, value: dict[str, Any]) -> SecurityPolicy:
     try:
         return SecurityPolicy.model_validate(value)
     except ValidationError as error:
-        problems = [_problem(details) for details in error.errors(include_url=False)]
-    first, more = problems[0], len(problems) - 1
+        found = error.errors(include_url=False)
+        problems = [_problem(details) for details in found[:_MAX_PROBLEMS]]
+        more = len(found) - 1
+    first = problems[0]
     suffix = f" (and {more} more)" if more else ""
     raise _invalid(source, first["what"], first["place"], suffix, problems)
 
 
 def _problem(error: ErrorDetails) -> dict[str, str]:
-    """One of Pydantic's errors in our words: what is wrong, and where."""
-    # Pydantic marks an error in a key of a mapping by a last step that is in no document.
+    """One of Pydantic's errors in our format: what is wrong, and where."""
+    # For an error in a key of a mapping, Pydantic adds a last step that is not in the document.
     path: _Path = error["loc"][:-1] if error["loc"][-1:] == ("[key]",) else error["loc"]
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, NotJsonError):
@@ -244,7 +255,7 @@ def _what(error: ErrorDetails, cause: object) -> str:
             return str(cause)
         case _:
             what = error["msg"].removeprefix("Input ").removeprefix("String ").replace("'", "`")
-            return one_line(what[:1].lower() + what[1:])
+            return printable(what[:1].lower() + what[1:], MAX_QUOTED)
 
 
 def _unknown_key(path: _Path) -> str:
@@ -264,7 +275,7 @@ def _known_keys(path: _Path) -> list[str]:
 
 
 def _kind(value: object) -> str:
-    """What JSON calls the type of `value`; never the value itself."""
+    """The JSON name of the type of `value`; never the value itself."""
     match value:
         case None:
             return "null"
@@ -291,7 +302,8 @@ def _place(path: _Path) -> str:
         elif step.isidentifier():
             place += f".{step}" if place else step
         else:
-            place += f'["{one_line(step)}"]' if place else one_line(step)
+            shown = printable(step, MAX_QUOTED)
+            place += f'["{shown}"]' if place else shown
     return place or "top level"
 
 

@@ -1,9 +1,9 @@
-"""(1) Which real modules a policy may grant by name: the rule, and the two lists that it stands on.
+"""(1) Which real modules a policy may grant by name: the check, and the two lists that it uses.
 
-A granted module is what it is for everybody else; the language layer does not vouch for what code
-does with it, the kernel layers do. So the lists here are no defence. They keep an operator from
-granting what would be of no use (the machine, which the kernel withholds all the same) or would
-take the place of what code has anyway (a facade, our own package).
+A granted module is the real, unrestricted one; the language layer does not restrict what code does
+with it, only the kernel layers do. So the lists here are not a defence. They keep an operator from
+granting a module that is useless (access to the machine, which the kernel denies anyway) or that
+would replace what code already has (a facade, our own package).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 
 from caps.security.policies.names import quoted
 
-MOST_MODULES: Final = 32
-# For JSON Schema and for us alike; a leading underscore marks the insides of another module.
+MAX_MODULES: Final = 32
+# Used in the JSON Schema as well; a leading underscore marks an internal part of another module.
 MODULE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 _MODULE = re.compile(MODULE_PATTERN[1:-1])
 
-# Code has these as facades; a test holds the list to the tables of `src/worker/inside`.
+# Code has these as facades; a test compares the list with the tables of `src/worker/inside`.
 FACADE_MODULES: Final = frozenset(
     "abc array asyncio base64 binascii bisect calendar cmath collections colorsys contextlib copy "
     "csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac "
@@ -27,7 +27,7 @@ FACADE_MODULES: Final = frozenset(
     "uuid warnings zoneinfo".split()
 )
 
-# Nothing but the machine and the interpreter: files, processes, sockets, memory, imports.
+# Only access to the machine and the interpreter: files, processes, sockets, memory, imports.
 MACHINE_MODULES: Final = frozenset(
     "atexit bdb builtins cffi code codeop concurrent crypt ctypes curses dbm ensurepip "
     "faulthandler fcntl filecmp fileinput ftplib gc getpass glob grp http imaplib imp importlib "
@@ -40,7 +40,7 @@ MACHINE_MODULES: Final = frozenset(
 
 
 def checked_module(text: str) -> str:
-    """`text` itself if a policy may grant the module; ValueError, saying why not, otherwise."""
+    """Return `text` if a policy may grant the module; else raise ValueError with the reason."""
     if "." in text and all(map(_MODULE.fullmatch, text.split("."))):
         top = text.partition(".")[0]
         raise ValueError(f"{quoted(text)} is part of a module: write `{top}` for all of it")

@@ -1,18 +1,19 @@
-"""Names and rules: the small closed language that policies are written in.
+"""Names and rules in policies: `domain.function` and `domain.*`.
 
 A capability is `domain.function`. A rule is a capability, or `domain.*` for all of a domain; there
-is no other wildcard, so that a rule is matched by two lookups and never by a search. Text that did
-not come from us is shown `quoted`: on one line and of bounded length.
+is no other wildcard, so a rule is matched by two lookups and never by a search. Text from outside
+is shown `quoted`: on one line and of bounded length.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Container
 from typing import Final
 
+from caps.protocol.text import printable
+
 NAME_LENGTH: Final = 64
-# The same language for JSON Schema, where editors check it; the functions below are what decides.
+# The same grammar for the JSON Schema, for editors; the functions below are authoritative.
 NAME_PATTERN: Final = rf"[a-z][a-z0-9_]{{0,{NAME_LENGTH - 1}}}"
 CAPABILITY_PATTERN: Final = rf"^{NAME_PATTERN}\.{NAME_PATTERN}$"
 RULE_PATTERN: Final = rf"^{NAME_PATTERN}\.({NAME_PATTERN}|\*)$"
@@ -20,9 +21,8 @@ RULE_PATTERN: Final = rf"^{NAME_PATTERN}\.({NAME_PATTERN}|\*)$"
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyz")
 _REST = _FIRST | frozenset("0123456789_")
 _SHAPE = "lowercase letters, digits and underscores, at most 64 of them"
-_SHOWN_LENGTH = 120
-# Comparing names costs the product of their lengths, and unknown names come from untrusted code.
-_COMPARED_LENGTH = 2 * NAME_LENGTH + 1
+# The longest part of a foreign text that a message about a policy quotes.
+MAX_QUOTED: Final = 120
 
 
 def is_name(text: str) -> bool:
@@ -31,14 +31,14 @@ def is_name(text: str) -> bool:
 
 
 def checked_domain(text: str) -> str:
-    """`text` itself if it names a domain; ValueError otherwise."""
+    """Return `text` if it is the name of a domain; else raise ValueError."""
     if not is_name(text):
         raise ValueError(f"{quoted(text)} is not a domain: {_SHAPE}")
     return text
 
 
 def checked_capability(text: str) -> str:
-    """`text` itself if it names one capability; ValueError otherwise."""
+    """Return `text` if it is the name of one capability; else raise ValueError."""
     domain, _, function = text.partition(".")
     if not (is_name(domain) and is_name(function)):
         raise ValueError(f"{quoted(text)} is not a capability: `domain.function`, each {_SHAPE}")
@@ -46,7 +46,7 @@ def checked_capability(text: str) -> str:
 
 
 def checked_rule(text: str) -> str:
-    """`text` itself if it is a rule; ValueError, saying what is wrong with it, otherwise."""
+    """Return `text` if it is a rule; else raise ValueError that says what is wrong with it."""
     domain, dot, function = text.partition(".")
     if is_name(domain) and (function == "*" or is_name(function)):
         return text
@@ -70,32 +70,13 @@ def domain_of(capability: str) -> str:
 
 
 def matching_rule(rules: Container[str], capability: str) -> str | None:
-    """The rule among `rules` that covers `capability`, the exact one first; None if none does."""
+    """The rule among `rules` that covers `capability`, the exact one first; None: no rule does."""
     if capability in rules:
         return capability
     whole_domain = domain_of(capability) + ".*"
     return whole_domain if whole_domain in rules else None
 
 
-def nearest(text: str, known: Iterable[str]) -> str | None:
-    """The known name that `text` was most likely meant to be; None if nothing is close."""
-    if len(text) > _COMPARED_LENGTH:
-        return None
-    close = difflib.get_close_matches(text, _sorted(known), n=1, cutoff=0.6)
-    return close[0] if close else None
-
-
-def _sorted(known: Iterable[str]) -> Collection[str]:
-    # Sorted, so that equally close names give the same answer in every process.
-    return sorted(known)
-
-
-def one_line(text: str) -> str:
-    """`text` with everything that is not printable escaped, cut to a bounded length."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: _SHOWN_LENGTH + 1])
-    return shown if len(shown) <= _SHOWN_LENGTH else shown[:_SHOWN_LENGTH] + "…"
-
-
 def quoted(text: str) -> str:
-    """`text` in backticks, fit for a message: one line, bounded, and it cannot close them."""
-    return f"`{one_line(text).replace('`', chr(39))}`"
+    """`text` in backticks for a message: one line, bounded, and without backticks of its own."""
+    return f"`{printable(text, MAX_QUOTED).replace('`', chr(39))}`"

@@ -1,92 +1,130 @@
-"""(1) What no granted power may change: the policy's own file, the approvals, the audit log.
+"""(1) What no granted capability may change: the policy file, the approvals, the audit log.
 
-Code that could write one of them would grant itself the rest, approve its own calls, or take the
-evidence away. So a policy whose scopes reach one is refused before it comes into force. Places are
-compared as the file system has them: links are followed, each link on the way is a place of its own
-(to replace it is to replace what it leads to), and a directory that is mounted twice is one, also
-where it is mounted beneath a scope.
+Code that could write to one of them could grant itself the rest, approve its own calls, or remove
+the evidence. So a policy whose scopes reach one of them is refused before it comes into force.
+Paths are compared by the file system: links are followed, each link on the way is protected as well
+(replacing a link replaces its target), and a directory that is mounted twice counts as one, also
+when the second mount is below a scope.
 """
 
 from __future__ import annotations
 
+import bisect
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 POLICY_FILE: Final = "the policy file"
-# As many as the kernel follows.
-_MOST_LINKS = 40
+MAX_PATH_BYTES: Final = 4095
+"""The longest path that the kernel takes. Resolving longer ones would take very long."""
+# The number of links that the kernel follows.
+_MAX_LINKS = 40
 _MOUNTS = Path("/proc/self/mountinfo")
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
-class Guarded(msgspec.Struct, frozen=True):
-    """A file or directory that scopes must keep away from; `what` is how messages call it."""
+class ProtectedPath(msgspec.Struct, frozen=True):
+    """A file or directory that scopes must not reach; `what` is its name in messages."""
 
     what: str
     path: Path
 
 
-class Reached(msgspec.Struct, frozen=True):
-    """A directory of a scope, and what it must not reach and does."""
+class ProtectedPathReached(msgspec.Struct, frozen=True):
+    """A directory of a scope, and the protected path that it reaches."""
 
     directory: Path
-    guarded: Guarded
+    protected: ProtectedPath
 
     @property
     def message(self) -> str:
-        """In the words of an error."""
-        inside = _resolved(self.guarded.path) in _resolved(self.directory).parents
+        """The finding as part of an error message."""
+        inside = _is_beneath(_resolved(self.directory), _resolved(self.protected.path))
         how = "lies in" if inside else "holds"
-        return f"`{self.directory}` {how} {self.guarded.what} `{self.guarded.path}`"
+        return f"`{self.directory}` {how} {self.protected.what} `{self.protected.path}`"
 
 
-def first_reached(directories: Iterable[Path], guarded: Iterable[Guarded]) -> Reached | None:
-    """The first of `directories` from which something guarded can be reached, or that lies in it.
+def can_exist(path: Path) -> bool:
+    """Whether the kernel takes `path` as the name of a file or directory."""
+    try:
+        data = os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+    return b"\0" not in data and len(data) <= MAX_PATH_BYTES
 
-    Asks the file system where links lead; what is not there yet is taken by its name.
+
+def first_reached(
+    directories: Iterable[Path], protected: Iterable[ProtectedPath]
+) -> ProtectedPathReached | None:
+    """The first of `directories` that contains a protected path, or lies inside one.
+
+    Follows links in the file system; a path that does not exist yet is compared by its name.
     """
-    kept = tuple(guarded)
+    found = [(each, _places(each.path)) for each in protected]
+    mounts = _mounts() if found else ()
     for directory in directories:
-        for each in kept:
-            if _reaches(_resolved(directory), each.path):
-                return Reached(directory, each)
+        real = _resolved(directory)
+        beneath = [mounted for mounted in mounts if mounted != real and _is_beneath(mounted, real)]
+        for each, places in found:
+            if _lies_in(real, places[-1]) or any(_holds((real, *beneath), at) for at in places):
+                return ProtectedPathReached(directory, each)
     return None
 
 
-def _reaches(directory: Path, path: Path) -> bool:
-    places = _places(path)
-    own = _identity(places[-1])
-    inside = places[-1] in directory.parents or (own is not None and own in _identities(directory))
-    return inside or any(
-        _holds(top, place) for top in (directory, *_mounts_in(directory)) for place in places
-    )
+def _lies_in(directory: Path, place: Path) -> bool:
+    """Whether `directory` is `place`, or is inside it, by name or in the file system."""
+    own = _identity(place)
+    return _is_beneath(directory, place) or (own is not None and own in _identities(directory))
 
 
-def _mounts_in(directory: Path) -> Iterator[Path]:
-    """What is mounted somewhere beneath `directory`: it may be a place from elsewhere."""
+def _holds(tops: Sequence[Path], place: Path) -> bool:
+    """Whether one of `tops` is `place`, or contains it, by name or in the file system."""
+    if any(_is_beneath(place, top) for top in tops):
+        return True
+    identities = set(_identities(place))
+    return any(_identity(top) in identities for top in tops)
+
+
+def _is_beneath(path: Path, root: Path) -> bool:
+    # Not `Path.parents`: making all of them takes time in the square of the depth.
+    return path.parts[: len(root.parts)] == root.parts
+
+
+def _mounts() -> tuple[Path, ...]:
+    """All mount points: each may show a directory from elsewhere."""
     try:
         lines = _MOUNTS.read_bytes().splitlines()
     except OSError:
-        return
-    for line in lines:
-        point = _ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4])
-        mounted = Path(os.fsdecode(point))
-        if directory in mounted.parents:
-            yield mounted
+        return ()
+    points = (
+        _ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines
+    )
+    return tuple(Path(os.fsdecode(point)) for point in points)
 
 
 def _resolved(path: Path) -> Path:
+    """`path` without links. From the first part that does not exist on, it is as it is written."""
+    if not can_exist(path.absolute()):
+        return path.absolute()
+    parts = path.absolute().parts
+    existing = bisect.bisect_left(
+        range(1, len(parts)), True, key=lambda depth: not os.path.lexists(Path(*parts[: depth + 1]))
+    )
+    known, rest = parts[: existing + 1], parts[existing + 1 :]
+    if ".." in rest:
+        known, rest = parts, ()
     # Not `Path.resolve`, which raises for a loop of links.
-    return Path(os.path.realpath(path))
+    return Path(os.path.realpath(Path(*known)), *rest)
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """Where each link that leads to `path` is, and at last where it is itself."""
+    """Each link on the way to `path`, and last the path where it really is."""
+    if not can_exist(path.absolute()):
+        return (path.absolute(),)
     found: list[Path] = []
     at, rest = Path("/"), [*reversed(path.absolute().parts[1:])]
     while rest:
@@ -97,34 +135,31 @@ def _places(path: Path) -> tuple[Path, ...]:
         try:
             target = Path(os.readlink(at / part))  # noqa: PTH115 - one step, as it is written
         except OSError:
-            at /= part  # no link, or not there
+            at /= part  # not a link, or it does not exist
             continue
         found.append(at / part)
-        if len(found) > _MOST_LINKS:
-            return tuple(found)  # a loop, which leads nowhere
+        if len(found) > _MAX_LINKS:
+            return tuple(found)  # a loop of links
         if target.is_absolute():
             at = Path("/")
         rest += [step for step in reversed(target.parts) if step != "/"]
     return (*found, at)
 
 
-def _holds(directory: Path, place: Path) -> bool:
-    if directory == place or directory in place.parents:
-        return True
-    own = _identity(directory)
-    return own is not None and own in _identities(place)
-
-
 def _identities(place: Path) -> Iterator[tuple[int, int]]:
-    for each in (place, *place.parents):
-        identity = _identity(each)
-        if identity is not None:
-            yield identity
+    """Of each directory on the way to `place`, and of `place`; it ends where nothing exists."""
+    at = place.anchor
+    for part in ("", *place.parts[1:]):
+        at = os.path.join(at, part)  # noqa: PTH118 - a path for each step takes time in its depth
+        identity = _identity(at)
+        if identity is None:
+            return
+        yield identity
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path | str) -> tuple[int, int] | None:
     try:
-        status = path.stat()
-    except OSError:
+        status = os.stat(path)  # noqa: PTH116 - as above
+    except (OSError, ValueError):
         return None
     return (status.st_dev, status.st_ino)

@@ -1,4 +1,4 @@
-"""What exists, as the tools that judge policies need to know it; the registry is one."""
+"""What is registered, as the tools that review policies see it. The registry is a catalogue."""
 
 from __future__ import annotations
 
@@ -7,41 +7,45 @@ from typing import Any, Protocol
 
 from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
 from caps.security.policies.deny_rules import RuleMode
-from caps.security.policies.protected_paths import Guarded, Reached, first_reached
-from caps.security.policies.names import domain_of
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.names import domain_of
+from caps.security.policies.protected_paths import (
+    ProtectedPath,
+    ProtectedPathReached,
+    first_reached,
+)
+from caps.security.policy import SecurityPolicy
 from caps.security.scopes import Scope
 
 
 class DomainFacts(Protocol):
-    """A domain; without a scope model it takes no scope."""
+    """A domain; one without a scope model takes no scope."""
 
     @property
     def scope(self) -> type[Scope] | None: ...
 
 
 class PolicyTerms(GrantTerms, Protocol):
-    """What a policy says about everything, and what that is called."""
+    """A policy applied to everything in a catalogue, with a digest."""
 
     @property
     def terms_sha256(self) -> str:
-        """Of the policy and of where its scopes lead."""
+        """The digest of the policy and of the absolute paths of its scopes."""
 
 
 class Catalogue(Protocol):
-    """Every capability and domain, and what a policy says about them."""
+    """Every capability and domain, and what a policy grants of them."""
 
     @property
     def domains(self) -> Mapping[str, DomainFacts]: ...
     @property
     def capabilities(self) -> Mapping[str, Any]: ...
     def terms_of(self, loaded: LoadedPolicy) -> PolicyTerms:
-        """The policy against everything there is, its tests not run. PolicyInvalidError."""
+        """Bind the policy without running its tests. Raises PolicyInvalidError."""
 
 
 def first_decision(terms: GrantTerms, capability: str, payload: Mapping[str, Any]) -> Decision:
-    """What an execution is told that has not called anything yet."""
+    """The decision for an execution that has not called anything yet."""
     return decide(terms, Request(capability, payload), NOTHING_USED)
 
 
@@ -51,7 +55,7 @@ def granted(terms: GrantTerms) -> frozenset[str]:
 
 
 def scope_of(terms: GrantTerms, domain: str) -> Scope | None:
-    """The scope that the policy gives `domain`, paths in it made absolute."""
+    """The scope that the policy gives `domain`, with absolute paths."""
     found = (term.scope for name, term in terms.terms.items() if domain_of(name) == domain)
     return next(found, None)
 
@@ -62,12 +66,14 @@ def functions_of(terms: GrantTerms, domain: str) -> frozenset[str]:
     return frozenset(name.partition(".")[2] for name in names)
 
 
-def reached_by(terms: GrantTerms, domain: str, guarded: Iterable[Guarded]) -> Reached | None:
-    """What is guarded and could be changed through `domain`."""
+def reached_by(
+    terms: GrantTerms, domain: str, protected: Iterable[ProtectedPath]
+) -> ProtectedPathReached | None:
+    """The first protected path that could be changed through `domain`."""
     scope = scope_of(terms, domain)
     if scope is None:
         return None
-    return first_reached(scope.writable_directories(functions_of(terms, domain)), guarded)
+    return first_reached(scope.writable_directories(functions_of(terms, domain)), protected)
 
 
 def covered_by(rule: str, names: Iterable[str]) -> frozenset[str]:
@@ -78,11 +84,11 @@ def covered_by(rule: str, names: Iterable[str]) -> frozenset[str]:
 
 
 def written_form(policy: SecurityPolicy) -> dict[str, Any]:
-    """The policy as JSON, as somebody might have written it: defaults left out."""
+    """The policy as JSON with defaults left out, as a person would write it."""
     return policy.model_dump(mode="json", exclude_defaults=True)
 
 
-def pointer(*steps: str | int) -> str:
+def json_pointer(*steps: str | int) -> str:
     """A JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
@@ -90,10 +96,10 @@ def pointer(*steps: str | int) -> str:
 def rule_place(
     written: Mapping[str, Any], key: str, rule: str, mode: RuleMode = RuleMode.ENFORCE
 ) -> str:
-    """Where `rule`, in this mode, stands in the list `key` of the policy as it is written."""
+    """The JSON pointer to `rule`, in this mode, in the list `key` of the policy's JSON."""
     for index, entry in enumerate(written.get(key, ())):
         plain = not isinstance(entry, Mapping)
         found = (entry, RuleMode.ENFORCE) if plain else (entry.get("rule"), entry.get("mode"))
         if found == (rule, mode):
-            return pointer(key, index)
-    return pointer(key)
+            return json_pointer(key, index)
+    return json_pointer(key)

@@ -1,8 +1,8 @@
-"""What one policy lets through beside another, by what it means and not by how it is written.
+"""What one policy allows compared to another, by its effect and not by how it is written.
 
-Rules are compared by what they do to each registered capability, scopes by what they reach, limits
-by their order. What has no effect (the scope of a domain of which nothing is granted in either
-policy) is listed and does not count. The verdict is the join of all that counts.
+Rules are compared by their effect on each registered capability, scopes by what they reach, limits
+by their size. A difference without effect (the scope of a domain of which no capability is granted
+in both policies) is listed and does not count. The verdict is the join of all that count.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from caps.security.decision import GrantTerms
+from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of
 from caps.security.policy import Limits, Rate, SecurityPolicy
-from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import Catalogue, scope_of
-from caps.security.review.width import Width, joined, width_of
+from caps.security.review.width import Breadth, join, width_of
 
 _LIMITS = tuple(name for name in Limits.model_fields if name != "rates")
 
 
 class Standing(enum.StrEnum):
-    """What a policy says about a capability before it looks at a payload."""
+    """What a policy decides about a capability before any payload is checked."""
 
     WITHHELD = "withheld"
     APPROVAL = "approval"
@@ -31,18 +31,18 @@ class Standing(enum.StrEnum):
 
     @property
     def rank(self) -> int:
-        """Larger lets through more."""
+        """A larger rank allows more."""
         return list(Standing).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs: where, what it was and is, and what that lets through."""
+    """One difference: its place, the values before and after, and whether it allows more."""
 
     place: str
     before: Any
     after: Any
-    width: Width
+    width: Breadth
     counts: bool = True
     """False: it has no effect in either policy."""
     note: str = ""
@@ -54,7 +54,7 @@ class PolicyDiff:
 
     capabilities: tuple[Difference, ...]
     tried_out: tuple[Difference, ...]
-    """Rules of `deny` in dry run: they change what is recorded and nothing else."""
+    """Rules of `deny` in dry run: they change only what is recorded."""
     modules: tuple[Difference, ...]
     scopes: tuple[Difference, ...]
     limits: tuple[Difference, ...]
@@ -62,9 +62,9 @@ class PolicyDiff:
     tests_removed: int
 
     @property
-    def verdict(self) -> Width:
-        """What the second lets through beside the first."""
-        return joined(difference.width for difference in self.all if difference.counts)
+    def verdict(self) -> Breadth:
+        """What the second policy allows compared to the first."""
+        return join(difference.width for difference in self.all if difference.counts)
 
     @property
     def all(self) -> tuple[Difference, ...]:
@@ -72,22 +72,22 @@ class PolicyDiff:
 
     @property
     def gained(self) -> tuple[str, ...]:
-        return tuple(d.place for d in self.capabilities if d.width is Width.WIDER)
+        return tuple(d.place for d in self.capabilities if d.width is Breadth.WIDER)
 
     @property
     def lost(self) -> tuple[str, ...]:
-        return tuple(d.place for d in self.capabilities if d.width is Width.NARROWER)
+        return tuple(d.place for d in self.capabilities if d.width is Breadth.NARROWER)
 
 
 def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> PolicyDiff:
-    """How `newer` differs from `older`. Raises `PolicyInvalidError` if one does not fit."""
+    """How `newer` differs from `older`. Raises `PolicyInvalidError` if one is invalid."""
     one = _Side(older.policy, catalogue.terms_of(older))
     other = _Side(newer.policy, catalogue.terms_of(newer))
     old_tests = [test.model_dump_json() for test in older.policy.tests]
     new_tests = [test.model_dump_json() for test in newer.policy.tests]
     return PolicyDiff(
         capabilities=tuple(_capabilities(one, other)),
-        tried_out=tuple(_tried_out(older.policy, newer.policy)),
+        tried_out=tuple(_dry_run_rules(older.policy, newer.policy)),
         modules=tuple(_modules(older.policy, newer.policy)),
         scopes=tuple(_scopes(catalogue, one, other)),
         limits=(*_limits(older.policy.limits, newer.policy.limits), *_rates(one, other)),
@@ -98,21 +98,21 @@ def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> Poli
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two policies, against everything there is."""
+    """One of the two policies, applied to everything in the catalogue."""
 
     policy: SecurityPolicy
     terms: GrantTerms
 
     def standing(self, capability: str) -> Standing:
-        """What the policy says about `capability`."""
+        """What the policy decides about `capability`."""
         withheld = self.terms.terms[capability].withheld
         if withheld is not None:
             return Standing.WITHHELD
         approve = self.terms.terms[capability].approve
         return Standing.GRANTED if approve is None else Standing.APPROVAL
 
-    def reaching(self, domain: str) -> set[str]:
-        """What of `domain` is not withheld."""
+    def granted_of(self, domain: str) -> set[str]:
+        """The capabilities of `domain` that are not withheld."""
         return {
             name
             for name in self.terms.terms
@@ -124,29 +124,29 @@ def _capabilities(before: _Side, after: _Side) -> Iterator[Difference]:
     for name, terms in after.terms.terms.items():
         was, now = before.standing(name), after.standing(name)
         if was is not now:
-            width = Width.WIDER if now.rank > was.rank else Width.NARROWER
+            width = Breadth.WIDER if now.rank > was.rank else Breadth.NARROWER
             yield Difference(name, was.value, now.value, width, note=str(terms.withheld or ""))
 
 
-def _tried_out(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
+def _dry_run_rules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
     for rule in sorted({*before.dry_run, *after.dry_run}):
         was, now = rule in before.dry_run, rule in after.dry_run
         if was is not now:
-            before_it, after_it = ("dry_run" if tried else None for tried in (was, now))
+            old, new = ("dry_run" if listed else None for listed in (was, now))
             note = "a rule in dry run denies nothing"
-            yield Difference(f"deny.{rule}", before_it, after_it, Width.SAME, False, note)
+            yield Difference(f"deny.{rule}", old, new, Breadth.SAME, False, note)
 
 
 def _modules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
-    """A real module takes the code out of the language layer: having one is always wider."""
+    """A real module is outside the language layer: granting one always allows more."""
     for name in sorted({*before.modules, *after.modules}):
         was, now = name in before.modules, name in after.modules
         if was is not now:
-            width = Width.WIDER if now else Width.NARROWER
-            yield Difference(f"modules.{name}", _held(was), _held(now), width)
+            width = Breadth.WIDER if now else Breadth.NARROWER
+            yield Difference(f"modules.{name}", _standing(was), _standing(now), width)
 
 
-def _held(granted: bool) -> str:
+def _standing(granted: bool) -> str:
     return (Standing.GRANTED if granted else Standing.WITHHELD).value
 
 
@@ -154,9 +154,9 @@ def _scopes(catalogue: Catalogue, before: _Side, after: _Side) -> Iterator[Diffe
     for domain in catalogue.domains:
         old, new = scope_of(before.terms, domain), scope_of(after.terms, domain)
         if old is None or new is None:
-            # Whether one is given is told by the standing of each capability.
+            # A scope that was added or removed shows in the standing of each capability.
             continue
-        reached_by = before.reaching(domain) & after.reaching(domain)
+        granted = before.granted_of(domain) & after.granted_of(domain)
         dumped_old, dumped_new = old.model_dump(mode="json"), new.model_dump(mode="json")
         for key, width in old.widths_to(new).items():
             if dumped_old.get(key) == dumped_new.get(key):
@@ -166,8 +166,8 @@ def _scopes(catalogue: Catalogue, before: _Side, after: _Side) -> Iterator[Diffe
                 dumped_old.get(key),
                 dumped_new.get(key),
                 width,
-                counts=bool(reached_by),
-                note="" if reached_by else "nothing of the domain is granted in both",
+                counts=bool(granted),
+                note="" if granted else "nothing of the domain is granted in both",
             )
 
 
@@ -188,15 +188,15 @@ def _rates(before: _Side, after: _Side) -> Iterator[Difference]:
         counts = Standing.WITHHELD not in (before.standing(name), after.standing(name))
         note = "" if counts else "the capability is not granted in both"
         place = f"limits.rates.{name}"
-        yield Difference(place, _spelled(was), _spelled(now), width, counts, note)
+        yield Difference(place, _rate_text(was), _rate_text(now), width, counts, note)
 
 
-def _spelled(rate: Rate | None) -> str | None:
+def _rate_text(rate: Rate | None) -> str | None:
     return None if rate is None else str(rate)
 
 
 def _implies(one: Rate | None, other: Rate | None) -> bool:
-    """Whether whoever keeps to `one` keeps to `other`; a period is a multiple of any shorter."""
+    """Whether calls within `one` are within `other`; a period is a multiple of any shorter one."""
     if other is None:
         return True
     if one is None:

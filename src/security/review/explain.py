@@ -1,10 +1,10 @@
 """Which rule decided about a call, and the smallest change of the policy that would allow it.
 
-The change is found by doing it: the decision names what is in the way, the narrowest change for
-that is made in the policy as it is written, and the decision is asked again, until the call is
-allowed or nothing in the policy can help. So a suggestion is never a guess, and its patch (RFC
-6902) can be applied as it is. Narrowest means: the capability itself and never its domain, the
-nearest directory, one name taken out of a `domain.*` that denies.
+The change is found by making it: the decision names what refuses the call, the narrowest change
+against that is made in the policy's JSON, and the decision is made again, until the call is allowed
+or no change of the policy helps. So a suggestion is never a guess, and its patch (RFC 6902) can be
+applied directly. Narrowest means: the capability itself and never its domain, the nearest
+directory, one name taken out of a `domain.*` that denies.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from caps.security.decision import Decision, GrantTerms, ReasonCode, Request
+from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of
 from caps.security.policy import SecurityPolicy, plain_json
-from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
     first_decision,
     granted,
-    pointer,
+    json_pointer,
     reached_by,
     rule_place,
     written_form,
 )
 from caps.security.review.policy_tests import run_tests
-from caps.security.review.scope_answers import SeenCall
+from caps.security.review.scope_answers import ObservedArguments
 
-# A rule of each kind can be in the way once, and each key of a scope.
-_MOST_STEPS = 16
+# A rule of each kind can refuse the call once, and so can each key of a scope.
+_MAX_STEPS = 16
 
 _NOTHING_HELPS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.UNKNOWN_CAPABILITY: "no policy can allow what is not registered",
@@ -42,7 +42,7 @@ _NOTHING_HELPS: Final[Mapping[ReasonCode, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a policy: for people, as a patch, and what else it opens."""
+    """One change of a policy: as text, as a patch, and what else it allows."""
 
     says: str
     patch: tuple[dict[str, Any], ...]
@@ -51,10 +51,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What was decided, and what would have to change.
+    """The decision, and the changes that would allow the call.
 
-    `changes` is empty for what is allowed already. If nothing helps, `hopeless` says why. `breaks`
-    are the embedded tests (by index) that would fail after the changes.
+    `changes` is empty if the call is allowed already. If no change helps, `hopeless` says why.
+    `breaks` are the embedded tests (by index) that would fail after the changes.
     """
 
     decision: Decision
@@ -62,12 +62,12 @@ class Explanation:
     hopeless: str | None = None
     breaks: tuple[int, ...] = ()
     policy: SecurityPolicy | None = None
-    """The policy with the changes made, if they allow the call."""
+    """The changed policy, if the changes allow the call."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """What a change is made of: the policy as it is so far, and what stands in the way."""
+class _PolicyChange:
+    """What a change starts from: the policy so far, and the decision that refuses the call."""
 
     catalogue: Catalogue
     loaded: LoadedPolicy
@@ -84,7 +84,7 @@ def explain(
     *,
     written: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """What `loaded` says to `request`; `written` is its JSON, for the places in the patch.
+    """Explain the decision of `loaded` about `request`; `written` is its JSON, for the patch.
 
     Raises `PolicyInvalidError` if the policy does not fit the catalogue.
     """
@@ -93,9 +93,9 @@ def explain(
     first = decision = first_decision(terms, request.capability, request.payload)
     changes: list[Change] = []
     while not decision.allowed:
-        step = _Step(catalogue, loaded, terms, document, request, decision)
+        step = _PolicyChange(catalogue, loaded, terms, document, request, decision)
         change = _change(step)
-        if change is None or len(changes) == _MOST_STEPS:
+        if change is None or len(changes) == _MAX_STEPS:
             return Explanation(decision=first, hopeless=_why_hopeless(decision))
         document, loaded = _patched(step, change.patch)
         terms = catalogue.terms_of(loaded)
@@ -106,19 +106,21 @@ def explain(
     return Explanation(decision=first, changes=tuple(changes), breaks=breaks, policy=loaded.policy)
 
 
-def _patched(step: _Step, patch: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], LoadedPolicy]:
-    """The policy with `patch` made in it, as it is written and as it is meant."""
+def _patched(
+    step: _PolicyChange, patch: tuple[dict[str, Any], ...]
+) -> tuple[dict[str, Any], LoadedPolicy]:
+    """The policy with `patch` applied: its JSON, and the loaded policy."""
     document: dict[str, Any] = plain_json(step.written)
     for operation in patch:
         _apply(document, operation)
     return document, replace(step.loaded, policy=SecurityPolicy.model_validate(document))
 
 
-def _with_risk(step: _Step, change: Change, after: GrantTerms) -> Change:
-    """The change, and whether code could change its own policy by it."""
-    domain, guarded = domain_of(step.request.capability), step.loaded.guarded
-    reached = reached_by(after, domain, guarded)
-    if reached is None or reached_by(step.terms, domain, guarded) is not None:
+def _with_risk(step: _PolicyChange, change: Change, after: GrantTerms) -> Change:
+    """The change, with a warning if code could change its own policy because of it."""
+    domain, protected = domain_of(step.request.capability), step.loaded.protected
+    reached = reached_by(after, domain, protected)
+    if reached is None or reached_by(step.terms, domain, protected) is not None:
         return change
     risk = f"; and {reached.message}: no runtime takes such a policy, keep the two apart"
     return replace(change, opens=change.opens + risk)
@@ -132,43 +134,43 @@ def _why_hopeless(decision: Decision) -> str:
     return f"no change of `{decision.rule}` is known that allows it{detail}"
 
 
-def _change(step: _Step) -> Change | None:
-    """The narrowest change against what stands in the way; None if there is none."""
+def _change(step: _PolicyChange) -> Change | None:
+    """The narrowest change against what refuses the call; None if there is none."""
     match step.decision.reason:
         case ReasonCode.NOT_ALLOWED:
-            return _allowing(step)
+            return _add_allow_rule(step)
         case ReasonCode.DENIED_BY_RULE:
-            return _sparing(step, "deny")
+            return _remove_rule(step, "deny")
         case ReasonCode.APPROVAL_REQUIRED:
-            return _sparing(step, "approve")
+            return _remove_rule(step, "approve")
         case ReasonCode.SCOPE_MISSING:
-            return _scoping(step)
+            return _add_scope(step)
         case ReasonCode.SCOPE_VIOLATION:
-            return _widening(step)
+            return _widen_scope(step)
         case ReasonCode.CALLS_EXCEEDED:
-            return _counting(step)
+            return _allow_one_call(step)
         case _:
             return None
 
 
-def _allowing(step: _Step) -> Change:
+def _add_allow_rule(step: _PolicyChange) -> Change:
     name = step.request.capability
     opens = f"every call of `{name}` that its schema{_and_scope(step)} and the limits let through"
-    return Change(f"allow `{name}`", _appending(step.written, ("allow",), name), opens)
+    return Change(f"allow `{name}`", _append_patch(step.written, ("allow",), name), opens)
 
 
-def _and_scope(step: _Step) -> str:
+def _and_scope(step: _PolicyChange) -> str:
     domain = domain_of(step.request.capability)
     return f", `scopes.{domain}`" if step.catalogue.domains[domain].scope else ""
 
 
-def _sparing(step: _Step, key: str) -> Change:
-    """The rule is taken out; where it was for a whole domain, all others of it stay in."""
+def _remove_rule(step: _PolicyChange, key: str) -> Change:
+    """Remove the rule; a rule for a whole domain is replaced by rules for its other functions."""
     name, rule = step.request.capability, step.decision.rule or step.request.capability
     removal = {"op": "remove", "path": rule_place(step.written, key, rule)}
     others = sorted(covered_by(rule, step.catalogue.capabilities) - {name})
     others = [other for other in others if other not in step.written.get(key, ())]
-    additions = [{"op": "add", "path": pointer(key, "-"), "value": other} for other in others]
+    additions = [{"op": "add", "path": json_pointer(key, "-"), "value": other} for other in others]
     says = f"remove `{rule}` from `{key}`"
     opens = f"every call of `{name}` that `allow` and the scope let through"
     if key == "approve":
@@ -179,28 +181,28 @@ def _sparing(step: _Step, key: str) -> Change:
     return Change(says, (removal, *additions), opens)
 
 
-def _scoping(step: _Step) -> Change | None:
+def _add_scope(step: _PolicyChange) -> Change | None:
     domain, _, function = step.request.capability.partition(".")
     model = step.catalogue.domains[domain].scope
-    seen = SeenCall(function, step.request.payload)
+    seen = ObservedArguments(function, step.request.payload)
     proposal = model.covering([seen], None) if model is not None else None
     if proposal is None:
         return None
-    patch = _putting(step.written, ("scopes", domain), proposal.scope)
+    patch = _set_patch(step.written, ("scopes", domain), proposal.scope)
     opens = f"all that lies in this scope, to {_functions(step, domain, patch)}"
     return Change(f"set `scopes.{domain}`: {proposal.scope!r}", patch, opens)
 
 
-def _widening(step: _Step) -> Change | None:
+def _widen_scope(step: _PolicyChange) -> Change | None:
     domain, _, function = step.request.capability.partition(".")
     scope = step.terms.terms[step.request.capability].scope
     change = scope.change_for(function, step.request.payload) if scope is not None else None
     if change is None:
         return None
     place = ("scopes", domain, change.key)
-    put = _appending if change.append else _putting
+    make_patch = _append_patch if change.append else _set_patch
     verb = "add to" if change.append else "set"
-    patch = put(step.written, place, change.value)
+    patch = make_patch(step.written, place, change.value)
     return Change(
         f"{verb} `scopes.{domain}.{change.key}`: {change.value!r}",
         patch,
@@ -208,47 +210,47 @@ def _widening(step: _Step) -> Change | None:
     )
 
 
-def _functions(step: _Step, domain: str, patch: tuple[dict[str, Any], ...]) -> str:
-    """What of `domain` is granted once `patch` is made: the scope is there for all of it."""
+def _functions(step: _PolicyChange, domain: str, patch: tuple[dict[str, Any], ...]) -> str:
+    """The capabilities of `domain` granted after `patch`: the scope applies to all of them."""
     after = step.catalogue.terms_of(_patched(step, patch)[1])
     names = {name for name in granted(after) if domain_of(name) == domain}
     return ", ".join(f"`{name}`" for name in sorted({*names, step.request.capability}))
 
 
-def _counting(step: _Step) -> Change:
-    patch = _putting(step.written, ("limits", "calls"), 1)
+def _allow_one_call(step: _PolicyChange) -> Change:
+    patch = _set_patch(step.written, ("limits", "calls"), 1)
     return Change("set `limits.calls`: 1", patch, "one call of each execution, whichever it is")
 
 
-def _appending(
+def _append_patch(
     written: Mapping[str, Any], place: tuple[str, ...], value: Any
 ) -> tuple[dict[str, Any], ...]:
-    """`value` joins the list at `place`, which may not be there yet."""
+    """A patch that adds `value` to the list at `place`, which may not exist yet."""
     found: Any = written
     for key in place:
         found = found.get(key) if isinstance(found, Mapping) else None
     if isinstance(found, list):
-        return ({"op": "add", "path": pointer(*place, "-"), "value": value},)
-    return _putting(written, place, [value])
+        return ({"op": "add", "path": json_pointer(*place, "-"), "value": value},)
+    return _set_patch(written, place, [value])
 
 
-def _putting(
+def _set_patch(
     written: Mapping[str, Any], place: tuple[str, ...], value: Any
 ) -> tuple[dict[str, Any], ...]:
-    """`value` at `place`, with the objects around it where they are missing."""
+    """A patch that sets `value` at `place`, with the objects around it if they are missing."""
     found: Any = written
     for depth, key in enumerate(place[:-1]):
         if key not in found:
             for inner in reversed(place[depth + 1 :]):
                 value = {inner: value}
-            return ({"op": "add", "path": pointer(*place[: depth + 1]), "value": value},)
+            return ({"op": "add", "path": json_pointer(*place[: depth + 1]), "value": value},)
         found = found[key]
-    # `add` to an object puts or replaces, as RFC 6902 has it.
-    return ({"op": "add", "path": pointer(*place), "value": value},)
+    # By RFC 6902, `add` to an object adds the key or replaces its value.
+    return ({"op": "add", "path": json_pointer(*place), "value": value},)
 
 
 def _apply(document: dict[str, Any], operation: Mapping[str, Any]) -> None:
-    """One of the two operations that changes are made of."""
+    """Apply one operation, `add` or `remove`: changes use only these two."""
     *path, last = (
         step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]
     )

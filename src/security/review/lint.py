@@ -1,8 +1,8 @@
-"""What is wrong with a policy that is valid, and all that is wrong with one that is not.
+"""Problems in a valid policy, and all problems of an invalid one.
 
-Loading stops at the first rule that names nothing; here each is a finding, and the rest is judged
-as if it were not there. Dead: rules that decide nothing. Unsatisfiable: what is allowed and can
-never happen. Wide: more than anybody means. Unproved: what no test stands for.
+Loading stops at the first rule that names nothing; here each of them is a finding, and the rest of
+the policy is checked without it. Dead: rules that decide nothing. Unsatisfiable: what is allowed
+and can never happen. Wide: more than was probably meant. Unproved: what no test covers.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
+from caps.protocol.text import nearest
 from caps.security.decision import GrantTerms, ReasonCode
 from caps.security.policies.deny_rules import RuleMode
-from caps.security.policies.protected_paths import Guarded, first_reached
-from caps.security.policies.names import domain_of, matching_rule, nearest
-from caps.security.policy import Limits, RuleEffect, SecurityPolicy
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.names import domain_of, matching_rule
+from caps.security.policies.protected_paths import ProtectedPath, first_reached
+from caps.security.policy import Limits, RuleEffect, SecurityPolicy
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
     functions_of,
     granted,
-    pointer,
+    json_pointer,
     reached_by,
     rule_place,
     scope_of,
@@ -37,17 +38,17 @@ _SAFE = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    """A policy without what names nothing, beside what exists."""
+class _LintedPolicy:
+    """A policy without the rules that name nothing, and the catalogue."""
 
     catalogue: Catalogue
     policy: SecurityPolicy
     terms: GrantTerms
     written: Mapping[str, Any]
-    guarded: tuple[Guarded, ...]
+    protected: tuple[ProtectedPath, ...]
 
     def allowed(self) -> frozenset[str]:
-        """What the rules allow, whatever the scopes then say."""
+        """What the rules allow, before scopes are checked."""
         return frozenset(
             name
             for name in self.catalogue.capabilities
@@ -63,24 +64,25 @@ def lint(
     loaded: LoadedPolicy,
     *,
     written: Mapping[str, Any] | None = None,
-    guarded: Sequence[Guarded] = (),
+    protected: Sequence[ProtectedPath] = (),
 ) -> tuple[Finding, ...]:
-    """Everything to look at, worst first; `written` is the policy's JSON, for the places.
+    """All findings, worst first; `written` is the policy's JSON, for the places.
 
-    `guarded` is what scopes must not reach beside the policy's own file.
+    `protected` is what scopes must not reach, in addition to the policy's own file.
     """
-    kept_from = (*loaded.guarded, *guarded)
+    all_protected = (*loaded.protected, *protected)
     document = written_form(loaded.policy) if written is None else written
     unknown = list(_unknown_rules(catalogue, loaded.policy, document))
     loaded, bad_scopes = _without_bad_scopes(
         catalogue, replace(loaded, policy=_known_part(catalogue, loaded.policy))
     )
-    judged = _Judged(catalogue, loaded.policy, catalogue.terms_of(loaded), document, kept_from)
+    terms = catalogue.terms_of(loaded)
+    linted = _LintedPolicy(catalogue, loaded.policy, terms, document, all_protected)
     checks = (
         *(_rules, _idle_rules, _idle_bounds, _unsatisfiable),
         *(_scopes, _reaches, _modules, _limits, _tests),
     )
-    found = [*unknown, *bad_scopes, *(one for check in checks for one in check(judged))]
+    found = [*unknown, *bad_scopes, *(one for check in checks for one in check(linted))]
     return tuple(sorted(found, key=lambda one: (-one.severity.rank, one.place, one.code)))
 
 
@@ -96,9 +98,10 @@ def _unknown_rules(
     places = [
         (rule, rule_place(written, key, rule)) for key in _LISTS for rule in getattr(policy, key)
     ]
-    tried = RuleMode.DRY_RUN
-    places += [(rule, rule_place(written, "deny", rule, tried)) for rule in policy.dry_run]
-    places += [(rule, pointer("limits", "rates", rule)) for rule in policy.limits.rates]
+    places += [
+        (rule, rule_place(written, "deny", rule, RuleMode.DRY_RUN)) for rule in policy.dry_run
+    ]
+    places += [(rule, json_pointer("limits", "rates", rule)) for rule in policy.limits.rates]
     everything = [*catalogue.capabilities, *(f"{name}.*" for name in catalogue.domains)]
     for rule, place in places:
         if not _exists(catalogue, rule):
@@ -109,7 +112,7 @@ def _unknown_rules(
     for index, test in enumerate(policy.tests):
         if test.expect == "allow" and test.call not in catalogue.capabilities:
             message = f"`{test.call}` is tested and not registered"
-            place = pointer("tests", index, "call")
+            place = json_pointer("tests", index, "call")
             yield finding(LintCode.UNKNOWN_RULE, place, message, "correct its name")
 
 
@@ -127,7 +130,7 @@ def _known_part(catalogue: Catalogue, policy: SecurityPolicy) -> SecurityPolicy:
 def _without_bad_scopes(
     catalogue: Catalogue, loaded: LoadedPolicy
 ) -> tuple[LoadedPolicy, list[Finding]]:
-    """The policy with the scopes that can be read, and a finding for each other one."""
+    """The policy with only its valid scopes, and a finding for each invalid one."""
     good, found = dict[str, Any](), list[Finding]()
     for domain, raw in loaded.policy.scopes.items():
         alone = SecurityPolicy(id=loaded.policy.id, scopes={domain: raw})
@@ -135,92 +138,92 @@ def _without_bad_scopes(
             catalogue.terms_of(replace(loaded, policy=alone))
         except PolicyInvalidError as error:
             what = error.message.partition(": ")[2]
-            place = pointer("scopes", domain)
+            place = json_pointer("scopes", domain)
             found.append(finding(LintCode.BAD_SCOPE, place, what, "correct the scope"))
         else:
             good[domain] = raw
     return replace(loaded, policy=loaded.policy.model_copy(update={"scopes": good})), found
 
 
-def _rules(judged: _Judged) -> Iterator[Finding]:
-    """Rules that match nothing, that another one covers, or that take a whole domain."""
-    policy = judged.policy
+def _rules(linted: _LintedPolicy) -> Iterator[Finding]:
+    """Rules that match nothing, that another rule covers, or that allow a whole domain."""
+    policy = linted.policy
     for key in _LISTS:
         rules = getattr(policy, key)
         for rule in rules:
-            place = rule_place(judged.written, key, rule)
-            yield from _needless_rule(judged, rule, place, beside=rules)
+            place = rule_place(linted.written, key, rule)
+            yield from _needless_rule(linted, rule, place, among=rules)
     for rule in policy.dry_run:
-        place = rule_place(judged.written, "deny", rule, RuleMode.DRY_RUN)
-        yield from _needless_rule(judged, rule, place, beside=(*policy.deny, *policy.dry_run))
+        place = rule_place(linted.written, "deny", rule, RuleMode.DRY_RUN)
+        yield from _needless_rule(linted, rule, place, among=(*policy.deny, *policy.dry_run))
     for rule in policy.allow:
-        if rule.endswith(".*") and len(judged.covered(rule)) > 1:
-            names = ", ".join(sorted(judged.covered(rule)))
+        if rule.endswith(".*") and len(linted.covered(rule)) > 1:
+            names = ", ".join(sorted(linted.covered(rule)))
             message = f"`{rule}` allows {names}, and what is registered there later"
             remedy = "list the capabilities that the code needs"
-            place = rule_place(judged.written, "allow", rule)
+            place = rule_place(linted.written, "allow", rule)
             yield finding(LintCode.WHOLE_DOMAIN, place, message, remedy)
 
 
 def _needless_rule(
-    judged: _Judged, rule: str, place: str, *, beside: Collection[str]
+    linted: _LintedPolicy, rule: str, place: str, *, among: Collection[str]
 ) -> Iterator[Finding]:
     whole = f"{domain_of(rule)}.*"
-    if not judged.covered(rule):
+    if not linted.covered(rule):
         message = f"`{rule}` covers a domain without any capability"
         yield finding(LintCode.EMPTY_RULE, place, message, "remove it")
-    elif rule != whole and whole in beside:
+    elif rule != whole and whole in among:
         message = f"`{rule}` is covered by `{whole}`"
         yield finding(LintCode.REDUNDANT_RULE, place, message, "remove one of the two")
 
 
-def _idle_rules(judged: _Judged) -> Iterator[Finding]:
-    """Rules that are there and change nothing."""
-    policy, allowed, written = judged.policy, judged.allowed(), judged.written
+def _idle_rules(linted: _LintedPolicy) -> Iterator[Finding]:
+    """Rules without any effect."""
+    policy, allowed, written = linted.policy, linted.allowed(), linted.written
     for rule in policy.allow:
-        covered = judged.covered(rule)
+        covered = linted.covered(rule)
         if covered and not covered & allowed:
             by = sorted({str(policy.verdict(name).rule) for name in covered})
             message = f"`{rule}` allows nothing, for `deny` has {', '.join(by)}"
             place = rule_place(written, "allow", rule)
             yield finding(LintCode.SHADOWED_ALLOW, place, message, "remove one of the two")
     for rule in policy.deny:
-        if judged.covered(rule) and not any(
-            matching_rule(policy.allow, name) for name in judged.covered(rule)
+        if linted.covered(rule) and not any(
+            matching_rule(policy.allow, name) for name in linted.covered(rule)
         ):
             message = f"`{rule}` denies what no rule allows"
             remedy = "keep it if it should hold whatever is allowed later"
             yield finding(LintCode.IDLE_DENY, rule_place(written, "deny", rule), message, remedy)
 
 
-def _idle_bounds(judged: _Judged) -> Iterator[Finding]:
-    """Approvals, rates and scopes of what is not allowed."""
-    policy, allowed, written = judged.policy, judged.allowed(), judged.written
+def _idle_bounds(linted: _LintedPolicy) -> Iterator[Finding]:
+    """Approvals, rates and scopes for capabilities that are not allowed."""
+    policy, allowed, written = linted.policy, linted.allowed(), linted.written
     for rule in policy.approve:
-        if judged.covered(rule) and not judged.covered(rule) & allowed:
+        if linted.covered(rule) and not linted.covered(rule) & allowed:
             message = f"`{rule}` asks for the approval of what is not allowed"
             place = rule_place(written, "approve", rule)
             yield finding(LintCode.IDLE_APPROVE, place, message, "allow it, or remove the rule")
     for rule in policy.limits.rates:
-        held = {n for n in judged.covered(rule) if matching_rule(policy.limits.rates, n) == rule}
-        if not held & allowed:
+        bounded = {n for n in linted.covered(rule) if matching_rule(policy.limits.rates, n) == rule}
+        if not bounded & allowed:
             message = f"the rate of `{rule}` bounds nothing that is allowed"
-            place = pointer("limits", "rates", rule)
+            place = json_pointer("limits", "rates", rule)
             yield finding(LintCode.IDLE_RATE, place, message, "remove it")
     for domain in policy.scopes:
         if not any(domain_of(name) == domain for name in allowed):
             message = f"nothing of `{domain}` is allowed, so its scope has no effect"
-            place = pointer("scopes", domain)
+            place = json_pointer("scopes", domain)
             yield finding(LintCode.IDLE_SCOPE, place, message, "remove it, or allow something")
 
 
-def _unsatisfiable(judged: _Judged) -> Iterator[Finding]:
+def _unsatisfiable(linted: _LintedPolicy) -> Iterator[Finding]:
     """What is allowed and can never happen."""
-    for name in sorted(judged.allowed()):
-        terms = judged.terms.terms[name]
+    for name in sorted(linted.allowed()):
+        terms = linted.terms.terms[name]
         domain, _, function = name.partition(".")
-        rule = matching_rule(judged.policy.allow, name) or name
-        place = rule_place(judged.written, "allow", rule)
+        rule = matching_rule(linted.policy.allow, name) or name
+        place = rule_place(linted.written, "allow", rule)
         if terms.withheld is ReasonCode.SCOPE_MISSING:
             message = f"`{name}` is allowed and reaches nothing without `scopes.{domain}`"
             yield finding(LintCode.MISSING_SCOPE, place, message, f"give `scopes.{domain}`")
@@ -229,38 +232,38 @@ def _unsatisfiable(judged: _Judged) -> Iterator[Finding]:
             message = f"`{name}` is allowed and `scopes.{domain}.{key}` refuses every call of it"
             remedy = f"remove `{name}` from what is allowed, or change `{key}`"
             yield finding(LintCode.NEVER_ALLOWED, place, message, remedy)
-    if judged.policy.limits.calls == 0 and judged.allowed():
+    if linted.policy.limits.calls == 0 and linted.allowed():
         message = "capabilities are allowed and `limits.calls` is 0"
         remedy = "raise it, or allow nothing"
-        yield finding(LintCode.NO_CALLS, pointer("limits", "calls"), message, remedy)
+        yield finding(LintCode.NO_CALLS, json_pointer("limits", "calls"), message, remedy)
 
 
-def _scopes(judged: _Judged) -> Iterator[Finding]:
-    """What each scope says of itself."""
-    for domain, raw in judged.policy.scopes.items():
-        functions = functions_of(judged.terms, domain)
-        scope = scope_of(judged.terms, domain)
+def _scopes(linted: _LintedPolicy) -> Iterator[Finding]:
+    """The concerns that each scope reports itself."""
+    for domain, raw in linted.policy.scopes.items():
+        functions = functions_of(linted.terms, domain)
+        scope = scope_of(linted.terms, domain)
         if scope is None or not functions:
             continue
         for concern in scope.concerns(functions, frozenset(raw)):
             yield Finding(
                 code=concern.code,
                 severity=concern.severity,
-                place=pointer("scopes", domain, *concern.place),
+                place=json_pointer("scopes", domain, *concern.place),
                 message=concern.message,
                 remedy=concern.remedy,
             )
 
 
-def _reaches(judged: _Judged) -> Iterator[Finding]:
-    """Scopes from which the policy or the evidence can be changed, or read."""
-    for domain in judged.policy.scopes:
-        scope, functions = scope_of(judged.terms, domain), functions_of(judged.terms, domain)
+def _reaches(linted: _LintedPolicy) -> Iterator[Finding]:
+    """Scopes that let code change or read a protected path."""
+    for domain in linted.policy.scopes:
+        scope, functions = scope_of(linted.terms, domain), functions_of(linted.terms, domain)
         if scope is None or not functions:
             continue
-        place = pointer("scopes", domain)
-        changed = reached_by(judged.terms, domain, judged.guarded)
-        read = first_reached(scope.readable_directories(functions), judged.guarded)
+        place = json_pointer("scopes", domain)
+        changed = reached_by(linted.terms, domain, linted.protected)
+        read = first_reached(scope.readable_directories(functions), linted.protected)
         if changed is not None:
             message = f"code may change files where {changed.message}; no runtime takes it"
             remedy = "name a directory apart from it, or grant only reading"
@@ -271,43 +274,43 @@ def _reaches(judged: _Judged) -> Iterator[Finding]:
             yield finding(LintCode.READS_POLICY, place, message, remedy)
 
 
-def _modules(judged: _Judged) -> Iterator[Finding]:
-    for name in judged.policy.modules:
-        place = rule_place(judged.written, "modules", name)
+def _modules(linted: _LintedPolicy) -> Iterator[Finding]:
+    for name in linted.policy.modules:
+        place = rule_place(linted.written, "modules", name)
         message = f"`{name}` is a real module: code that has it has left the language layer"
         remedy = "keep it only if the code cannot do without; the kernel layers hold it"
         yield finding(LintCode.REAL_MODULE, place, message, remedy)
 
 
-def _limits(judged: _Judged) -> Iterator[Finding]:
+def _limits(linted: _LintedPolicy) -> Iterator[Finding]:
     for name in Limits.model_fields:
-        value, safe = getattr(judged.policy.limits, name), getattr(_SAFE, name)
+        value, safe = getattr(linted.policy.limits, name), getattr(_SAFE, name)
         if isinstance(value, int) and value > safe:
             message = f"`limits.{name}` is {value}, beyond the default of {safe}"
             remedy = "lower it to what the code was seen to use, with a margin"
-            yield finding(LintCode.HIGH_LIMIT, pointer("limits", name), message, remedy)
+            yield finding(LintCode.HIGH_LIMIT, json_pointer("limits", name), message, remedy)
 
 
-def _tests(judged: _Judged) -> Iterator[Finding]:
-    """Tests that fail, and what no test stands for."""
-    policy = judged.policy
-    for outcome in run_tests(judged.terms, policy.tests, source=""):
+def _tests(linted: _LintedPolicy) -> Iterator[Finding]:
+    """Tests that fail, and what no test covers."""
+    policy = linted.policy
+    for outcome in run_tests(linted.terms, policy.tests, source=""):
         if not outcome.passed:
             message = (
                 f"`{outcome.call}` should {outcome.expect}, got {outcome.got}: {outcome.reason}"
             )
-            place = pointer("tests", outcome.index)
+            place = json_pointer("tests", outcome.index)
             yield finding(LintCode.FAILING_TEST, place, message, "correct the policy or the test")
     if not policy.tests:
         message = "the policy has no tests"
         remedy = "add a call that must pass and one that must not"
-        yield finding(LintCode.NO_TESTS, pointer("tests"), message, remedy)
+        yield finding(LintCode.NO_TESTS, json_pointer("tests"), message, remedy)
         return
     if not any(test.expect == "deny" for test in policy.tests):
         message = "no test expects a denial"
         remedy = "add a call that must never pass"
-        yield finding(LintCode.NO_DENY_TEST, pointer("tests"), message, remedy)
+        yield finding(LintCode.NO_DENY_TEST, json_pointer("tests"), message, remedy)
     tested = {test.call for test in policy.tests if test.expect != "deny"}
-    for name in sorted(granted(judged.terms) - tested):
+    for name in sorted(granted(linted.terms) - tested):
         message = f"`{name}` is granted and no test expects it to be allowed or approved"
-        yield finding(LintCode.UNTESTED, pointer("tests"), message, "add one")
+        yield finding(LintCode.UNTESTED, json_pointer("tests"), message, "add one")

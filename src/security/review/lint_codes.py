@@ -1,4 +1,4 @@
-"""What `lint` can find: a closed set of codes, each with how much it matters."""
+"""What `lint` can find: a closed set of codes, each with its severity."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a reviewer should look at; `place` is a JSON pointer into the policy."""
+    """Something that a reviewer should check; `place` is a JSON pointer into the policy."""
 
     code: str
     severity: Severity

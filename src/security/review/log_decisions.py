@@ -1,9 +1,9 @@
-"""The decisions of a log as the tools can use them, with what was known when each was made.
+"""The decisions of a log for the review tools, each with what was used before it.
 
-A record shows some arguments and hides the others. A shown one counts as hidden, too, where the
-log could not keep it exactly: a text that was cut, or that held half of a surrogate pair. What was
-used before a decision (calls, time, calls under way) is counted from the records before it. A call
-that waited for a person counts from when it began to wait; its decision is on record only then.
+A record shows some arguments and hides the others. A shown argument counts as hidden if the log
+could not store it exactly: a string that was cut, or that held half of a surrogate pair. What was
+used before a decision (calls, time, calls in flight) is counted from the records before it. A call
+that waited for a person counts from when it began to wait; its decision is recorded only later.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from caps.security.audit.model.sanitize import MAX_TEXT_CHARS
 from caps.security.audit.model.records import (
     ApprovalRequested,
+    AuditRecord,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
     OutcomeRecorded,
-    Record,
 )
+from caps.security.audit.model.sanitize import MAX_TEXT_CHARS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class RecordedDecision:
     """One recorded decision.
 
-    `calls_before` is exact unless the decision `came_late`: then it is too large by what came
-    meanwhile. `under_way` are calls that waited, or were allowed, and had no outcome on record yet.
-    `elapsed_s` is the time since the code started, without that in which it stood still while calls
-    waited for a person; None if its start is not here.
+    `calls_before` is exact unless the decision was `recorded_late`: then it also counts the calls
+    made in the meantime. `in_flight` are calls that waited, or were allowed, and had no recorded
+    outcome yet. `elapsed_s` is the time since the code started, without the time in which its clock
+    was paused because calls waited for a person; None if the start is not in the log.
     """
 
     seq: int
@@ -50,12 +50,12 @@ class Observed:
     hidden: frozenset[str]
     learning: bool
     calls_before: int
-    under_way: int
+    in_flight: int
     elapsed_s: float | None
     approval: str | None = None
     """The approval that covered it, if it needed one."""
-    came_late: bool = False
-    """It is a repeat under an idempotency key, and may have waited with the first call."""
+    recorded_late: bool = False
+    """Its call has an idempotency key and may have waited together with the first such call."""
 
     @property
     def allowed(self) -> bool:
@@ -63,64 +63,65 @@ class Observed:
 
 
 @dataclass(slots=True)
-class _Execution:
+class _ObservedExecution:
     started: float | None = None
     learning: bool = False
     terms_sha256: str | None = None
     calls: int = 0
-    under_way: set[str] = field(default_factory=set)
+    in_flight: set[str] = field(default_factory=set)
     parked: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each call that waits for a person: the calls before it, and those under way."""
+    """For each call that waits for a person: the calls before it, and those in flight."""
     has_asked: bool = False
-    still_since: float = 0.0
-    stood_s: float = 0.0
+    """Whether one of its calls has waited for a person."""
+    paused_since: float = 0.0
+    paused_s: float = 0.0
 
     def park(self, request_id: str, at: float) -> None:
         if not self.parked:
-            self.still_since = at
+            self.paused_since = at
         self.has_asked = True
-        self.parked[request_id] = (self.calls, len(self.under_way))
+        self.parked[request_id] = (self.calls, len(self.in_flight))
         self.calls += 1
-        self.under_way.add(request_id)
+        self.in_flight.add(request_id)
 
     def decide(self, request_id: str, at: float) -> tuple[int, int]:
-        """The calls before one that is decided now, and those that were under way."""
+        """The number of calls before the one that is decided now, and of those in flight."""
         found = self.parked.pop(request_id, None)
         if found is None:
-            found = (self.calls, len(self.under_way))
+            found = (self.calls, len(self.in_flight))
             self.calls += 1
         elif not self.parked:
-            self.stood_s += at - self.still_since
+            self.paused_s += at - self.paused_since
         return found
 
-    def stood_until(self, at: float) -> float:
-        """For how long its clock stood still; calls that wait together count once."""
-        return self.stood_s + (at - self.still_since if self.parked else 0.0)
+    def paused_until(self, at: float) -> float:
+        """How long its clock was paused until `at`; calls that wait together count once."""
+        return self.paused_s + (at - self.paused_since if self.parked else 0.0)
 
 
-class Walk:
-    """Goes over the records of a log in their order; memory grows with what runs at once."""
+class DecisionReader:
+    """Reads the records of a log in order; memory grows with the executions that overlap."""
 
     def __init__(self) -> None:
-        self._executions: dict[str, _Execution] = {}
+        self._executions: dict[str, _ObservedExecution] = {}
 
-    def take(self, record: Record) -> Observed | None:
+    def read(self, record: AuditRecord) -> RecordedDecision | None:
         """The decision that `record` holds, if it holds one."""
         event = record.event
         match event:
             case ExecutionStarted():
                 started = _seconds(record.ts)
                 learning = event.mode == "learn"
-                self._executions[event.execution_id] = _Execution(
+                self._executions[event.execution_id] = _ObservedExecution(
                     started, learning, event.terms_sha256
                 )
             case ApprovalRequested():
-                asking = self._executions.setdefault(event.execution_id, _Execution())
+                asking = self._executions.setdefault(event.execution_id, _ObservedExecution())
                 asking.park(event.request_id, _seconds(record.ts))
             case OutcomeRecorded():
                 execution = self._executions.get(event.execution_id)
                 if execution is not None:
-                    execution.under_way.discard(event.request_id)
+                    execution.in_flight.discard(event.request_id)
             case ExecutionEnded():
                 self._executions.pop(event.execution_id, None)
             case DecisionMade():
@@ -129,20 +130,20 @@ class Walk:
                 pass
         return None
 
-    def stood_s(self, execution_id: str, ts: str) -> float:
-        """For how long the clock of an execution that has not ended stood still until `ts`."""
+    def paused_s(self, execution_id: str, ts: str) -> float:
+        """How long the clock of an execution that has not ended was paused until `ts`."""
         execution = self._executions.get(execution_id)
-        return 0.0 if execution is None else execution.stood_until(_seconds(ts))
+        return 0.0 if execution is None else execution.paused_until(_seconds(ts))
 
-    def _decision(self, record: Record, event: DecisionMade) -> Observed:
-        execution = self._executions.setdefault(event.execution_id, _Execution())
+    def _decision(self, record: AuditRecord, event: DecisionMade) -> RecordedDecision:
+        execution = self._executions.setdefault(event.execution_id, _ObservedExecution())
         at = _seconds(record.ts)
         waited = event.request_id in execution.parked
         is_keyed = event.idempotency_key_hmac is not None
-        stood_s = execution.stood_until(at)
-        calls_before, under_way = execution.decide(event.request_id, at)
+        paused_s = execution.paused_until(at)
+        calls_before, in_flight = execution.decide(event.request_id, at)
         shown = {name: value for name, value in event.shown.items() if _is_exact(value)}
-        observed = Observed(
+        observed = RecordedDecision(
             seq=record.seq,
             ts=record.ts,
             at=at,
@@ -159,15 +160,15 @@ class Walk:
             hidden=frozenset({*event.hidden, *event.shown} - shown.keys()),
             learning=execution.learning,
             calls_before=calls_before,
-            under_way=under_way,
-            elapsed_s=None if execution.started is None else at - execution.started - stood_s,
+            in_flight=in_flight,
+            elapsed_s=None if execution.started is None else at - execution.started - paused_s,
             approval=event.approval,
-            came_late=is_keyed and execution.has_asked and not waited,
+            recorded_late=is_keyed and execution.has_asked and not waited,
         )
         if observed.allowed:
-            execution.under_way.add(event.request_id)
+            execution.in_flight.add(event.request_id)
         else:
-            execution.under_way.discard(event.request_id)
+            execution.in_flight.discard(event.request_id)
         return observed
 
 
@@ -176,7 +177,7 @@ def _seconds(ts: str) -> float:
 
 
 def _is_exact(value: object) -> bool:
-    """False for a text that may stand for another one; see `audit/bounds.py`."""
+    """False for a string that may differ from the original; see `audit/model/sanitize.py`."""
     if not isinstance(value, str):
         return True
     return len(value) <= MAX_TEXT_CHARS and "\\ud" not in value

@@ -1,8 +1,8 @@
-"""What a log says about what code needs: each distinct call once, and what was used.
+"""What code needs according to a log: each distinct call once, and what was used.
 
-Whatever was allowed counts as needed. What was refused counts where the code ran to be learned from
-(or on request), as in any other log it may be an attack; never what a rule denies, what no policy
-can allow, or what was revoked.
+Every allowed call counts as needed. A refused call counts only if the code ran in learning mode (or
+on request), because in any other log it may be an attack. A call never counts if a rule denies it,
+if no policy can allow it, or if it was revoked.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from caps.security.audit.model.records import ExecutionEnded, OutcomeRecorded, Record
+from caps.security.audit.model.records import AuditRecord, ExecutionEnded, OutcomeRecorded
 from caps.security.decision import ReasonCode
-from caps.security.policy import RuleEffect
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policy import RuleEffect
 from caps.security.review.catalogue import Catalogue
-from caps.security.review.suggest_limits import SeenUse, seen_use
-from caps.security.review.log_decisions import Observed, Walk
+from caps.security.review.log_decisions import DecisionReader, RecordedDecision
+from caps.security.review.suggest_limits import ObservedUsage, observed_usage
 
-MOST_RECORDS: Final = 8
+MAX_RECORDS: Final = 8
 _NEVER: Final = frozenset(
     {
         ReasonCode.UNKNOWN_CAPABILITY,
@@ -34,28 +34,28 @@ _NEVER: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Asked:
-    """One call as it was made any number of times: the same function and the same arguments."""
+class ObservedCallGroup:
+    """All calls with the same function and the same arguments."""
 
-    example: Observed
+    example: RecordedDecision
     count: int = 0
     refused: int = 0
     """How often it was refused when it was recorded."""
     records: list[int] = field(default_factory=list)
     largest: int | None = None
-    """The size of its largest result; None if one of them is not known."""
-    approved: Observed | None = None
+    """The size of its largest recorded result; None if there is none."""
+    approved: RecordedDecision | None = None
     """One of its calls that a person had approved, if there is one."""
 
 
 @dataclass(slots=True)
-class Lessons:
-    """What a log says: the calls to allow, those not to, and what was used."""
+class LogSummary:
+    """The calls of a log to allow, those to leave out, and what was used."""
 
-    asked: dict[tuple[Any, ...], Asked] = field(default_factory=dict)
+    groups: dict[tuple[Any, ...], ObservedCallGroup] = field(default_factory=dict)
     left_out: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
-    used: list[SeenUse] = field(default_factory=list)
+    used: list[ObservedUsage] = field(default_factory=list)
     unfinished: int = 0
     calls: int = 0
 
@@ -63,82 +63,86 @@ class Lessons:
         key = (capability, because)
         self.counts[key] = self.counts.get(key, 0) + count
         records = self.left_out.setdefault(key, [])
-        records += seqs[: MOST_RECORDS - len(records)]
+        records += seqs[: MAX_RECORDS - len(records)]
 
 
-def gather(
+def summarize_log(
     catalogue: Catalogue,
-    records: Iterable[Record],
+    records: Iterable[AuditRecord],
     *,
     base: LoadedPolicy | None,
     include_denied: bool,
-) -> Lessons:
-    """What `records` say, each distinct call once."""
-    lessons, walk, underway = Lessons(), Walk(), _Underway()
+) -> LogSummary:
+    """Summarize `records`: each distinct call once."""
+    summary, reader, running = LogSummary(), DecisionReader(), _RunningExecutions()
     for record in records:
-        event, stood_s = record.event, 0.0
+        event, paused_s = record.event, 0.0
         if isinstance(event, ExecutionEnded):
-            stood_s = walk.stood_s(event.execution_id, record.ts)
-        observed = walk.take(record)
+            paused_s = reader.paused_s(event.execution_id, record.ts)
+        observed = reader.read(record)
         if observed is not None:
-            lessons.calls += 1
-            underway.see(observed)
-            because = _why_not(catalogue, base, observed, include_denied)
+            summary.calls += 1
+            running.add(observed)
+            because = _reason_to_leave_out(catalogue, base, observed, include_denied)
             if because is None:
-                asked = _remember(lessons, observed)
-                underway.waiting[observed.execution_id, observed.request_id] = asked
+                group = _add_to_group(summary, observed)
+                running.waiting[observed.execution_id, observed.request_id] = group
             else:
-                lessons.leave_out(observed.capability, because, [observed.seq], 1)
+                summary.leave_out(observed.capability, because, [observed.seq], 1)
         elif isinstance(event, OutcomeRecorded):
-            found = underway.waiting.pop((event.execution_id, event.request_id), None)
+            found = running.waiting.pop((event.execution_id, event.request_id), None)
             if found is not None:
                 found.largest = max(found.largest or 0, event.bytes_out)
         elif isinstance(event, ExecutionEnded):
-            used = underway.end(record.seq, event, stood_s)
-            lessons.used += [] if used is None else [used]
-            lessons.unfinished += used is None
-    return lessons
+            used = running.end(record.seq, event, paused_s)
+            summary.used += [] if used is None else [used]
+            summary.unfinished += used is None
+    return summary
 
 
 @dataclass(slots=True)
-class _Underway:
-    """What is known of executions that have not ended yet in the log."""
+class _RunningExecutions:
+    """Executions of the log whose end has not been read yet."""
 
-    waiting: dict[tuple[str, str], Asked] = field(default_factory=dict)
-    at_once: dict[str, int] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], ObservedCallGroup] = field(default_factory=dict)
+    """The groups of calls without an outcome, by execution and request."""
+    max_in_flight: dict[str, int] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
 
-    def see(self, observed: Observed) -> None:
-        execution = observed.execution_id
-        self.at_once[execution] = max(self.at_once.get(execution, 0), observed.under_way + 1)
+    def add(self, observed: RecordedDecision) -> None:
+        execution, in_flight = observed.execution_id, observed.in_flight + 1
+        self.max_in_flight[execution] = max(self.max_in_flight.get(execution, 0), in_flight)
         if not observed.allowed:
             self.refused.add(execution)
 
-    def end(self, seq: int, event: ExecutionEnded, stood_s: float) -> SeenUse | None:
-        """What the execution used, if it had all that it asked for."""
-        most = self.at_once.pop(event.execution_id, 0)
+    def end(self, seq: int, event: ExecutionEnded, paused_s: float) -> ObservedUsage | None:
+        """What the execution used, if none of its calls was refused."""
+        max_in_flight = self.max_in_flight.pop(event.execution_id, 0)
         was_refused = event.execution_id in self.refused
         self.refused.discard(event.execution_id)
-        return None if was_refused else seen_use(seq, event, most, stood_s)
+        return None if was_refused else observed_usage(seq, event, max_in_flight, paused_s)
 
 
-def _remember(lessons: Lessons, observed: Observed) -> Asked:
-    # Floats are shown as texts, so that all values can be compared and hashed.
+def _add_to_group(summary: LogSummary, observed: RecordedDecision) -> ObservedCallGroup:
+    # Values are compared by their `repr`, so that all of them can be hashed.
     shown = tuple(sorted((name, repr(value)) for name, value in observed.shown.items()))
     key = (observed.capability, shown, observed.hidden)
-    asked = lessons.asked.setdefault(key, Asked(observed))
-    asked.count += 1
-    asked.refused += not observed.allowed
-    asked.approved = asked.approved or (observed if observed.approval else None)
-    if len(asked.records) < MOST_RECORDS:
-        asked.records.append(observed.seq)
-    return asked
+    group = summary.groups.setdefault(key, ObservedCallGroup(observed))
+    group.count += 1
+    group.refused += not observed.allowed
+    group.approved = group.approved or (observed if observed.approval else None)
+    if len(group.records) < MAX_RECORDS:
+        group.records.append(observed.seq)
+    return group
 
 
-def _why_not(
-    catalogue: Catalogue, base: LoadedPolicy | None, observed: Observed, include_denied: bool
+def _reason_to_leave_out(
+    catalogue: Catalogue,
+    base: LoadedPolicy | None,
+    observed: RecordedDecision,
+    include_denied: bool,
 ) -> str | None:
-    """Why a call is no reason to allow it; None if it is one."""
+    """Why a call does not count as needed; None if it does."""
     if observed.capability not in catalogue.capabilities:
         return "it is not registered"
     if base is not None and base.policy.verdict(observed.capability).effect is RuleEffect.DENY:

@@ -1,4 +1,4 @@
-"""The tests that a policy carries, run one by one: each gets an answer, not only the first."""
+"""The tests in a policy, run one by one: each gets an outcome, not only the first failure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.decision import GrantTerms
-from caps.security.policy import PolicyTest
 from caps.security.policies.load import policy_from_json
+from caps.security.policy import PolicyTest
 from caps.security.review.catalogue import first_decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestOutcome:
-    """A test, what was decided, and why."""
+    """A test, the decision, and the reason."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a test class of pytest
 
     index: int
     source: str
@@ -37,7 +37,7 @@ class TestOutcome:
 def run_tests(
     terms: GrantTerms, tests: Iterable[PolicyTest], *, source: str
 ) -> tuple[TestOutcome, ...]:
-    """Every test and what came of it; `source` is what its file is called."""
+    """Every test with its outcome; `source` is the name of its file."""
     outcomes = []
     for index, test in enumerate(tests):
         decision = first_decision(terms, test.call, test.payload)
@@ -57,7 +57,7 @@ def run_tests(
 
 
 def tests_from_json(data: bytes, *, source: str) -> tuple[PolicyTest, ...]:
-    """The tests of a file: an array of them, or a policy, of which only the tests count.
+    """The tests of a file: an array of tests, or a policy, of which only the tests are used.
 
     Raises `PolicyInvalidError`.
     """

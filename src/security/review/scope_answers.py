@@ -1,7 +1,7 @@
-"""What a scope can be asked beyond yes and no, as values: for the tools that judge policies.
+"""What a scope tells the tools that review policies, as values.
 
-None of these takes part in a decision. A scope that answers none of them is decided about all the
-same; the tools then say that they do not know.
+None of these takes part in a decision. A scope that provides none of them still works; the tools
+then report that they do not know.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScopeChange:
-    """The smallest change of one key that lets a payload through.
+    """The smallest change of one key that allows a payload.
 
-    `value` takes the place of the key's value, or with `append` joins its list. `opens` says what
-    else gets through then.
+    `value` replaces the key's value, or with `append` is added to its list. `opens` says what else
+    is allowed then.
     """
 
     key: str
@@ -41,7 +41,7 @@ class ScopeChange:
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something about a scope that a reviewer should look at; `place` is inside the scope."""
+    """Something about a scope that a reviewer should check; `place` is inside the scope."""
 
     code: str
     severity: Severity
@@ -51,8 +51,8 @@ class Concern:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCall:
-    """A call as a log tells it: the arguments that are shown, and the names of the others.
+class ObservedArguments:
+    """A call in a log: the arguments that are shown, and the names of the others.
 
     `bytes_out` is the size of its result, if it had one.
     """
@@ -65,7 +65,7 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True)
 class ProposedPart:
-    """One part of a proposed scope, and the calls (by their index) that ask for it."""
+    """One part of a proposed scope, and the calls (by their index) that need it."""
 
     place: tuple[str | int, ...]
     calls: tuple[int, ...]
@@ -78,4 +78,4 @@ class ScopeProposal:
 
     scope: dict[str, Any]
     parts: tuple[ProposedPart, ...]
-    outside: tuple[SeenCall, ...] = ()
+    outside: tuple[ObservedArguments, ...] = ()

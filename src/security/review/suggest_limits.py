@@ -1,7 +1,7 @@
-"""Limits from what executions were seen to use: twice the most, rounded up to a round number.
+"""Limits from observed usage: twice the maximum, rounded up to a round number.
 
-Only executions that ran to their end with nothing refused count: what the others would have used
-nobody knows.
+Only executions that ran to their end without a refused call count: nobody knows what the others
+would have used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from caps.security.audit.model.records import ExecutionEnded, ExecutionStatus
 from caps.security.policy import Limits
 
 _MARGIN: Final = 2
-# Below these a limit would hang on the machine and not on the code.
+# A lower limit would depend on the machine and not on the code.
 _FLOORS: Final[Mapping[str, int]] = {
     "wall_ms": 1000,
     "cpu_ms": 500,
@@ -26,7 +26,7 @@ _FLOORS: Final[Mapping[str, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SeenUse:
+class ObservedUsage:
     """What one execution used; `seq` is the record that says so."""
 
     seq: int
@@ -35,7 +35,7 @@ class SeenUse:
 
 @dataclass(frozen=True, slots=True)
 class ProposedLimit:
-    """A limit, the most that was seen, and the records that say so."""
+    """A limit, the largest observed value, and the records that contain it."""
 
     name: str
     value: int
@@ -43,39 +43,41 @@ class ProposedLimit:
     records: tuple[int, ...]
 
 
-def seen_use(seq: int, ended: ExecutionEnded, most_at_once: int, stood_s: float) -> SeenUse | None:
-    """What an execution used, if it ran to its end; its clock had stood still for `stood_s`."""
+def observed_usage(
+    seq: int, ended: ExecutionEnded, max_in_flight: int, paused_s: float
+) -> ObservedUsage | None:
+    """What an execution used, if it ran to its end; its clock was paused for `paused_s`."""
     if ended.status is not ExecutionStatus.OK:
         return None
     used = {
-        "wall_ms": max(0, -(-(ended.duration_us - int(stood_s * 1_000_000)) // 1000)),
+        "wall_ms": max(0, -(-(ended.duration_us - int(paused_s * 1_000_000)) // 1000)),
         "calls": ended.calls,
-        "concurrency": most_at_once,
+        "concurrency": max_in_flight,
         "output_bytes": ended.output_bytes,
     }
     if ended.cpu_us is not None:
         used["cpu_ms"] = -(-ended.cpu_us // 1000)
     if ended.max_rss_kb is not None:
         used["memory_mb"] = -(-ended.max_rss_kb // 1024)
-    return SeenUse(seq, used)
+    return ObservedUsage(seq, used)
 
 
 def proposed_limits(
-    seen: Sequence[SeenUse], held: Limits | None = None
+    observed: Sequence[ObservedUsage], base: Limits | None = None
 ) -> tuple[ProposedLimit, ...]:
-    """The limits that `seen` supports; those that were never measured are left out.
+    """The limits for what was `observed`; limits that were never measured are left out.
 
-    None is wider than that of `held`, under which all of it was possible.
+    None is wider than the same limit of `base`, under which the executions ran.
     """
     found = []
     for name, floor in _FLOORS.items():
-        measured = [(use.used[name], use.seq) for use in seen if name in use.used]
+        measured = [(usage.used[name], usage.seq) for usage in observed if name in usage.used]
         if not measured:
             continue
         most = max(amount for amount, _ in measured)
         records = tuple(seq for amount, seq in measured if amount == most)
-        wanted = max(floor, rounded_up(_MARGIN * most))
-        found.append(ProposedLimit(name, min(wanted, _ceiling(name, held)), most, records))
+        value = min(max(floor, rounded_up(_MARGIN * most)), _ceiling(name, base))
+        found.append(ProposedLimit(name, value, most, records))
     return tuple(found)
 
 
@@ -89,9 +91,9 @@ def rounded_up(number: int) -> int:
         scale *= 10
 
 
-def _ceiling(name: str, held: Limits | None) -> int:
-    """The largest value that may be proposed: what is held, or what a policy may give."""
-    if held is not None:
-        return int(getattr(held, name))
+def _ceiling(name: str, base: Limits | None) -> int:
+    """The largest value that may be proposed: that of `base`, or the most a policy may set."""
+    if base is not None:
+        return int(getattr(base, name))
     bounds = (getattr(part, "le", None) for part in Limits.model_fields[name].metadata)
     return next(int(bound) for bound in bounds if bound is not None)

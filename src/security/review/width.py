@@ -1,7 +1,7 @@
-"""How much two policies let through, beside each other: a partial order as four words.
+"""How much one policy allows compared to another: a partial order with four values.
 
-`MIXED` is not "unclear": it is more in one respect and less in another, and also what is merely
-different and cannot be compared. Whoever must not become wider treats it as wider.
+`MIXED` does not mean "unclear": it means more in one respect and less in another, or different in a
+way that cannot be compared. A check that must not accept a wider policy treats it as wider.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import enum
 from collections.abc import Iterable
 
 
-class Width(enum.StrEnum):
-    """What the newer of two lets through, beside the older."""
+class Breadth(enum.StrEnum):
+    """What the newer of two policies allows, compared to the older."""
 
     SAME = "same"
     WIDER = "wider"
@@ -20,23 +20,23 @@ class Width(enum.StrEnum):
 
     @property
     def more(self) -> bool:
-        """Whether the newer lets something through that the older does not."""
-        return self in (Width.WIDER, Width.MIXED)
+        """Whether the newer allows something that the older refuses."""
+        return self in (Breadth.WIDER, Breadth.MIXED)
 
     @property
     def less(self) -> bool:
-        """Whether the newer refuses something that the older lets through."""
-        return self in (Width.NARROWER, Width.MIXED)
+        """Whether the newer refuses something that the older allows."""
+        return self in (Breadth.NARROWER, Breadth.MIXED)
 
 
-def width_of(*, more: bool, less: bool) -> Width:
-    """The width of a newer thing that lets through more, or less, or both."""
+def width_of(*, more: bool, less: bool) -> Breadth:
+    """The breadth of the newer policy, given whether it allows more and whether it allows less."""
     if more:
-        return Width.MIXED if less else Width.WIDER
-    return Width.NARROWER if less else Width.SAME
+        return Breadth.MIXED if less else Breadth.WIDER
+    return Breadth.NARROWER if less else Breadth.SAME
 
 
-def joined(widths: Iterable[Width]) -> Width:
-    """The width of a whole whose parts have these."""
+def join(widths: Iterable[Breadth]) -> Breadth:
+    """The breadth of a whole from the breadths of its parts."""
     found = tuple(widths)
     return width_of(more=any(w.more for w in found), less=any(w.less for w in found))

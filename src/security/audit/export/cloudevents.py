@@ -1,7 +1,7 @@
-"""(8) Records as CloudEvents 1.0 in their structured JSON form: the record itself is the data.
+"""(8) Records as CloudEvents 1.0 in the structured JSON format, with the record itself as the data.
 
-`id` is the hash of the record, which no other record has, so that a consumer can drop what it got
-twice. `sequence` is the CloudEvents extension of that name.
+`id` is the hash of the record, which is unique, so that a consumer can drop duplicates. `sequence`
+is the CloudEvents extension of that name.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from caps.security.audit.model.chain import record_fields
-from caps.security.audit.model.records import Record, kind_of
+from caps.security.audit.model.records import AuditRecord, kind_of
 
 DEFAULT_SOURCE: Final = "/caps/audit"
 
 
-def cloud_event(record: Record, source: str = DEFAULT_SOURCE) -> dict[str, Any]:
-    """One record as one event; its subject is the execution, if it is about one."""
+def cloud_event(record: AuditRecord, source: str = DEFAULT_SOURCE) -> dict[str, Any]:
+    """Return a record as one event; its subject is the execution, if there is one."""
     event: dict[str, Any] = {
         "specversion": "1.0",
         "id": record.hash,
@@ -26,7 +26,7 @@ def cloud_event(record: Record, source: str = DEFAULT_SOURCE) -> dict[str, Any]:
         "datacontenttype": "application/json",
         "data": record_fields(record),
     }
-    # Required to be non-empty, so it is left out rather than be empty.
+    # A subject must not be empty, so it is left out instead.
     if subject := getattr(record.event, "execution_id", ""):
         event["subject"] = subject
     return event

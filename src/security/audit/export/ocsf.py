@@ -1,10 +1,10 @@
 """(8) Records as events of the Open Cybersecurity Schema Framework, class API Activity (6003).
 
-Every record becomes one event, so that nothing is missing over there. Of a call, decision and
-outcome are two events with the same `api.request.uid`; what is not about a capability has the kind
-of its record as the operation. Decisions carry the profile `security_control`: a denial is action
-Denied, disposition Blocked. Which of create, read, update and delete a capability does is not known
-here, so the activity is Other, named after the kind. Fields without a place in the schema are in
+Every record becomes one event, so that the export is complete. The decision and the outcome of a
+call are two events with the same `api.request.uid`. A record that is not about a capability has its
+kind as the operation. Decisions carry the profile `security_control`: a denial has action Denied
+and disposition Blocked. Whether a capability creates, reads, updates or deletes is not known here,
+so the activity is Other, named after the kind. Fields without a place in the schema are in
 `unmapped`.
 """
 
@@ -19,6 +19,7 @@ from caps.security.audit.model.records import (
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
+    AuditRecord,
     CallStatus,
     DecisionMade,
     ExecutionEnded,
@@ -32,7 +33,6 @@ from caps.security.audit.model.records import (
     OutcomeRecorded,
     PolicyLoaded,
     ProtocolViolated,
-    Record,
     SegmentClosed,
     SegmentOpened,
     SinkFailed,
@@ -74,7 +74,7 @@ _BLOCKED: Final = {
     "disposition": "Blocked",
 }
 
-# What has a place of its own in the event, and so is not repeated in `unmapped`.
+# Fields that have their own place in the event, and so are not repeated in `unmapped`.
 _MAPPED: Final = frozenset(
     "kind execution_id principal agent session capability request_id message status policy_id "
     "policy_sha256 error_code error_message note duration_us".split()
@@ -82,8 +82,8 @@ _MAPPED: Final = frozenset(
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def ocsf_event(record: Record, product_version: str = "unknown") -> dict[str, Any]:
-    """One record as one API Activity event."""
+def ocsf_event(record: AuditRecord, product_version: str = "unknown") -> dict[str, Any]:
+    """Return a record as one API Activity event."""
     event = record.event
     kind = kind_of(event)
     fields: dict[str, Any] = msgspec.to_builtins(event)
@@ -119,7 +119,7 @@ def ocsf_event(record: Record, product_version: str = "unknown") -> dict[str, An
     return found
 
 
-def _metadata(record: Record, kind: str, product_version: str) -> dict[str, Any]:
+def _metadata(record: AuditRecord, kind: str, product_version: str) -> dict[str, Any]:
     controlled = isinstance(record.event, DecisionMade)
     return {
         "version": SCHEMA_VERSION,
@@ -135,7 +135,7 @@ def _metadata(record: Record, kind: str, product_version: str) -> dict[str, Any]
 
 
 def _actor(fields: dict[str, Any]) -> dict[str, Any]:
-    """Who: the caller, and the agent that acted for it; the host itself where nobody did."""
+    """Return the caller and the agent that acted for it, or the host itself if there is none."""
     if "principal" not in fields:
         return {"app_name": "caps"}
     actor: dict[str, Any] = {
@@ -171,7 +171,7 @@ def _source(fields: dict[str, Any]) -> dict[str, Any]:
     return {"svc_name": "caps worker", "instance_uid": fields["execution_id"]}
 
 
-def _control(record: Record) -> dict[str, Any]:
+def _control(record: AuditRecord) -> dict[str, Any]:
     event = record.event
     if not isinstance(event, DecisionMade):
         return {}
@@ -179,7 +179,7 @@ def _control(record: Record) -> dict[str, Any]:
     return {**(_BLOCKED if event.decision == "deny" else _ALLOWED), "policy": policy}
 
 
-def _status(record: Record) -> tuple[int, str]:
+def _status(record: AuditRecord) -> tuple[int, str]:
     match record.event:
         case DecisionMade(decision="deny") | LimitReached() | ProtocolViolated() | SinkFailed():
             return _FAILURE
@@ -199,10 +199,10 @@ def _status(record: Record) -> tuple[int, str]:
             return _UNKNOWN
 
 
-def _severity(record: Record) -> tuple[int, str]:
+def _severity(record: AuditRecord) -> tuple[int, str]:
     match record.event:
         case ProtocolViolated():
-            return _HIGH  # no honest worker does that
+            return _HIGH  # an honest worker never does that
         case DecisionMade(decision="deny") | LimitReached() | PolicyLoaded(status="refused"):
             return _MEDIUM
         case ExecutionStarted(degraded=str()) | GrantRevoked() | SinkFailed():
@@ -211,7 +211,7 @@ def _severity(record: Record) -> tuple[int, str]:
             return _LOW if _status(record) == _FAILURE else _INFORMATIONAL
 
 
-def _unmapped(record: Record, fields: dict[str, Any]) -> dict[str, Any]:
+def _unmapped(record: AuditRecord, fields: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in fields.items() if name not in _MAPPED}
     if not isinstance(record.event, DecisionMade):
         rest |= {name: fields[name] for name in ("policy_id", "policy_sha256") if name in fields}

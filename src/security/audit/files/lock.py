@@ -1,13 +1,13 @@
-"""(8) The lock of the log: taken by every writer of every process, and waited for with a deadline.
+"""(8) The lock of the log: taken by every writer of every process, with a deadline.
 
-The kernel's own waiting has no deadline, so this asks again and again. A writer that syncs holds
-the lock nearly all the time, and who only asks now and then would hardly ever find it free. So
-there is a line before it, which is another lock, on a file beside the log that only its writers can
-open: who finds the log taken waits for the line, and only the first in line asks for the log; the
-one that just let it go is not let past. (Who may not wait at all asks for the log alone.) Who waits
-for the line asks the oftener the longer it waits; a line that does not move, as when its first is
-stopped, is passed after a time, and then not waited for as long again until it moves. Nobody waits
-for the line while they hold a log, so the two never wait for each other.
+The kernel's own waiting has no deadline, so a writer polls. A writer that syncs holds the log lock
+nearly all the time, so a plain poll would hardly ever find it free. Writers therefore first take a
+turnstile lock (`.line`, a file next to the log that only its writers can open); only its holder
+polls the log lock, so the last holder cannot starve the others. (A writer that may not wait at all
+tries the log lock alone.) A writer polls the turnstile more often the longer it waits. A turnstile
+that does not become free, for example because its holder is stopped, is skipped after a time, and
+the next waits for it are short until it becomes free again. No writer waits for the turnstile while
+it holds a log lock, so there is no deadlock between the two.
 """
 
 from __future__ import annotations
@@ -21,112 +21,112 @@ from pathlib import Path
 from typing import Final
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.files.regular_files import CREATE_FLAGS
 
 DEFAULT_LOCK_SECONDS: Final = 5.0
-LINE: Final = ".line"
-_LINE_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+TURNSTILE: Final = ".line"
 _EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
-_PAUSE_IN_LINE: Final = 0.01
-_SHORTEST_PAUSE_IN_LINE: Final = 0.001
-_PAUSE_OF_THE_FIRST: Final = 0.001
-# Once waiting was in vain, calls one after the other must not each wait as long again.
-_PATIENCE_AFTER_FAILURE: Final = 0.02
+_MAX_TURNSTILE_PAUSE: Final = 0.01
+_MIN_TURNSTILE_PAUSE: Final = 0.001
+_LOG_PAUSE: Final = 0.001
+# After a wait that failed, the next calls must not each wait that long again.
+_RETRY_GRACE_SECONDS: Final = 0.02
 
 
 class LogLock:
-    """How to take the `flock` of a log file. Used by one thread at a time; `close` it."""
+    """Takes the `flock` of a log file. Used by one thread at a time; `close` it."""
 
     def __init__(self, seconds: float, directory: Path) -> None:
-        """`directory` is where the writers of the log stand in line."""
+        """`directory` is where the turnstile of the log is."""
         self._seconds = seconds
-        # With the log, and with the line before it.
-        self._patience = seconds
-        self._patience_in_line = seconds
+        self._log_seconds = seconds
+        self._turnstile_seconds = seconds
         self._directory = directory
-        self._line: int | None = None
+        self._turnstile: int | None = None
 
     def take(self, fd: int, path: Path, *, wait: bool) -> None:
-        """Raises `AuditError` if others keep it; `BlockingIOError` if not `wait`."""
+        """Raises `AuditError` if others keep the lock; `BlockingIOError` if not `wait`."""
         try:
             if not wait:
                 fcntl.flock(fd, _EXCLUSIVE)
-            elif not self._taken_at_once(fd):
+            elif not self._take_if_free(fd):
                 self._take_in_turn(fd, path)
         except BlockingIOError:
             raise
         except OSError as error:
             raise AuditError(f"audit log `{path}` cannot be locked: {error.strerror}") from error
-        self._patience = self._seconds
+        self._log_seconds = self._seconds
 
-    def take_too(self, fd: int, path: Path, *, wait: bool) -> None:
-        """`take` another file of the log by one who holds one, and so must not stand in line."""
+    def take_next(self, fd: int, path: Path, *, wait: bool) -> None:
+        """`take` for a writer that holds another file of the log: it skips the turnstile."""
         if not wait:
             fcntl.flock(fd, _EXCLUSIVE)
         else:
-            self._wait_for_the_log(fd, path, time.monotonic() + self._patience)
+            self._wait_for_log(fd, path)
 
     def close(self) -> None:
-        """May be repeated."""
-        if self._line is not None:
-            os.close(self._line)
-            self._line = None
+        """May be called again."""
+        if self._turnstile is not None:
+            os.close(self._turnstile)
+            self._turnstile = None
 
-    def _taken_at_once(self, fd: int) -> bool:
-        """Whether nobody had it and nobody waited for it."""
-        if not self._first_in_line():
+    def _take_if_free(self, fd: int) -> bool:
+        """Whether the log lock was free and no other writer waited for it."""
+        if not self._pass_turnstile():
             return False
         try:
-            return _locked(fd)
+            return _try_lock(fd)
         finally:
-            self._leave_the_line()
+            self._leave_turnstile()
 
     def _take_in_turn(self, fd: int, path: Path) -> None:
-        first = self._has_come_first()
+        passed = self._wait_for_turnstile()
         try:
-            self._wait_for_the_log(fd, path, time.monotonic() + self._patience)
+            self._wait_for_log(fd, path)
         finally:
-            if first:
-                self._leave_the_line()
+            if passed:
+                self._leave_turnstile()
 
-    def _has_come_first(self) -> bool:
-        """Waits for it; False if the line does not move, and is to be passed."""
-        deadline = time.monotonic() + self._patience_in_line
-        pause = _PAUSE_IN_LINE
+    def _wait_for_turnstile(self) -> bool:
+        """False if the turnstile does not become free in time and is to be skipped."""
+        deadline = time.monotonic() + self._turnstile_seconds
+        pause = _MAX_TURNSTILE_PAUSE
         while time.monotonic() < deadline:
-            # At random: no two may always ask one after the other.
+            # Random, so that no two writers always poll one right after the other.
             time.sleep(random.uniform(0, pause))  # noqa: S311 - no secret
-            if self._first_in_line():
-                self._patience_in_line = self._seconds
+            if self._pass_turnstile():
+                self._turnstile_seconds = self._seconds
                 return True
-            pause = max(0.95 * pause, _SHORTEST_PAUSE_IN_LINE)
-        self._patience_in_line = min(self._seconds, _PATIENCE_AFTER_FAILURE)
+            pause = max(0.95 * pause, _MIN_TURNSTILE_PAUSE)
+        self._turnstile_seconds = min(self._seconds, _RETRY_GRACE_SECONDS)
         return False
 
-    def _wait_for_the_log(self, fd: int, path: Path, deadline: float) -> None:
-        while not _locked(fd):
+    def _wait_for_log(self, fd: int, path: Path) -> None:
+        deadline = time.monotonic() + self._log_seconds
+        while not _try_lock(fd):
             if time.monotonic() >= deadline:
-                self._patience = min(self._seconds, _PATIENCE_AFTER_FAILURE)
+                self._log_seconds = min(self._seconds, _RETRY_GRACE_SECONDS)
                 raise AuditError(
                     f"audit log `{path}` cannot be written: another process holds the log"
                 )
-            time.sleep(_PAUSE_OF_THE_FIRST)
+            time.sleep(_LOG_PAUSE)
 
-    def _first_in_line(self) -> bool:
-        """Always, where there can be no line: who gets the log is then a matter of luck."""
+    def _pass_turnstile(self) -> bool:
+        """Whether the turnstile was free; always True where it cannot be used."""
         try:
-            if self._line is None:
-                self._line = os.open(self._directory / LINE, _LINE_FLAGS, 0o600)
-            return _locked(self._line)
+            if self._turnstile is None:
+                self._turnstile = os.open(self._directory / TURNSTILE, CREATE_FLAGS, 0o600)
+            return _try_lock(self._turnstile)
         except OSError:
             return True
 
-    def _leave_the_line(self) -> None:
-        if self._line is not None:
+    def _leave_turnstile(self) -> None:
+        if self._turnstile is not None:
             with suppress(OSError):  # where it cannot be locked
-                fcntl.flock(self._line, fcntl.LOCK_UN)
+                fcntl.flock(self._turnstile, fcntl.LOCK_UN)
 
 
-def _locked(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     try:
         fcntl.flock(fd, _EXCLUSIVE)
     except BlockingIOError:

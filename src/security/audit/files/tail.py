@@ -1,4 +1,4 @@
-"""(8) How a log file begins and ends: which log it is, and where to continue. Reads only."""
+"""(8) The first and last records of log files: which log it is, where to continue. Reads only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 import msgspec
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.model.chain import Flaw, Head, decode, inspect
 from caps.security.audit.files.reader import (
     open_segment,
     read_lines,
@@ -18,24 +17,25 @@ from caps.security.audit.files.reader import (
     segment_number,
     segment_paths,
 )
+from caps.security.audit.model.chain import Flaw, Head, check_link, decode
 from caps.security.audit.model.records import (
     MAX_LINE_BYTES,
+    AuditRecord,
     LogOpened,
-    Record,
     SegmentClosed,
     SegmentOpened,
 )
 
 _FIRST_WINDOW: Final = 8 * 1024
-# A sound last record and a torn one after it always fit.
+# A sound last record and a torn one after it always fit into it.
 _LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
 _CLOSING: Final = b'"kind":"segment_closed"'
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """Its last whole record (None: there is none), where that ends, and what is torn after it.
+    """The last complete record of a file (or None), its end, and the torn bytes after it.
 
-    `closed` says that the record is the last that this file will ever have.
+    `closed` says that this record is the last one that the file will ever have.
     """
 
     head: Head | None
@@ -45,7 +45,10 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 def read_tail(fd: int, size: int, path: Path) -> Tail:
-    """The tail of the first `size` bytes. Raises `OSError`, `AuditError` if it is not sound."""
+    """Read the tail of the first `size` bytes.
+
+    Raises `OSError`, or `AuditError` if the last record is not sound.
+    """
     window = _FIRST_WINDOW
     while True:
         start = max(0, size - window)
@@ -64,19 +67,19 @@ def read_tail(fd: int, size: int, path: Path) -> Tail:
 
 
 def _sound_head(line: bytes, path: Path) -> Head:
-    link = inspect(line)
+    link = check_link(line)
     if isinstance(link, Flaw):
         raise AuditError(f"the last record of `{path}` {link.message}; verify it")
     return link.head
 
 
 def _closes(line: bytes) -> bool:
-    # The bytes may also stand in a shown argument, so they only save the decoding.
+    # A shown argument may contain these bytes too, so they are only a fast first check.
     return _CLOSING in line and isinstance(decode(line).event, SegmentClosed)
 
 
-def first_record(path: Path) -> Record | None:
-    """The first record of a segment, or None if it has no whole line.
+def first_record(path: Path) -> AuditRecord | None:
+    """Return the first record of a segment, or None if it has no complete line.
 
     Raises `OSError`, or `AuditError` if it is not a record.
     """
@@ -87,9 +90,9 @@ def first_record(path: Path) -> Record | None:
 
 
 def log_id(directory: Path) -> str:
-    """The random name that a log got with its first record; every later file repeats it.
+    """Return the random id that a log got with its first record; every later file repeats it.
 
-    Raises `OSError`, or `AuditError` when the log does not say.
+    Raises `OSError`, or `AuditError` if no file has it.
     """
     for path in reversed(segment_paths(directory)):
         record = first_record(path)
@@ -101,17 +104,17 @@ def log_id(directory: Path) -> str:
     raise AuditError(f"audit log `{directory}` has no record of its opening")
 
 
-def born(path: Path) -> float | None:
-    """When the first record of a segment was written, in seconds of the wall clock."""
+def first_timestamp(path: Path) -> float | None:
+    """Return the time of the first record of a segment, in seconds of the wall clock."""
     record = first_record(path)
     return None if record is None else datetime.fromisoformat(record.ts).timestamp()
 
 
 def newest_segment(directory: Path) -> int:
-    """The number of the file to continue; 1 for a log that is to be made.
+    """Return the number of the file to continue; 1 for a new log.
 
-    A successor that a crash left without a record does not count: the file before it leads there.
-    Raises `OSError`, or `AuditError` when the file that was written last is gone.
+    A successor that a crash left without a record does not count: the previous file leads to it.
+    Raises `OSError`, or `AuditError` if the file that was written last is gone.
     """
     paths = segment_paths(directory)
     if not paths:

@@ -1,67 +1,195 @@
-"""(8) The events that are committed together, and what became of them for all who wait.
+"""(8) Events that are committed together, and how the tasks that wait for them are woken.
 
-They are spelt only when the batch is written, all in one go, which takes half the time of doing it
-one by one between other tasks. An event that cannot be recorded fails for whoever handed it in.
+The events of a batch are encoded when it is written, all together, which takes half the time of
+encoding each one between other tasks. An event that cannot be recorded fails only its own append.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.model.sanitize import storable
+from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import AuditEvent
-from caps.security.audit.log.segment import Entry
-from caps.security.audit.waking import Waiters, waiters_here
+from caps.security.audit.model.sanitize import encode_event
+
+
+class WakeupGroup(Protocol):
+    """The tasks of one event loop that wait for the same batch.
+
+    Every record pays for its way into the writing thread and back. What anyio offers for this
+    (events, worker threads, limiters) works on every loop, but costs several times as much, so this
+    uses the loop itself.
+    """
+
+    def wait(self) -> Awaitable[object]:
+        """Ends with `wake`, or when the waiting task is cancelled; the others keep waiting."""
+        ...
+
+    def wake(self) -> None:
+        """Wake all tasks. Called in the loop."""
+        ...
+
+    def is_current_loop(self) -> bool:
+        """Whether the caller runs in the loop of these tasks, and so may wait with them."""
+        ...
+
+    def call_soon(self, act: Callable[[], object]) -> None:
+        """Have the loop call `act` after the tasks that can run now. Called in the loop."""
+        ...
+
+    def call_from_thread(self, act: Callable[[], object]) -> None:
+        """Have the loop call `act`. Raises `RuntimeError` if the loop has ended."""
+        ...
+
+
+class _AsyncioGroup:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        # One future for each task: a cancelled task cancels the future that it waits for.
+        self._futures: list[asyncio.Future[None]] = []
+
+    def wait(self) -> Awaitable[object]:
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._futures.append(future)
+        return future
+
+    def wake(self) -> None:
+        for future in self._futures:
+            if not future.done():
+                future.set_result(None)
+
+    def is_current_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def call_soon(self, act: Callable[[], object]) -> None:
+        self._loop.call_soon(act)
+
+    def call_from_thread(self, act: Callable[[], object]) -> None:
+        self._loop.call_soon_threadsafe(act)
+
+
+class _TrioGroup:
+    def __init__(self) -> None:
+        import trio
+
+        self._current_token = trio.lowlevel.current_trio_token
+        self._token = self._current_token()
+        self._event = trio.Event()
+
+    def wait(self) -> Awaitable[object]:
+        return self._event.wait()
+
+    def wake(self) -> None:
+        self._event.set()
+
+    def is_current_loop(self) -> bool:
+        try:
+            return self._current_token() is self._token
+        except RuntimeError:
+            return False
+
+    def call_soon(self, act: Callable[[], object]) -> None:
+        self._token.run_sync_soon(act)
+
+    call_from_thread = call_soon
+
+
+def _new_group() -> WakeupGroup:
+    """For tasks of the loop that runs here."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return _TrioGroup() if task is None else _AsyncioGroup(task.get_loop())
 
 
 @dataclass(slots=True, eq=False)
-class Batch:
-    """What several appends handed in; failed until proven committed.
+class CommitBatch:
+    """The events of several appends; not committed unless `committed` says so.
 
-    The loop adds to it until it hands the batch to the thread; the thread says what became of it,
-    and hands it back.
+    The loop adds appends until it passes the batch to the thread. The thread sets the outcome and
+    passes the batch back.
     """
 
     appends: list[tuple[Sequence[AuditEvent], str]] = field(default_factory=list)
-    """The events of each, and when they were handed in."""
-    waiters: Waiters = field(default_factory=waiters_here)
+    """The events of each append, and its time."""
+    waiters: WakeupGroup = field(default_factory=_new_group)
     settled: bool = False
     committed: int = 0
-    """How many of the appends were, but for those that were refused."""
+    """How many of the appends were committed, except for the refused ones."""
     error: Exception | None = None
-    """Why none of it was committed, if that is so."""
+    """Why nothing was committed, if that is the case."""
     refused: dict[int, Exception] = field(default_factory=dict)
-    """By the place of an append: why its events cannot be recorded."""
+    """By index of an append: why its events cannot be recorded."""
 
     def commit(self, write: Callable[[list[Entry]], object]) -> None:
-        """Has `write` commit all that can be recorded; of one append all or none."""
+        """Have `write` commit all that can be recorded; of each append all events or none."""
         entries: list[Entry] = []
         appends = self.appends.copy()
-        for place, (events, ts) in enumerate(appends):
+        for index, (events, ts) in enumerate(appends):
             try:
-                entries += [(storable(event), ts) for event in events]
-            except Exception as error:  # noqa: BLE001 - `outcome` raises it, for whoever waits
-                self.refused[place] = error
+                entries += [(encode_event(event), ts) for event in events]
+            except Exception as error:  # noqa: BLE001 - `outcome` raises it for the waiting task
+                self.refused[index] = error
         try:
             write(entries)
             self.committed = len(appends)
-        except Exception as error:  # noqa: BLE001 - `outcome` raises it, for all who wait
+        except Exception as error:  # noqa: BLE001 - `outcome` raises it for all waiting tasks
             self.error = error
         self.settled = True
 
     def fail(self, error: Exception) -> None:
-        """It is not committed, and will not be."""
+        """Mark the batch as not committed, finally."""
         self.error = error
         self.settled = True
 
-    def outcome(self, place: int) -> None:
-        """Returns if the append in this place was committed; raises `AuditError` if not."""
-        error = self.refused.get(place, self.error)
-        if error is None and place < self.committed:
+    def outcome(self, index: int) -> None:
+        """Return if the append with this index was committed; raise `AuditError` if not."""
+        error = self.refused.get(index, self.error)
+        if error is None and index < self.committed:
             return
-        # Each waiter raises its own: tracebacks grow on the exception that is raised.
+        # Each waiting task raises its own exception: tracebacks grow on the raised object.
         if isinstance(error, AuditError):
             raise AuditError(error.message) from error
-        raise AuditError("the audit log failed to write, for no reason of the disk") from error
+        raise AuditError("the audit log failed to write: internal error") from error
+
+
+class WriteAttempt:
+    """An inline write of these events. After an interrupt it can tell whether the write succeeded.
+
+    It belongs to the append that makes it: other processes and threads write the same file, so the
+    last bytes of the file do not tell whose they are.
+    """
+
+    __slots__ = ("_data", "_offset", "events")
+
+    def __init__(self, events: Sequence[AuditEvent]) -> None:
+        self.events = events
+        self._offset = 0
+        self._data = b""
+
+    def begin(self, offset: int, data: bytes) -> None:
+        """Called by the segment just before it writes `data`, which includes the events."""
+        self._offset = offset
+        self._data = data
+
+    def succeeded(self, fd: int) -> bool:
+        """Whether the file has the data, although an interrupt came before that was noted.
+
+        False if the write did not begin, or if the file cannot be read: evidence is recorded twice
+        rather than not at all.
+        """
+        if not self._data:
+            return False
+        try:
+            return os.pread(fd, len(self._data), self._offset) == self._data
+        except OSError:
+            return False

@@ -1,37 +1,48 @@
-"""(8) From addresses to running feeds. Heavy libraries are imported with the sinks they serve."""
+"""(8) Starting the feeds of a log. Each sink imports its heavy library only when it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_never
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.sinks.urls import SinkAddress, SinkKind
-from caps.security.audit.sinks.feed import Feed
-from caps.security.audit.sinks.backfill import CursorFile, History
-from caps.security.audit.sinks.interface import Sink, SinkObserver
 from caps.security.audit.files.tail import log_id
+from caps.security.audit.log.segment import Segment
+from caps.security.audit.log.settings import AuditSettings
 from caps.security.audit.log.writer import Writer
+from caps.security.audit.sinks.backfill import CursorFile, SegmentBackfill
+from caps.security.audit.sinks.feed import Feed
+from caps.security.audit.sinks.interface import Sink, SinkObserver
+from caps.security.audit.sinks.urls import SinkAddress, SinkKind
 
 
-def make_feeds(
-    addresses: Sequence[SinkAddress],
-    directory: Path,
-    writer: Writer,
-    *,
-    newest: int,
-    observer: SinkObserver | None,
+def start_feeds(
+    settings: AuditSettings, writer: Writer, segment: Segment, observer: SinkObserver | None
+) -> None:
+    """Start a feed for each sink; `segment` is closed if that fails.
+
+    Raises `ConfigurationError`, `OSError` or `AuditError`.
+    """
+    newest = segment.head.seq - len(segment.opening_lines)
+    try:
+        writer.start(_make_feeds(settings, writer, newest, observer))
+    except BaseException:
+        segment.close()
+        raise
+
+
+def _make_feeds(
+    settings: AuditSettings, writer: Writer, newest: int, observer: SinkObserver | None
 ) -> list[Feed]:
-    """A feed for each, not started. Raises `ConfigurationError`, `OSError` or `AuditError`."""
+    directory, addresses = settings.directory, settings.sinks
     names = [address.terms.name for address in addresses]
     for name in names:
         if names.count(name) > 1:
             raise ConfigurationError(f"audit sink `{name}` is given twice")
-    log, history = log_id(directory), History(directory)
+    log, history = log_id(directory), SegmentBackfill(directory)
     return [
         Feed(
-            make_sink(address, directory, log),
+            _make_sink(address, directory, log),
             address.terms,
             history,
             CursorFile(directory, address.terms.name),
@@ -44,8 +55,8 @@ def make_feeds(
     ]
 
 
-def make_sink(address: SinkAddress, directory: Path, log: str) -> Sink:
-    """The sink of an address, not connected yet. Raises `ConfigurationError`."""
+def _make_sink(address: SinkAddress, directory: Path, log: str) -> Sink:
+    """Return the sink of an address, not connected yet. Raises `ConfigurationError`."""
     match address.kind:
         case SinkKind.STDOUT:
             from caps.security.audit.sinks.streams import StdoutSink

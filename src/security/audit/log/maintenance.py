@@ -1,43 +1,35 @@
-"""(8) What a log needs beside its appends: checkpoints by the clock, compression of old files.
+"""(8) Background work of a log: periodic checkpoints, and compression of old files.
 
-One thread, off the path of every call. What fails here is logged and tried again: the records are
-safe without it, and closing the log reports a checkpoint that could not be made.
+It runs in one thread, off the path of every call. A failure is logged, and the work is tried again:
+the records are safe without it, and closing the log reports a checkpoint that could not be written.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from pathlib import Path
 from typing import Final
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.rotation import compress_closed
 from caps.security.audit.log.segment import Segment
+from caps.security.audit.log.settings import AuditSettings
 from caps.security.audit.log.writer import Writer
 
-_LOOK_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 
 logger = logging.getLogger(__name__)
 
 
-class Upkeep:
-    """The thread; it ends with `close`, or with the process."""
+class MaintenanceThread:
+    """The background thread; it ends with `close`, or with the process."""
 
-    def __init__(
-        self,
-        directory: Path,
-        writer: Writer,
-        segment: Segment,
-        *,
-        checkpoint_seconds: float | None,
-        compress: bool,
-    ) -> None:
-        self._directory = directory
+    def __init__(self, settings: AuditSettings, writer: Writer, segment: Segment) -> None:
+        self._directory = settings.directory
         self._writer = writer
         self._segment = segment
-        self._checkpoint_seconds = checkpoint_seconds
-        self._compress = compress
+        self._checkpoint_seconds = settings.checkpoint_seconds
+        self._compress = settings.compress
         self._compressed_below = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="audit upkeep", daemon=True)
@@ -46,14 +38,14 @@ class Upkeep:
         self._thread.start()
 
     def close(self) -> None:
-        """Waits for a compression under way."""
+        """Wait for a compression in progress."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
-        waits = [self._checkpoint_seconds or _LOOK_SECONDS]
+        waits = [self._checkpoint_seconds or _POLL_SECONDS]
         if self._compress:
-            waits.append(_LOOK_SECONDS)
+            waits.append(_POLL_SECONDS)
         unsigned_for = 0.0
         while True:
             self._compress_old()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.model.sanitize import storable
+from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.model.chain import ORIGIN, decode, seal_all
-from caps.security.audit.model.records import AuditEvent, Record, timestamp
+from caps.security.audit.model.records import AuditEvent, AuditRecord, timestamp
 from caps.security.audit.model.redaction import Redactor
+from caps.security.audit.model.sanitize import encode_event
 
 
-class MemoryAuditLog:
+class MemoryAuditLog(AuditSink):
     """The same chain in memory, for tests of programs that embed Caps.
 
     `capacity` bounds it: the record that no longer fits raises `AuditError`, as a full disk would.
@@ -25,7 +26,7 @@ class MemoryAuditLog:
         self._closed = False
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[AuditRecord]:
         """All records so far."""
         return [decode(line) for line in self.lines]
 
@@ -35,14 +36,14 @@ class MemoryAuditLog:
         return [record.event for record in self.records]
 
     async def append(self, event: AuditEvent) -> None:
-        """Adds one event; see `AuditSink.append`."""
+        """Add one event; see `AuditSink.append`."""
         if self._closed:
             raise AuditError("the audit log is closed")
         if self._capacity is not None and len(self.lines) >= self._capacity:
             raise AuditError(f"the audit log in memory is full at {self._capacity} records")
-        lines, self._head = seal_all([(storable(event), timestamp())], self._head)
+        lines, self._head = seal_all([(encode_event(event), timestamp())], self._head)
         self.lines += lines
 
     async def aclose(self) -> None:
-        """Refuses further events; the records stay readable."""
+        """Refuse further events; the records stay readable."""
         self._closed = True

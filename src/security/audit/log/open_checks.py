@@ -1,4 +1,4 @@
-"""(8) How a log and its files begin: what is refused, and what the log says of itself."""
+"""(8) Checks before a log is opened, and the records at the start of its files."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from pathlib import Path
 import msgspec
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.model.chain import ORIGIN, Head
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
-from caps.security.audit.files.reader import FIRST_SEGMENT, segment_name, segment_number, segment_paths
-from caps.security.audit.model.records import AuditEvent, LogRecovered, SegmentOpened
+from caps.protocol.version import package_version
+from caps.security.audit.files.reader import (
+    FIRST_SEGMENT,
+    compressed_path,
+    segment_name,
+    segment_number,
+    segment_paths,
+)
 from caps.security.audit.files.tail import log_id
+from caps.security.audit.model.chain import ORIGIN, Head
+from caps.security.audit.model.records import AuditEvent, LogRecovered, SegmentOpened
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
 
 
-def file_events(
+def segment_preamble(
     directory: Path, number: int, head: Head, *, at_start: bool, torn: bytes
 ) -> list[AuditEvent]:
-    """What comes before the first batch of a file, and before one that follows a torn line."""
+    """Return the events before the first batch of a file, or before one after a torn line."""
     events: list[AuditEvent] = []
     if at_start and head is not ORIGIN:
         opened = SegmentOpened(
@@ -35,8 +42,8 @@ def file_events(
     return events
 
 
-def refuse_lost_records(directory: Path) -> None:
-    """A log that has checkpoints and not their records was robbed; a new chain would hide that."""
+def check_segments_present(directory: Path) -> None:
+    """Refuse to open a log whose signed segments are missing: a new chain would hide the loss."""
     line = last_checkpoint_line(directory)
     if not line:
         return
@@ -55,17 +62,12 @@ def _is_filled(path: Path) -> bool:
     try:
         return path.stat().st_size > 0
     except FileNotFoundError:
-        # It may have been compressed since it was listed, as no empty file is.
-        return path.with_name(f"{path.name}.gz").is_file()
+        # It may have been compressed since it was listed; empty files are never compressed.
+        return compressed_path(path).is_file()
 
 
 def host_software() -> str:
-    """Who writes: this package and its Python, with their versions."""
+    """Return the name and version of the writer: this package and its Python."""
     import platform
-    from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        release = version("caps-runtime")
-    except PackageNotFoundError:
-        release = "unknown"
-    return f"caps-runtime/{release} python/{platform.python_version()}"
+    return f"caps-runtime/{package_version()} python/{platform.python_version()}"

@@ -1,103 +1,86 @@
-"""(8) The file of the log that is written now, and the only code that writes it. Blocking.
+"""(8) The current file of the log, and the only code that writes it. Blocking.
 
-A commit, all of it under an exclusive `flock` that other processes honour too, and that is waited
-for no longer than `lock_seconds`:
+A commit runs under an exclusive `flock`, which other processes take too. It waits for this lock no
+longer than `lock_seconds`, and then:
 
 1. the path must still lead to the open file; a log that was removed or replaced is never recreated;
 2. if the file has grown, another process wrote: continue from its last record, which must be sound;
-   if that record closes the file, the log goes on in the next one, and so do we;
-3. bytes after the last newline are a write that a crash cut short: they are replaced, and a
+   if that record closes the file, continue in the next file;
+3. bytes after the last newline are a write that a crash interrupted: they are replaced, and a
    `LogRecovered` record says so;
-4. a file that is too large or too old gets its `SegmentClosed`, and the next one is begun: its
-   lock is taken before the old one is let go, so that there is one writer all the time;
-5. the whole batch is chained, written at the committed offset and, for `Durability.SYNC`, synced.
+4. a file that is too large or too old gets a `SegmentClosed` record, and the next file is begun:
+   its lock is taken before the old one is released, so that there is one writer at any time;
+5. the batch is chained, written at the committed offset and, for `Durability.SYNC`, synced;
+6. the records before it must still be there: a file that was cut meanwhile would have a hole.
 
-The chain state (head, offset) moves only when all of that succeeded. If the write fails the file is
-cut back to the committed offset and the next commit starts afresh. If the *sync* fails, the kernel
-may have dropped the unwritten pages and will call a second sync a success, so nothing that this
-descriptor says can be believed any more: the segment stays failed until the log is opened again.
+The chain state (head, offset) advances only when all of that succeeded. If the write fails, the
+file is cut back to the committed offset, and the next commit starts again. If the *sync* fails, the
+kernel may have dropped the dirty pages and will report success for a second sync, so this
+descriptor cannot be trusted any more: the segment stays failed until the log is opened again.
 """
 
 from __future__ import annotations
 
-import enum
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, Final
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.attempt import Attempt
-from caps.security.audit.model.sanitize import storable
-from caps.security.audit.model.chain import ORIGIN, Head, seal_all
-from caps.security.audit.files.key_files import sync_directory
-from caps.security.audit.files.lock import DEFAULT_LOCK_SECONDS, LogLock
-from caps.security.audit.log.open_checks import file_events
-from caps.security.audit.signing.checkpoint_writer import Notary
+from caps.security.audit.files.lock import LogLock
 from caps.security.audit.files.reader import segment_name
-from caps.security.audit.model.records import (
-    AuditEvent,
-    LogOpened,
-    SegmentClosed,
-    timestamp,
+from caps.security.audit.files.regular_files import (
+    CREATE_FLAGS,
+    remove_hole,
+    sync_directory,
+    was_cut,
+    write_at,
 )
-from caps.security.audit.log.rotation import NEVER, Rotation
-from caps.security.audit.spelling import Spelt
-from caps.security.audit.files.tail import born, newest_segment, read_tail
+from caps.security.audit.files.tail import first_timestamp, newest_segment, read_tail
+from caps.security.audit.log.batch import WriteAttempt
+from caps.security.audit.log.open_checks import segment_preamble
+from caps.security.audit.log.rotation import NEVER
+from caps.security.audit.log.settings import AuditSettings, Durability
+from caps.security.audit.model.chain import ORIGIN, Entry, Head, seal_all
+from caps.security.audit.model.records import KeyRotated, LogOpened, SegmentClosed, timestamp
+from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
-# A storable event, and when it was handed in.
-Entry = tuple[Spelt, str]
-
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-
-
-class Durability(enum.Enum):
-    """What a returned append promises."""
-
-    SYNC = "sync"  # the record survives a power cut
-    OS = "os"  # the record survives the process, not the machine
+_CUT: Final = "it was cut while open; verify it, and exclude it from log rotation"
 
 
 class Segment:
-    """The open end of a log. One call at a time; the caller sees to that."""
+    """The open end of a log. The caller makes sure that only one method runs at a time."""
 
     def __init__(
-        self,
-        directory: Path,
-        *,
-        opening: LogOpened,
-        durability: Durability,
-        notary: Notary,
-        checkpoint_every: int,
-        lock_seconds: float = DEFAULT_LOCK_SECONDS,
-        rotation: Rotation = NEVER,
+        self, settings: AuditSettings, opening: LogOpened, checkpoints: CheckpointWriter
     ) -> None:
-        """Opens or creates the newest file, mends a torn tail. Raises `OSError`, `AuditError`."""
+        """Open or create the newest file; mend a torn tail. Raises `OSError` or `AuditError`."""
+        directory = settings.directory
         self._directory = directory
         self._opening = opening
-        self._sync = durability is Durability.SYNC
-        self._notary = notary
-        self._checkpoint_every = checkpoint_every
-        self._lock = LogLock(lock_seconds, directory)
-        self._rotation = rotation
+        self._sync = settings.durability is Durability.SYNC
+        self._checkpoints = checkpoints
+        self._checkpoint_every = settings.checkpoint_every
+        self._lock = LogLock(settings.lock_seconds, directory)
+        self._rotation = settings.rotation
         self._pid = os.getpid()
         self._head = ORIGIN
         self._unpinned = 0
         self._torn: bytes = b""
         self._failure: str | None = None
         self.on_written: Callable[[int, Sequence[bytes]], None] | None = None
-        """Hears of everything that is written: the number of the first record, and the lines."""
+        """Called after every write, with the number of the first record, and the lines."""
         number = newest_segment(directory)
-        self._take_up(number, os.open(directory / segment_name(number), _FLAGS, 0o600))
+        self._use_file(number, os.open(directory / segment_name(number), CREATE_FLAGS, 0o600))
         try:
             self.opening_lines = self.commit([])
         except BaseException:
             self.close()
             raise
 
-    def _take_up(self, number: int, fd: int) -> None:
+    def _use_file(self, number: int, fd: int) -> None:
         self._number = number
         self._path = self._directory / segment_name(number)
         self._name = str(self._path)
@@ -106,7 +89,7 @@ class Segment:
         self._file = (status.st_ino, status.st_dev)
         self._offset = 0
         self._ended = False
-        self._born: float | None = None
+        self._started_at: float | None = None
 
     @property
     def head(self) -> Head:
@@ -115,29 +98,29 @@ class Segment:
 
     @property
     def number(self) -> int:
-        """The number of the file that is written."""
+        """The number of the current file."""
         return self._number
 
     @property
     def unpinned(self) -> int:
-        """How many records this process wrote that no checkpoint covers."""
+        """How many records of this process are not covered by a checkpoint."""
         return self._unpinned
 
     def slow_commit_due(self, records: int) -> bool:
-        """Whether a commit of so many ends with a checkpoint or begins a file, and so syncs."""
+        """Whether a commit of n records ends with a checkpoint or begins a file, and so syncs."""
         return self._unpinned + records >= self._checkpoint_every or (
             self._rotation is not NEVER and self._rotation_reason() is not None
         )
 
     def commit(
-        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: WriteAttempt | None = None
     ) -> list[bytes]:
-        """Writes `entries` as one unbroken piece of the chain, or nothing; the lines written.
+        """Write all `entries` in sequence, or nothing; return the lines that were written.
 
-        `attempt` is told what is about to be written, for who wants to ask `has` of it. Raises
-        `AuditError`; `BlockingIOError` if another process holds the lock and not `wait`.
+        `attempt` gets the data just before the write, so that `has` can check it later. Raises
+        `AuditError`; `BlockingIOError` if not `wait` and another process holds the lock.
         """
-        self.refuse_unusable()
+        self.require_usable()
         self._lock.take(self._fd, self._path, wait=wait)
         try:
             lines = self._commit_locked(entries, wait=wait, attempt=attempt)
@@ -151,36 +134,37 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
-    def has(self, attempt: Attempt) -> bool:
-        """Whether it is in the file that is written now."""
-        return attempt.went_in(self._fd)
+    def has(self, attempt: WriteAttempt) -> bool:
+        """Whether the data of `attempt` is in the current file."""
+        return attempt.succeeded(self._fd)
 
     def pin(self) -> None:
-        """Signs the head if this process wrote since the last checkpoint. Raises `AuditError`."""
+        """Sign the head if this process wrote since the last checkpoint. Raises `AuditError`."""
         if self._unpinned == 0:
             return
         with self._pinning():
             self._commit_locked([])
             self._pin_locked()
-            self._notary.settle()
+            self._checkpoints.check_copies()
 
     def change_key(
-        self, draw_up: Callable[[], AuditEvent], swap: Callable[[], None]
-    ) -> list[bytes]:
-        """Records a new signing key between a checkpoint by the old one and one by the new.
+        self, make_record: Callable[[], KeyRotated], swap: Callable[[], None]
+    ) -> KeyRotated:
+        """Record a new signing key between a checkpoint by the old key and one by the new key.
 
-        `draw_up` makes the record and `swap` puts the new key in place, both under the lock.
+        `make_record` and `swap`, which puts the new key in place, run under the lock.
         """
         with self._pinning():
-            lines = self._commit_locked([(storable(draw_up()), timestamp())])
+            record = make_record()
+            self._commit_locked([(encode_event(record), timestamp())])
             self._pin_locked()
             swap()
             self._pin_locked()
-        return lines
+        return record
 
     @contextmanager
     def _pinning(self) -> Iterator[None]:
-        self.refuse_unusable()
+        self.require_usable()
         try:
             self._lock.take(self._fd, self._path, wait=True)
             try:
@@ -189,7 +173,7 @@ class Segment:
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
         except OSError as error:
             raise AuditError(
-                f"cannot write a checkpoint beside `{self._path}`: {error.strerror}"
+                f"cannot write a checkpoint next to `{self._path}`: {error.strerror}"
             ) from error
 
     def close(self) -> None:
@@ -199,43 +183,43 @@ class Segment:
             self._fd = -1
             self._failure = "it was closed"
 
-    def refuse_unusable(self) -> None:
-        """Raises `AuditError` if no commit can succeed here any more."""
+    def require_usable(self) -> None:
+        """Raise `AuditError` if no further commit can succeed."""
         if self._failure is not None:
-            raise AuditError(f"audit log `{self._path}` takes no records: {self._failure}")
+            raise AuditError(f"audit log `{self._path}` is not writable: {self._failure}")
         if os.getpid() != self._pid:
-            # A forked child shares the lock of its parent, so both would hold it at once.
+            # A forked child shares the lock of its parent, so both would hold it.
             raise AuditError(
-                f"audit log `{self._path}` was opened by another process; open it anew"
+                f"audit log `{self._path}` was opened by another process; open it again"
             )
 
     def _commit_locked(
-        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: WriteAttempt | None = None
     ) -> list[bytes]:
-        if not self._nothing_new():
+        if not self._is_unchanged():
             self._catch_up(wait=wait)
-        # Who cannot wait leaves it to the next who can: it takes syncs.
-        may_close = wait and entries and self._rotation is not NEVER
-        closing = self._closed_if_due() if may_close else []
+        # Rotation needs syncs, so a commit that may not wait leaves it to the next one that may.
+        may_rotate = wait and entries and self._rotation is not NEVER
+        closing = self._rotate_if_due() if may_rotate else []
         if self._torn or self._offset == 0:
-            entries = (*self._preface(), *entries)
+            entries = (*self._preamble(), *entries)
         if not entries:
             return closing
-        lines = self._chained(entries, attempt)
+        lines = self._append(entries, attempt)
         return closing + lines if closing else lines
 
-    def _closed_if_due(self) -> list[bytes]:
-        """Ends a file that is too large or too old, and begins the next one."""
+    def _rotate_if_due(self) -> list[bytes]:
+        """Close a file that is too large or too old, and begin the next one."""
         reason = self._rotation_reason() if self._offset else None
         if reason is None:
             return []
-        lines = self._chained([(storable(SegmentClosed(reason=reason)), timestamp())])
+        lines = self._append([(encode_event(SegmentClosed(reason=reason)), timestamp())])
         self._ended = True
         self._try_pin()
         self._catch_up(wait=True)
         return lines
 
-    def _chained(self, entries: Sequence[Entry], attempt: Attempt | None = None) -> list[bytes]:
+    def _append(self, entries: Sequence[Entry], attempt: WriteAttempt | None = None) -> list[bytes]:
         lines, head = seal_all(entries, self._head)
         data = b"".join(lines)
         if attempt is not None:
@@ -249,114 +233,123 @@ class Segment:
             self.on_written(head.seq - len(lines) + 1, lines)
         return lines
 
-    def _nothing_new(self) -> bool:
-        """The usual case, settled by one look: the path leads to our file, and only we wrote it."""
+    def _is_unchanged(self) -> bool:
+        """The usual case, found by one `stat`: the path is our file, and only we wrote it."""
         try:
             status = os.stat(self._name)  # noqa: PTH116 - the hot path
         except FileNotFoundError:
             return False
-        # The number of an open file is given to no other.
+        # The inode number of an open file is not reused.
         same = (status.st_ino, status.st_dev) == self._file
         return same and status.st_size == self._offset and not self._ended
 
-    def _preface(self) -> list[Entry]:
-        """What the log itself has to say before the batch."""
-        events = file_events(
+    def _preamble(self) -> list[Entry]:
+        """The records of the log itself that come before the batch."""
+        events = segment_preamble(
             self._directory, self._number, self._head, at_start=self._offset == 0, torn=self._torn
         )
         if self._head is ORIGIN:
             events.insert(0, self._opening)
-        return [(storable(event), timestamp()) for event in events]
+        return [(encode_event(event), timestamp()) for event in events]
 
     def _rotation_reason(self) -> Any:
-        if self._born is None and self._rotation.seconds is not None and self._offset:
-            self._born = born(self._path)
-        return self._rotation.due(self._offset, self._born)
+        if self._started_at is None and self._rotation.seconds is not None and self._offset:
+            self._started_at = first_timestamp(self._path)
+        return self._rotation.due(self._offset, self._started_at)
 
     def _catch_up(self, *, wait: bool) -> None:
-        """Takes over what others wrote since the last commit; refuses a file that is not ours."""
+        """Continue after the records of other processes; refuse a file that is not ours."""
         while True:
             status = os.fstat(self._fd)
             if status.st_size > self._offset:
-                self._adopt(status.st_size)
+                if was_cut(self._fd, self._offset, self._offset):
+                    raise AuditError(f"audit log `{self._path}` is not usable: {_CUT}")
+                self._read_tail(status.st_size)
             if not self._ended:
                 break
-            # Before the path is looked at: a file that has a successor may have been compressed.
-            self._move_on(wait=wait)
+            # Before the path is checked: a file that has a successor may have been compressed.
+            self._open_next(wait=wait)
         try:
-            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - a text
+            same = os.path.samestat(status, os.stat(self._name))  # noqa: PTH116 - a string
         except FileNotFoundError:
             same = False
         if not same:
             raise AuditError(f"audit log `{self._path}` was removed or replaced while open")
         if status.st_size < self._offset:
-            raise AuditError(f"audit log `{self._path}` was cut while open; verify it")
+            raise AuditError(f"audit log `{self._path}` is not usable: {_CUT}")
 
-    def _adopt(self, size: int) -> None:
+    def _read_tail(self, size: int) -> None:
         tail = read_tail(self._fd, size, self._path)
-        if tail.head is not None:
-            if tail.head.seq < self._head.seq:
-                raise AuditError(f"audit log `{self._path}` was rewritten while open; verify it")
-            self._head, self._offset = tail.head, tail.end
-        elif self._offset:
+        rewritten = self._offset > 0 if tail.head is None else tail.head.seq < self._head.seq
+        if rewritten:
             raise AuditError(f"audit log `{self._path}` was rewritten while open; verify it")
+        if tail.head is not None:
+            self._head, self._offset = tail.head, tail.end
         self._torn = tail.torn or self._torn
         self._ended = tail.closed
 
-    def _move_on(self, *, wait: bool) -> None:
-        """Leaves a closed file for the newest, or for a successor that is made here.
+    def _open_next(self, *, wait: bool) -> None:
+        """Switch from a closed file to the newest file, or create its successor.
 
-        Successors are made under the lock of the file before, so by nobody else meanwhile; one
-        that is there already may be compressed at any moment, and must not be made again.
+        A successor is created under the lock of the previous file, so by one process only. One
+        that exists already may be compressed at any moment, and must not be created again.
         """
         number = max(newest_segment(self._directory), self._number)
-        flags = _FLAGS & ~os.O_CREAT
+        flags = CREATE_FLAGS & ~os.O_CREAT
         if number == self._number:
-            number, flags = number + 1, _FLAGS
+            number, flags = number + 1, CREATE_FLAGS
         path = self._directory / segment_name(number)
         try:
             fd = os.open(path, flags, 0o600)
         except FileNotFoundError:
-            return  # compressed since; the caller asks again
+            return  # compressed meanwhile; the caller tries again
         except OSError as error:
             raise AuditError(f"cannot begin audit log `{path}`: {error.strerror}") from error
         try:
-            self._lock.take_too(fd, path, wait=wait)
+            self._lock.take_next(fd, path, wait=wait)
             sync_directory(self._directory)
         except BaseException:
             os.close(fd)
             raise
         os.close(self._fd)
-        self._take_up(number, fd)
+        self._use_file(number, fd)
 
     def _write(self, data: bytes) -> None:
         try:
-            at = self._offset + os.pwrite(self._fd, data, self._offset)
-            while at < self._offset + len(data):
-                at += os.pwrite(self._fd, data[at - self._offset :], at)
+            end = write_at(self._fd, data, self._offset)
             if self._torn:
-                # The rest of the torn line goes only now: until here a crash left it torn.
-                os.ftruncate(self._fd, at)
+                # The rest of the torn line is removed last, so that a crash leaves it torn.
+                os.ftruncate(self._fd, end)
         except OSError as error:
-            self._cut_back()
+            self._undo_write()
             raise AuditError(
                 f"cannot write to audit log `{self._path}`: {error.strerror}"
             ) from error
         if self._sync:
             self._sync_or_fail()
+        self._refuse_hole(end)
+
+    def _refuse_hole(self, end: int) -> None:
+        """Fail for good if the file was cut since step 1: the write is not after the records."""
+        try:
+            if not was_cut(self._fd, self._offset, end):
+                return
+            self._failure = _CUT
+            remove_hole(self._fd, self._offset)
+        except OSError as error:
+            self._failure = f"it cannot be read after a write ({error.strerror}); open it again"
+        self.require_usable()
 
     def _sync_or_fail(self) -> None:
         try:
             os.fdatasync(self._fd)
         except OSError as error:
             self._failure = f"a sync failed ({error.strerror}); mend the disk and open it again"
-            self._cut_back()
-            raise AuditError(
-                f"audit log `{self._path}` takes no records: {self._failure}"
-            ) from error
+            self._undo_write()
+            self.require_usable()
 
-    def _cut_back(self) -> None:
-        """Back to the committed offset, so that nobody continues from what was not promised."""
+    def _undo_write(self) -> None:
+        """Cut back to the committed offset, so that no writer continues from uncommitted data."""
         try:
             os.ftruncate(self._fd, self._offset)
         except OSError as error:
@@ -365,13 +358,12 @@ class Segment:
     def _try_pin(self) -> None:
         # The records are committed, so a checkpoint that fails must not make their append fail. It
         # stays due: every commit tries again, and closing the log reports it.
-        try:
+        with suppress(OSError, AuditError):
             self._pin_locked()
-        except (OSError, AuditError):
-            return
 
     def _pin_locked(self) -> None:
-        # The records first: a checkpoint that outlived them in a power cut would cry wolf.
+        # Sync the records first: a checkpoint that survives a power cut without them would make a
+        # sound log look cut.
         os.fdatasync(self._fd)
-        self._notary.sign(self._head, self._number)
+        self._checkpoints.sign(self._head, self._number)
         self._unpinned = 0

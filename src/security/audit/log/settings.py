@@ -1,182 +1,168 @@
-"""(8) How a log is kept, from arguments or from the environment; a bad value is an error.
+"""(8) The settings of a log, from arguments or from the environment; a bad value is an error.
 
-| variable | what it sets |
-|---|---|
-| CAPS_AUDIT_PATH | the directory of the log |
-| CAPS_AUDIT_DURABILITY | `sync` or `os` |
-| CAPS_AUDIT_CHECKPOINT_EVERY | records between two checkpoints |
-| CAPS_AUDIT_CHECKPOINT_SECONDS | seconds until the last record is signed; 0: only by count |
-| CAPS_AUDIT_CHECKPOINTS_TO | a directory that gets every checkpoint, too |
-| CAPS_AUDIT_ROTATE_BYTES, CAPS_AUDIT_ROTATE_SECONDS | the bounds of one file; 0: none |
-| CAPS_AUDIT_COMPRESS | `1`: files that are closed are compressed |
-| CAPS_AUDIT_SINKS | further places, as URLs with spaces or newlines between them |
+The variables are the `AUDIT_` rows of `protocol.environment`.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
+from caps.protocol.argument_checks import require, require_int, require_path, require_seconds
+from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-from caps.protocol.argument_checks import (
-    can,
-    refuse_unless,
-    refuse_unless_seconds,
-    refuse_unless_whole,
-)
+from caps.security.audit.files.lock import DEFAULT_LOCK_SECONDS
 from caps.security.audit.log.rotation import NEVER, Rotation
-from caps.security.audit.log.segment import Durability
-from caps.security.audit.sinks.urls import SinkAddress, SinkKind, parse_sink
+from caps.security.audit.sinks.urls import SinkAddress, SinkKind, parse_integer, parse_sink
 from caps.security.paths import state_directory
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
 DEFAULT_CHECKPOINT_SECONDS: Final = 60.0
-_MOST: Final = 2**53
+_MAX: Final = 2**53
 # A file holds at least one record of the largest size.
-_LEAST_BYTES: Final = 4096
+_MIN_BYTES: Final = 4096
+
+
+class Durability(enum.Enum):
+    """What a returned append promises."""
+
+    SYNC = "sync"  # the record survives a power cut
+    OS = "os"  # the record survives the process, not the machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings:
-    """Everything that can be chosen about a log."""
+    """All settings of a log."""
 
     directory: Path
     durability: Durability = Durability.SYNC
     checkpoint_every: int = DEFAULT_CHECKPOINT_EVERY
     checkpoint_seconds: float | None = DEFAULT_CHECKPOINT_SECONDS
     checkpoints_to: Path | None = None
+    lock_seconds: float = DEFAULT_LOCK_SECONDS
+    """How long to wait for another process that writes the log."""
     rotation: Rotation = NEVER
     compress: bool = False
     sinks: tuple[SinkAddress, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        """Paths and URLs may be given as texts, too. Raises `ConfigurationError`."""
-        settle = functools.partial(object.__setattr__, self)
-        settle("directory", Path(self.directory))
+        """Paths and URLs may also be given as strings. Raises `ConfigurationError`."""
+        assign = functools.partial(object.__setattr__, self)
+        assign("directory", require_path("directory", self.directory))
         if self.checkpoints_to is not None:
-            settle("checkpoints_to", Path(self.checkpoints_to))
+            assign("checkpoints_to", require_path("checkpoints_to", self.checkpoints_to))
         given: tuple[SinkAddress | str, ...] = self.sinks
-        settle("sinks", tuple(parse_sink(s) if isinstance(s, str) else s for s in given))
+        assign("sinks", tuple(parse_sink(s) if isinstance(s, str) else s for s in given))
 
     @classmethod
     def from_environment(
         cls, directory: Path | None = None, environment: Mapping[str, str] | None = None
     ) -> Self:
-        """What the variables say. Raises `ConfigurationError` for what they cannot mean."""
-        variables = os.environ if environment is None else environment
-        seconds = _whole(variables, "CAPS_AUDIT_CHECKPOINT_SECONDS", 0)
-        rotate_seconds = _whole(variables, "CAPS_AUDIT_ROTATE_SECONDS", 0)
-        elsewhere = variables.get("CAPS_AUDIT_CHECKPOINTS_TO", "")
+        """Read the variables. Raises `ConfigurationError` for an invalid value."""
+        seconds = _integer(Variable.AUDIT_CHECKPOINT_SECONDS, environment, 0)
+        rotate_seconds = _integer(Variable.AUDIT_ROTATE_SECONDS, environment, 0)
+        copies = Variable.AUDIT_CHECKPOINTS_TO.read(environment)
         return cls(
             directory=default_audit_directory() if directory is None else directory,
-            durability=_durability(variables.get("CAPS_AUDIT_DURABILITY", "")),
-            checkpoint_every=_whole(variables, "CAPS_AUDIT_CHECKPOINT_EVERY", 1)
+            durability=_durability(Variable.AUDIT_DURABILITY.read(environment)),
+            checkpoint_every=_integer(Variable.AUDIT_CHECKPOINT_EVERY, environment, 1)
             or DEFAULT_CHECKPOINT_EVERY,
             checkpoint_seconds=DEFAULT_CHECKPOINT_SECONDS if seconds is None else seconds or None,
-            checkpoints_to=Path(elsewhere) if elsewhere else None,
-            rotation=rotation_of(
-                _whole(variables, "CAPS_AUDIT_ROTATE_BYTES", 0) or None, rotate_seconds or None
+            checkpoints_to=Path(copies) if copies else None,
+            rotation=_rotation(
+                _integer(Variable.AUDIT_ROTATE_BYTES, environment, 0) or None,
+                rotate_seconds or None,
             ),
-            compress=_flag(variables, "CAPS_AUDIT_COMPRESS"),
-            sinks=tuple(parse_sink(url) for url in variables.get("CAPS_AUDIT_SINKS", "").split()),
+            compress=_flag(Variable.AUDIT_COMPRESS, environment),
+            sinks=tuple(map(parse_sink, Variable.AUDIT_SINKS.read(environment).split())),
         )
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """Every file or directory that holds what was recorded."""
-        return log_places(self.directory, self.checkpoints_to, self.sinks)
+        """Every file or directory that holds recorded data."""
+        copies = [] if self.checkpoints_to is None else [self.checkpoints_to]
+        files = [sink.place for sink in self.sinks if sink.place is not None]
+        return (self.directory, *copies, *files)
 
     @property
     def uses_standard_output(self) -> bool:
-        """Whether a sink writes to where the program itself may."""
+        """Whether a sink writes to the standard output of the program."""
         return any(sink.kind is SinkKind.STDOUT for sink in self.sinks)
 
     def with_sinks(self, urls: Sequence[str]) -> Self:
-        """The same with more sinks. Raises `ConfigurationError`."""
+        """Return the same settings with more sinks. Raises `ConfigurationError`."""
         return replace(self, sinks=(*self.sinks, *map(parse_sink, urls)))
 
 
-def refuse_foreign_settings(
-    *,
-    directory: object,
-    durability: object,
-    checkpoint_every: object,
-    checkpoint_seconds: object,
-    checkpoints_to: object,
-    lock_seconds: object,
-    rotation: object,
-    compress: object,
-    sinks: object,
-    observer: object,
-) -> None:
-    """A ConfigurationError that names what no log can be opened with."""
-    for name, value, fits, wanted in (
-        ("directory", directory, isinstance(directory, Path), "a `Path`"),
-        ("durability", durability, isinstance(durability, Durability), "a `Durability`"),
-        (
-            "checkpoints_to",
-            checkpoints_to,
-            checkpoints_to is None or isinstance(checkpoints_to, Path),
-            "a `Path`",
-        ),
-        ("rotation", rotation, isinstance(rotation, Rotation), "a `Rotation`"),
-        ("compress", compress, isinstance(compress, bool), "a `bool`"),
-        ("sinks", sinks, _are_sinks(sinks), "a sequence of sinks as `parse_sink` makes them"),
-        (
-            "observer",
-            observer,
-            observer is None or can(observer, "sink_up", "sink_dropped"),
-            "a `SinkObserver`",
-        ),
-    ):
-        refuse_unless(fits, name, value, wanted)
-    refuse_unless_whole("checkpoint_every", checkpoint_every, 1)
-    refuse_unless_seconds("lock_seconds", lock_seconds)
-    if checkpoint_seconds is not None:
-        refuse_unless_seconds("checkpoint_seconds", checkpoint_seconds)
+_TYPES: Final[dict[str, tuple[Any, str]]] = {
+    "directory": (Path, "a `Path`"),
+    "durability": (Durability, "a `Durability`"),
+    "checkpoints_to": (Path | None, "a `Path`"),
+    "rotation": (Rotation, "a `Rotation`"),
+    "compress": (bool, "a `bool`"),
+}
 
 
-def _are_sinks(given: object) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(one, SinkAddress) for one in given)
+def checked_settings(
+    given: AuditSettings | Path | None, fields: Mapping[str, Any]
+) -> AuditSettings:
+    """Settings from an `AuditSettings`, or from a directory, with further fields by name.
+
+    Raises `ConfigurationError` for a value of a wrong type. Unlike in `AuditSettings`, a field by
+    name is not converted: a path must be a `Path`.
+    """
+    if isinstance(given, AuditSettings):
+        start = {name: getattr(given, name) for name in AuditSettings.__dataclass_fields__}
+    else:
+        start = {"directory": given, "checkpoint_seconds": None}
+    values = {**start, **fields}
+    for name, (kind, expected) in _TYPES.items():
+        if name in values:
+            require(isinstance(values[name], kind), name, values[name], expected)
+    sinks = values.get("sinks", ())
+    known = isinstance(sinks, (list, tuple)) and all(isinstance(s, SinkAddress) for s in sinks)
+    require(known, "sinks", sinks, "a sequence of sinks as `parse_sink` makes them")
+    require_int("checkpoint_every", values.get("checkpoint_every", DEFAULT_CHECKPOINT_EVERY), 1)
+    require_seconds("lock_seconds", values.get("lock_seconds", DEFAULT_LOCK_SECONDS))
+    if values["checkpoint_seconds"] is not None:
+        require_seconds("checkpoint_seconds", values["checkpoint_seconds"])
+    rotation = values.get("rotation", NEVER)
+    if rotation.bytes is not None:
+        require_int("bytes of the rotation", rotation.bytes, 1)
+    if rotation.seconds is not None:
+        require_seconds("seconds of the rotation", rotation.seconds)
+    return AuditSettings(**values)
 
 
-def log_places(
-    directory: Path, checkpoints_to: Path | None, sinks: Sequence[SinkAddress]
-) -> tuple[Path, ...]:
-    """Where a log that is kept so puts its evidence, on this machine's file system."""
-    files = [sink.place for sink in sinks if sink.place is not None]
-    return (directory, *([] if checkpoints_to is None else [checkpoints_to]), *files)
-
-
-def rotation_of(size: int | None, seconds: float | None) -> Rotation:
-    """Raises `ConfigurationError` when a file would be too small to be one."""
+def _rotation(size: int | None, seconds: float | None) -> Rotation:
     if size is None and seconds is None:
         return NEVER
-    if size is not None and size < _LEAST_BYTES:
+    if size is not None and size < _MIN_BYTES:
         raise ConfigurationError(
-            f"CAPS_AUDIT_ROTATE_BYTES is `{size}`, which is too small; set {_LEAST_BYTES} or more"
+            f"{Variable.AUDIT_ROTATE_BYTES.key} is `{size}`, which is too small; "
+            f"set {_MIN_BYTES} or more"
         )
     return Rotation(bytes=size, seconds=seconds)
 
 
 def default_audit_directory() -> Path:
-    """`CAPS_AUDIT_PATH`, else `caps/audit` in the user's state directory (XDG)."""
-    if configured := os.environ.get("CAPS_AUDIT_PATH"):
+    """Return `CAPS_AUDIT_PATH`, or `caps/audit` in the user's state directory (XDG)."""
+    if configured := Variable.AUDIT_PATH.read():
         return Path(configured)
     return state_directory() / "audit"
 
 
-def _whole(variables: Mapping[str, str], name: str, least: int) -> int | None:
-    text = variables.get(name, "")
+def _integer(variable: Variable, environment: Mapping[str, str] | None, least: int) -> int | None:
+    text = variable.read(environment)
     if not text:
         return None
-    value = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
-    if not least <= value <= _MOST:
-        raise ConfigurationError(f"{name} is `{text}`; set a whole number from {least}")
+    value = parse_integer(text, least, _MAX)
+    if value is None:
+        raise ConfigurationError(f"{variable.key} is `{text}`; set an integer from {least}")
     return value
 
 
@@ -184,11 +170,13 @@ def _durability(text: str) -> Durability:
     try:
         return Durability(text or "sync")
     except ValueError:
-        raise ConfigurationError(f"CAPS_AUDIT_DURABILITY is `{text}`; set `sync` or `os`") from None
+        raise ConfigurationError(
+            f"{Variable.AUDIT_DURABILITY.key} is `{text}`; set `sync` or `os`"
+        ) from None
 
 
-def _flag(variables: Mapping[str, str], name: str) -> bool:
-    text = variables.get(name, "").lower()
+def _flag(variable: Variable, environment: Mapping[str, str] | None) -> bool:
+    text = variable.read(environment).lower()
     if text not in ("", "0", "1", "true", "false"):
-        raise ConfigurationError(f"{name} is `{text}`; set `1` or `0`")
+        raise ConfigurationError(f"{variable.key} is `{text}`; set `1` or `0`")
     return text in ("1", "true")

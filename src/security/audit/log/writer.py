@@ -1,12 +1,11 @@
-"""(8) One writer for a log that has sinks or upkeep: commits, and offers what was committed.
+"""(8) The one writer of a log: commits, and then offers the committed records to the sinks.
 
-Whatever the segment writes is offered: batches, what the log says of itself, a new key. A step that
-writes and its offers are one under a mutex, so that each sink is offered records in their order,
-also if the step fails when a part of it was written. Offering never waits; waiting for required
-sinks comes after, outside the mutex. What the log has to say about its sinks is noted first
-(`note`) and joins the next commit, since it is noticed where nothing may be written. Checkpoints
-are made within a commit, and offered after its records: a copy that had a checkpoint of records
-that it lacks would look cut.
+Everything that the segment writes is offered: batches, records of the log itself, a new key. A
+write and its offers happen together under a mutex, so that each sink gets records in their order,
+also if the write fails after a part of it. Offering never waits; waiting for required sinks comes
+afterwards, outside the mutex. Events about the sinks are noted first (`note`) and written with the
+next commit, since they occur where nothing may be written. Checkpoints are made within a commit,
+and offered after its records: a copy with a checkpoint of records that it lacks would look cut.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.attempt import Attempt
-from caps.security.audit.model.sanitize import storable
+from caps.security.audit.log.batch import WriteAttempt
+from caps.security.audit.log.segment import Segment
+from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import AuditEvent, timestamp
-from caps.security.audit.log.segment import Entry, Segment
+from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.sinks.feed import Feed
 from caps.security.audit.sinks.interface import Delivery, SinkMode
 
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Writer:
-    """Serialises all who write one open segment from this process."""
+    """Serialises the writes of this process to one open segment."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
@@ -40,7 +40,7 @@ class Writer:
         self._feeds: tuple[Feed, ...] = ()
         self._required: tuple[Feed, ...] = ()
         self._notes: deque[Entry] = deque()
-        # Made in the step under way. Under the mutex.
+        # Written in the current step. Under the mutex.
         self._records: list[Delivery] = []
         self._pins: list[Delivery] = []
 
@@ -50,20 +50,20 @@ class Writer:
         return bool(self._required)
 
     def start(self, feeds: Sequence[Feed]) -> None:
-        """Begins to offer, with what the opening of the log wrote."""
+        """Start to offer records, beginning with those that opening the log wrote."""
         self._feeds = tuple(feeds)
         self._required = tuple(f for f in feeds if f.terms.mode is SinkMode.REQUIRED)
         lines = self._segment.opening_lines
-        self._take_down(self._segment.head.seq - len(lines) + 1, lines)
+        self._collect(self._segment.head.seq - len(lines) + 1, lines)
         self._offer()
-        self._segment.on_written = self._take_down
+        self._segment.on_written = self._collect
         for feed in feeds:
             feed.start()
 
     def commit(
-        self, entries: Sequence[Entry], *, wait: bool = True, attempt: Attempt | None = None
+        self, entries: Sequence[Entry], *, wait: bool = True, attempt: WriteAttempt | None = None
     ) -> int:
-        """As `Segment.commit`; the number of the last record, for `confirm`."""
+        """`Segment.commit`; return the number of the last record, for `confirm`."""
         if not self._mutex.acquire(blocking=wait):
             raise BlockingIOError
         try:
@@ -83,7 +83,7 @@ class Writer:
             self._mutex.release()
 
     def confirm(self, seq: int) -> None:
-        """Returns when every required sink has record `seq`. Raises `AuditError`."""
+        """Wait until every required sink has record `seq`. Raises `AuditError`."""
         if not self._feeds:
             return
         since = time.monotonic()
@@ -94,11 +94,11 @@ class Writer:
             self.flush()
 
     def note(self, event: AuditEvent) -> None:
-        """Keeps an event for the next commit."""
-        self._notes.append((storable(event), timestamp()))
+        """Keep an event for the next commit."""
+        self._notes.append((encode_event(event), timestamp()))
 
     def flush(self) -> None:
-        """Writes what was noted; what cannot be written now stays noted."""
+        """Write the noted events; those that cannot be written now stay noted."""
         if not self._notes:
             return
         try:
@@ -107,16 +107,16 @@ class Writer:
             logger.warning("what became of an audit sink cannot be recorded yet: %s", error)
 
     def offer_checkpoint(self, seq: int, line: bytes) -> None:
-        """Called by the notary, within a commit or a pin, hence under the mutex."""
+        """Called by the checkpoint writer, within a commit or a pin, so under the mutex."""
         if self._feeds:
             self._pins.append(Delivery(seq, line, checkpoint=True))
 
     def pin(self) -> None:
-        """As `Segment.pin`."""
+        """`Segment.pin` under the mutex."""
         self.exclusively(self._segment.pin)
 
     def exclusively(self, act: Callable[[], T]) -> T:
-        """Does something with the segment that no commit may come between."""
+        """Do something with the segment that no commit may interrupt."""
         with self._mutex:
             try:
                 return act()
@@ -124,7 +124,7 @@ class Writer:
                 self._offer()
 
     def close(self) -> None:
-        """Lets sinks finish, signs the head, closes all, also if it raises `AuditError`."""
+        """Let sinks finish, sign the head, close everything, even if it raises `AuditError`."""
         try:
             for feed in self._feeds:
                 feed.drain()
@@ -133,12 +133,12 @@ class Writer:
         finally:
             for feed in self._feeds:
                 feed.close()
-            # A feed that hung in its sink may be writing that the sink is down: its commit ends
-            # first, and it finds the log closed the next time.
+            # A feed that hung in its sink may be recording that the sink is down: its commit ends
+            # first, and its next commit finds the log closed.
             self.exclusively(self._segment.close)
 
-    def _take_down(self, first: int, lines: Sequence[bytes]) -> None:
-        """What was written just now. Called by the segment, within a step, under the mutex."""
+    def _collect(self, first: int, lines: Sequence[bytes]) -> None:
+        """Keep lines for `_offer`. Called by the segment after a write, under the mutex."""
         self._records += [Delivery(seq, line[:-1]) for seq, line in enumerate(lines, first)]
 
     def _offer(self) -> None:

@@ -1,9 +1,9 @@
-"""(8) What the audit log can say: a closed set of events, and the record that each becomes.
+"""(8) The closed set of audit events, and the record that each event becomes.
 
 Callers build an *event*. The log turns it into a *record* by adding the envelope (`v`, `seq`, `ts`,
-`prev`, `hash`); on disk both lie flat in one JSON object. The values are restricted so that their
-canonical form is beyond argument: no floats (durations are integer microseconds), integers within
-2**53, ASCII field names, and an absent value is an absent field. `bounds.py` holds events to that.
+`prev`, `hash`); on disk both are one flat JSON object. The values are restricted so that their
+canonical form is unambiguous: no floats (durations are integer microseconds), integers within
+2**53, ASCII field names, and an absent value is an absent field. `sanitize.py` enforces this.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import msgspec
 RECORD_VERSION: Final = 2
 ENVELOPE_FIELDS: Final = ("v", "seq", "ts", "kind", "prev", "hash")
 
-# Where the chain adds something to a record that is already encoded; see `spelling.py`.
+# Marks where the chain inserts a value into an encoded record; see `chain.py`.
 GAP: Final = msgspec.Raw(b"\0")
 
-# One record, its newline not counted. What is longer is neither written nor read.
+# One record without its newline. Longer lines are neither written nor read.
 MAX_LINE_BYTES: Final = 1024 * 1024
 
 ShownValue = str | int | bool | None
@@ -54,41 +54,42 @@ class ExecutionStatus(enum.Enum):
 
 
 class ApprovalOutcome(enum.Enum):
-    """What became of an approval that was asked for."""
+    """How an approval request ended."""
 
     GIVEN = "given"
     DENIED = "denied"
     TIMED_OUT = "timed_out"
-    WITHDRAWN = "withdrawn"  # nobody waits any more: revoked, ended, or covered by another
+    WITHDRAWN = "withdrawn"  # no call waits for it any more: revoked, ended, or covered by another
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+class _EventBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """Base of all events; a field that is None is left out of the record."""
 
-    # What the encoder puts in for each of `ENVELOPE_FIELDS`. No fields of an event: the shapes of
-    # `bounds.py` take these by name from the event, in the same pass as its fields.
+    # What the encoder inserts for each of `ENVELOPE_FIELDS`. These are not fields of an event: the
+    # shapes of `sanitize.py` read them by name from the event, in the same pass as its fields.
     _envelope_v: ClassVar[int] = RECORD_VERSION
     _envelope_seq: ClassVar[msgspec.Raw] = GAP
     _envelope_ts: ClassVar[msgspec.Raw] = GAP
     _envelope_prev: ClassVar[msgspec.Raw] = GAP
     _envelope_hash: ClassVar[msgspec.Raw] = GAP
 
-    # Its tag, set below. No property: what one raises, an interrupt too, is lost in the encoder.
+    # The tag, set below. Not a property: the encoder swallows what a property raises, even an
+    # interrupt.
     _envelope_kind: ClassVar[str] = ""
 
 
-class _ExecutionEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
-    """Who: the execution, and for whom it ran."""
+class _ExecutionEvent(_EventBase, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """Base of the events of one execution: which one, and for whom it ran."""
 
     execution_id: str
     principal: str
     agent: str | None = None
     session: str | None = None
     degraded: str | None = None
-    """The layers that were not fully in force, if the operator let it run all the same."""
+    """The layers that were not fully in force, if the operator let it run anyway."""
     trace_id: str | None = None
     span_id: str | None = None
-    """Where OpenTelemetry has the same event, if it was traced."""
+    """The trace and span of the same event in OpenTelemetry, if it was traced."""
 
 
 class Withheld(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,11 +109,11 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     withheld: list[Withheld]
     isolation: dict[str, str]
     modules: list[str] = []
-    """Real modules that the policy granted: the language layer does not vouch for this code."""
+    """Real modules that the policy granted: the language layer gives no guarantee for it."""
     mode: Literal["learn"] | None = None
-    """`learn`: user space could ask for what is withheld, and was refused it."""
+    """`learn`: user space could call withheld capabilities, and each such call was refused."""
     terms_sha256: str | None = None
-    """The policy and where its scopes lead, relative paths made absolute."""
+    """Digest of the policy and the targets of its scopes, with relative paths made absolute."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -134,11 +135,11 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     approval: str | None = None
     """The approval that covers the call."""
     dry_run_rule: str | None = None
-    """The `deny` rule that would have refused it, were it in force."""
+    """The `deny` rule that would have refused the call if it were in force."""
 
 
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
-    """What came of a call that was decided."""
+    """The outcome of a call that was decided."""
 
     request_id: str
     capability: str
@@ -150,7 +151,7 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
 
 
 class ProtocolViolated(_ExecutionEvent, frozen=True, kw_only=True, tag="protocol_violated"):
-    """The worker sent what no honest worker sends."""
+    """The worker sent something that an honest worker never sends."""
 
     violation: str
     message: str
@@ -165,7 +166,7 @@ class LimitReached(_ExecutionEvent, frozen=True, kw_only=True, tag="limit_reache
 
 
 class ExecutionEnded(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_ended"):
-    """The execution is over."""
+    """The execution ended."""
 
     status: ExecutionStatus
     error_code: str | None = None
@@ -184,7 +185,7 @@ class GrantRevoked(_ExecutionEvent, frozen=True, kw_only=True, tag="grant_revoke
     capabilities: list[str]
     by: str | None = None
     note: str | None = None
-    """Why, in the words of whoever did it."""
+    """The reason that the person gave."""
 
 
 class ApprovalRequested(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_requested"):
@@ -203,7 +204,7 @@ class ApprovalRequested(_ExecutionEvent, frozen=True, kw_only=True, tag="approva
 
 
 class ApprovalSettled(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_settled"):
-    """How the waiting ended; who answered, and what the answer covers."""
+    """How an approval request ended; who answered, and what the answer covers."""
 
     approval: str
     request_id: str
@@ -211,13 +212,13 @@ class ApprovalSettled(_ExecutionEvent, frozen=True, kw_only=True, tag="approval_
     outcome: ApprovalOutcome
     by: str | None = None
     note: str | None = None
-    """Why, in the words of whoever did it."""
+    """The reason that the person gave."""
     calls: int | None = None
     seconds: int | None = None
     reach: str | None = None
 
 
-class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
+class PolicyLoaded(_EventBase, frozen=True, kw_only=True, tag="policy_loaded"):
     """A policy was put in force, or refused."""
 
     policy_id: str
@@ -226,31 +227,31 @@ class PolicyLoaded(_Event, frozen=True, kw_only=True, tag="policy_loaded"):
     status: Literal["accepted", "refused"]
     message: str | None = None
     terms_sha256: str | None = None
-    """As in `ExecutionStarted`; absent if it was refused."""
+    """As in `ExecutionStarted`; absent if the policy was refused."""
 
 
-class LogOpened(_Event, frozen=True, kw_only=True, tag="log_opened"):
+class LogOpened(_EventBase, frozen=True, kw_only=True, tag="log_opened"):
     """The first record of a log."""
 
     writer: str
     host_software: str
 
 
-class LogRecovered(_Event, frozen=True, kw_only=True, tag="log_recovered"):
-    """A writer had died within a write; what it left of a line was dropped."""
+class LogRecovered(_EventBase, frozen=True, kw_only=True, tag="log_recovered"):
+    """A writer had crashed during a write; the partial line that it left was dropped."""
 
     dropped_bytes: int
     dropped_sha256: str
 
 
-class SegmentClosed(_Event, frozen=True, kw_only=True, tag="segment_closed"):
-    """The last record of a file; the log goes on in the next."""
+class SegmentClosed(_EventBase, frozen=True, kw_only=True, tag="segment_closed"):
+    """The last record of a file; the log continues in the next one."""
 
     reason: Literal["size", "age"]
 
 
-class SegmentOpened(_Event, frozen=True, kw_only=True, tag="segment_opened"):
-    """The first record of every file but the first: which log it is, and what it continues."""
+class SegmentOpened(_EventBase, frozen=True, kw_only=True, tag="segment_opened"):
+    """The first record of every file after the first: which log it is, and what it continues."""
 
     log: str
     segment: int
@@ -259,8 +260,8 @@ class SegmentOpened(_Event, frozen=True, kw_only=True, tag="segment_opened"):
     previous_hash: str
 
 
-class KeyRotated(_Event, frozen=True, kw_only=True, tag="key_rotated"):
-    """From here on another key signs; the old one vouches for it with `signature`."""
+class KeyRotated(_EventBase, frozen=True, kw_only=True, tag="key_rotated"):
+    """From here on another key signs; `signature` is that of the old key over the new one."""
 
     old_key_id: str
     new_key_id: str
@@ -268,7 +269,7 @@ class KeyRotated(_Event, frozen=True, kw_only=True, tag="key_rotated"):
     signature: str
 
 
-class SinkFailed(_Event, frozen=True, kw_only=True, tag="sink_failed"):
+class SinkFailed(_EventBase, frozen=True, kw_only=True, tag="sink_failed"):
     """A sink stopped taking records; if it is required, calls are refused until it recovers."""
 
     sink: str
@@ -276,8 +277,8 @@ class SinkFailed(_Event, frozen=True, kw_only=True, tag="sink_failed"):
     message: str
 
 
-class SinkRecovered(_Event, frozen=True, kw_only=True, tag="sink_recovered"):
-    """It takes them again: `dropped` were lost to it, `resent` were brought to it afterwards."""
+class SinkRecovered(_EventBase, frozen=True, kw_only=True, tag="sink_recovered"):
+    """A sink takes records again: it never got `dropped` of them, and got `resent` late."""
 
     sink: str
     mode: Literal["required", "best_effort"]
@@ -308,7 +309,7 @@ for _kind in get_args(AuditEvent):
     _kind._envelope_kind = str(_kind.__struct_config__.tag)  # noqa: SLF001 - of this module
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An event with its place in the chain."""
 
     seq: int
@@ -320,18 +321,18 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kind_of(event: AuditEvent) -> str:
-    """The value of the field `kind` for this event."""
+    """Return the value of the field `kind` of this event."""
     return event._envelope_kind  # noqa: SLF001 - of this module
 
 
 def timestamp() -> str:
-    """Now, as RFC 3339 in UTC with microseconds."""
+    """Return the time now as RFC 3339 in UTC with microseconds."""
     now = time.time_ns() // 1000
-    return f"{_to_the_second(now // 1_000_000)}.{str(now)[-6:]}Z"
+    return f"{_format_second(now // 1_000_000)}.{str(now)[-6:]}Z"
 
 
 def is_timestamp(ts: str) -> bool:
-    """Whether `ts` is a time such as `timestamp` gives, so that it can be reckoned with."""
+    """Whether `ts` is a time as `timestamp` returns it, so that it can be computed with."""
     try:
         moment = datetime.fromisoformat(ts)
         return ts.endswith("Z") and moment.timestamp() >= 0
@@ -340,5 +341,5 @@ def is_timestamp(ts: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4)
-def _to_the_second(second: int) -> str:
+def _format_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,14 +1,14 @@
-"""(8) Redaction: an argument is a keyed digest unless its capability says that it may be shown.
+"""(8) Redaction: an argument becomes a keyed digest unless its capability allows it to be shown.
 
 The digest is HMAC-SHA256 over the RFC 8785 bytes of the value, under a key that belongs to the log.
-Equal values have equal digests, so whoever holds the key can look a value up; nobody else can even
-guess it. Values that RFC 8785 cannot spell (integers beyond 2**53, NaN, lone surrogates) go through
-a tagged encoding, which starts with a NUL byte as no JSON does:
+Equal values have equal digests, so a holder of the key can search for a value; without the key a
+value cannot even be guessed. Values that RFC 8785 cannot encode (integers beyond 2**53, NaN, lone
+surrogates) use a tagged encoding, which starts with a NUL byte, as no JSON does:
 
     NUL "caps.redaction.tagged.v1" NUL, then depth first
     n | t | f                     null, true, false
     i<hex>; d<float.hex()>;       numbers
-    s<bytes>:<utf-8>              text, lone surrogates passed through
+    s<bytes>:<utf-8>              string, lone surrogates passed through
     l<items>: ...                 list
     m<items>: key value ...       object, ordered by encoded key
     x<type>;                      anything else: only its type
@@ -23,13 +23,13 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import rfc8785
 
-from caps.security.audit.model.sanitize import MAX_INTEGER
 from caps.security.audit.model.records import ShownValue
+from caps.security.audit.model.sanitize import MAX_INTEGER
 
-# A hostile call can have any number of fields; beyond these they share one digest.
+# A hostile call can have any number of fields; the fields beyond this number share one digest.
 MAX_FIELDS: Final = 64
 MAX_NAME_CHARS: Final = 128
-# Cannot be the name of a field: `_field_name` doubles the backslashes of real ones.
+# Not the name of any field, since `_field_name` doubles the backslashes of real names.
 OTHER_FIELDS: Final = "\\others"
 
 DIGEST_PREFIX: Final = "hmac-sha256:"
@@ -52,14 +52,27 @@ class Redacted(NamedTuple):
     args_hmac: str
 
 
+class HashedPayload(dict[str, Any]):
+    """A payload with its digests. Large ones are hashed in a thread, before they are recorded."""
+
+    __slots__ = ("redacted", "shown_fields")
+
+    def __init__(
+        self, payload: Mapping[str, Any], shown_fields: Collection[str], redacted: Redacted
+    ) -> None:
+        super().__init__(payload)
+        self.shown_fields = shown_fields
+        self.redacted = redacted
+
+
 class Redactor:
     """Turns values into keyed digests. Holds a secret: never log or send one."""
 
     __slots__ = ("_inner", "_outer")
 
     def __init__(self, key: bytes) -> None:
-        # HMAC (RFC 2104) with the two hashes of the key made once: they are copied for each digest,
-        # which takes half the time of keying anew.
+        # HMAC (RFC 2104) with the two hashes of the key computed once: they are copied for each
+        # digest, which takes half the time of hashing the key again.
         block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
         self._inner = hashlib.sha256(block.translate(_INNER))
         self._outer = hashlib.sha256(block.translate(_OUTER))
@@ -68,36 +81,44 @@ class Redactor:
         return "Redactor(...)"
 
     def digest(self, value: Any) -> str:
-        """`hmac-sha256:<hex>` of any JSON-like value; never raises for one."""
+        """Return `hmac-sha256:<hex>` of any JSON-like value; never raises for one."""
+        if type(value) is HashedPayload:
+            return value.redacted.args_hmac
         return self._keyed(_plain_bytes(value) or _other_bytes(value))
 
     def split(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> Redacted:
-        """Scalars named in `shown_fields` stay readable; any other top-level field is a digest."""
+        """Keep scalars named in `shown_fields`; replace any other top-level field by a digest."""
+        if type(payload) is HashedPayload and payload.shown_fields == shown_fields:
+            return payload.redacted
         shown: dict[str, ShownValue] = {}
         hidden: dict[str, str] = {}
         others: dict[str, Any] = {}
-        # What is found of the fields need not be found again of the whole.
+        # If every field is plain, the payload is plain too and need not be checked again.
         all_plain = True
         for name, value in payload.items():
-            spelt = _plain_bytes(value)
-            all_plain = all_plain and spelt is not None and name.isascii()
+            encoded = _plain_bytes(value)
+            all_plain = all_plain and encoded is not None and name.isascii()
             if name in shown_fields and isinstance(value, _SCALARS):
                 shown[_field_name(name)] = repr(value) if isinstance(value, float) else value
             elif len(hidden) < MAX_FIELDS:
-                known = name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS
-                field = name if known else self._hidden_name(name)
-                hidden[field] = self._keyed(spelt or _other_bytes(value))
+                simple = name.isidentifier() and name.isascii() and len(name) <= MAX_NAME_CHARS
+                field = name if simple else self._hidden_name(name)
+                hidden[field] = self._keyed(encoded or _other_bytes(value))
             else:
                 others[name] = value
         if others:
             hidden[OTHER_FIELDS] = self.digest(others)
         whole = dict(payload)
-        spelt = _encode(whole) if all_plain else _other_bytes(whole)
-        return Redacted(shown, hidden, self._keyed(spelt))
+        encoded = _encode(whole) if all_plain else _other_bytes(whole)
+        return Redacted(shown, hidden, self._keyed(encoded))
 
-    def _keyed(self, spelt: bytes) -> str:
+    def hashed(self, payload: Mapping[str, Any], shown_fields: Collection[str]) -> HashedPayload:
+        """`payload` with what `split` and `digest` return for it."""
+        return HashedPayload(payload, shown_fields, self.split(payload, shown_fields))
+
+    def _keyed(self, data: bytes) -> str:
         inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(spelt)
+        inner.update(data)
         outer.update(inner.digest())
         return DIGEST_PREFIX + outer.hexdigest()
 
@@ -105,19 +126,19 @@ class Redactor:
         escaped = _field_name(name)
         if len(escaped) <= MAX_NAME_CHARS:
             return escaped
-        # The digest keeps long names that start alike apart.
+        # The digest keeps long names with the same beginning distinct.
         return f"{escaped[:MAX_NAME_CHARS]}\\{self.digest(name)}"
 
 
 def _field_name(name: str) -> str:
-    """`name` in ASCII, such that different names stay different."""
+    """Return `name` in ASCII, such that different names stay different."""
     if name.isascii() and "\\" not in name:
         return name
     return name.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode("ascii")
 
 
 def _plain_bytes(value: Any) -> bytes | None:
-    """The bytes of RFC 8785, from an encoder that takes a tenth of the time; None if it cannot."""
+    """Encode as RFC 8785 with msgspec, ten times faster; None if it would differ."""
     kind = type(value)
     if kind is int:
         return b"%d" % value if -MAX_INTEGER <= value <= MAX_INTEGER else None
@@ -128,7 +149,7 @@ def _plain_bytes(value: Any) -> bytes | None:
 
 
 def _other_bytes(value: Any) -> bytes:
-    """The bytes of RFC 8785 where there are any, else those of the tagged encoding."""
+    """Encode as RFC 8785 if that is possible, otherwise with the tagged encoding."""
     try:
         return rfc8785.dumps(value)
     except (ValueError, RecursionError):
@@ -136,7 +157,7 @@ def _other_bytes(value: Any) -> bytes:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether msgspec spells `value` as RFC 8785 does."""
+    """Whether msgspec encodes `value` as RFC 8785 does."""
     kind = type(value)
     if kind is str or kind is bool or value is None:
         return True
@@ -151,7 +172,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _tagged(value: Any) -> bytes:
-    """The encoding of the docstring; iterative, so that depth cannot make it fail."""
+    """The tagged encoding; iterative, so that a deep value cannot make it fail."""
     out: list[bytes] = []
     todo = [value]
     while todo:

@@ -1,10 +1,10 @@
-"""(8) Holds an event to what a record may contain, so that evidence can always be written.
+"""(8) Sanitize events before they are recorded, so that evidence can always be written.
 
-Long texts are cut with a visible marker, lone surrogates are escaped, names are made ASCII, floats
-and integers beyond 2**53 become texts (a top-level counter stays at the bound). A hostile argument
-can therefore make a record ugly, never impossible. What is still too large, or of another type than
-its class says, so that no reader could make the event of it again, is an `AuditError` for that
-event alone: the others of its batch are written.
+Long strings are cut with a visible marker, lone surrogates are escaped, names are made ASCII,
+floats and integers beyond 2**53 become strings (a top-level counter is clamped to the bound). So a
+hostile argument can make a record ugly, but never impossible to write. An event that is still too
+large, or has a value of another type than its class declares, could not be decoded again by a
+reader: it raises `AuditError` for this event alone, and the others of its batch are written.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.model.chain import EncodedRecord, encode_record, split_at_gaps
 from caps.security.audit.model.records import ENVELOPE_FIELDS, MAX_LINE_BYTES, AuditEvent
-from caps.security.audit.spelling import Spelt, cut, spelt
 
 MAX_TEXT_CHARS: Final = 1024
 MAX_DETAIL_CHARS: Final = 4096
 MAX_INTEGER: Final = 2**53 - 1
 
-# Room for the envelope, whose size is fixed but for the digits of `seq`.
+# Leaves room for the envelope, whose size is fixed except for the digits of `seq`.
 _MAX_FIELDS_BYTES: Final = MAX_LINE_BYTES - 1024
-# Beyond this many bits `str(int)` may refuse; hexadecimal never does.
+# With more bits `str(int)` may raise; `hex(int)` never does.
 _DECIMAL_BITS: Final = 4096
 
 _encode: Final = msgspec.json.Encoder().encode
-# The fields of a shape are in order; this sees to the names of an object within it.
+# The fields of a shape are sorted already; this sorts the names of nested objects.
 _encode_shape: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-def storable(event: AuditEvent) -> Spelt:
-    """The record of `event`, spelt as far as it can be before it has its place in the chain.
+def encode_event(event: AuditEvent) -> EncodedRecord:
+    """Encode the record of `event`, except for the values that the chain adds.
 
-    Raises `AuditError` when the event holds foreign types or too much of everything.
+    Raises `AuditError` if the event has values of foreign types, or is too large.
     """
     kind = type(event)
     shape = _shapes.get(kind) or _shape_of(kind)
     try:
         encoded = _encode_shape(msgspec.convert(event, shape, from_attributes=True))
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
-        return mended_record(event)  # it has something that the shape has not, or JSON has not
+        return encode_sanitized(event)  # the shape or JSON does not allow a value
     if encoded.isascii() and len(encoded) <= _MAX_FIELDS_BYTES:
-        return cut(encoded)
-    return mended_record(event)
+        return split_at_gaps(encoded)
+    return encode_sanitized(event)
 
 
-def mended_record(event: AuditEvent) -> Spelt:
-    """The same, by looking at every value and mending those that need it. Raises `AuditError`."""
+def encode_sanitized(event: AuditEvent) -> EncodedRecord:
+    """`encode_event` by the slow path: check and mend every value. Raises `AuditError`."""
     try:
         fields: dict[str, Any] = msgspec.to_builtins(event, str_keys=True)
     except (TypeError, ValueError, RecursionError) as error:
-        raise AuditError(f"an audit event holds what cannot be recorded: {error}") from error
+        raise AuditError(f"an audit event has a value that cannot be recorded: {error}") from error
     mended = {name: _mended(name, value) for name, value in fields.items()}
     if len(_encode(mended)) > _MAX_FIELDS_BYTES:
         raise AuditError(
@@ -66,14 +66,14 @@ def mended_record(event: AuditEvent) -> Spelt:
         msgspec.convert(mended, type(event))  # as a reader will
     except msgspec.ValidationError as error:
         raise AuditError(
-            f"an audit event of kind `{fields['kind']}` holds what it cannot: {error}"
+            f"an audit event of kind `{fields['kind']}` has an invalid field: {error}"
         ) from error
-    return spelt(mended)
+    return encode_record(mended)
 
 
-# By the class of an event, the record that needs no mending: the same fields and the envelope, in
-# the order of their names, with types that have the bounds of above. Only what such a type takes is
-# encoded without another look, in one pass; made when the first event of its class is recorded.
+# By event class: the shape of a record that needs no mending. It has the same fields and the
+# envelope, sorted by name, with types that carry the bounds above. An event that fits its shape is
+# encoded in one pass. A shape is built when the first event of its class is recorded.
 _shapes: Final[dict[type, type[msgspec.Struct]]] = {}
 
 
@@ -101,9 +101,9 @@ def _text_of(limit: int) -> Any:
 
 
 def _bounded(kind: Any, text: Any) -> Any:
-    """The type `kind` with the bounds of this module; a text in it is of type `text`.
+    """Return the type `kind` with the bounds of this module; a `str` in it becomes `text`.
 
-    Raises `TypeError` for a type that no record may have, or that nobody gave bounds yet.
+    Raises `TypeError` for a type that a record may not have, or that has no bounds yet.
     """
     if kind is str:
         return text
@@ -124,54 +124,47 @@ def _bounded(kind: Any, text: Any) -> Any:
 
 def _mended(name: str, value: Any) -> Any:
     if name == "detail":
-        return text(str(value), MAX_DETAIL_CHARS)
+        return truncate(str(value), MAX_DETAIL_CHARS)
     if type(value) is int:
         return max(-MAX_INTEGER, min(value, MAX_INTEGER))
     return _nested(value)
 
 
-def text(value: str, limit: int) -> str:
-    """`value` in at most `limit` characters and a marker, free of lone surrogates."""
+def truncate(value: str, limit: int) -> str:
+    """Cut `value` to `limit` characters plus a marker, and escape lone surrogates."""
     if len(value) > limit:
         value = f"{value[:limit]}...[{len(value) - limit} more characters]"
     return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def legible_value(value: str | int, limit: int) -> str | int:
-    """`value` free of what JSON cannot carry; a text is cut with a marker beyond `limit`."""
+def json_safe(value: str | int, limit: int) -> str | int:
+    """Make `value` representable in JSON; a string beyond `limit` is cut with a marker."""
     if isinstance(value, str):
-        return text(value, limit)
+        return truncate(value, limit)
     if -MAX_INTEGER <= value <= MAX_INTEGER:
         return value
-    return text(_digits(value), limit)
+    digits = str(value) if value.bit_length() <= _DECIMAL_BITS else hex(value)
+    return truncate(digits, limit)
 
 
 def _nested(value: Any) -> Any:
     kind = type(value)
     if kind is str:
         short = len(value) <= MAX_TEXT_CHARS and value.isascii()
-        return value if short else text(value, MAX_TEXT_CHARS)
+        return value if short else truncate(value, MAX_TEXT_CHARS)
     if kind is dict:
         return {_ascii(name): _nested(item) for name, item in value.items()}
     if kind is list:
         return [_nested(item) for item in value]
     if kind is float:
         return repr(value)
-    if kind is int and not -MAX_INTEGER <= value <= MAX_INTEGER:
-        return _long_integer(value)
+    if kind is int:
+        return json_safe(value, MAX_TEXT_CHARS)
     return value
 
 
 def _ascii(name: str) -> str:
-    # Writer and verifier sort names differently beyond the basic plane; in ASCII they agree.
+    # Writer and verifier sort names differently beyond the basic plane; they agree on ASCII.
     if len(name) <= MAX_TEXT_CHARS and name.isascii():
         return name
-    return text(name, MAX_TEXT_CHARS).encode("ascii", "backslashreplace").decode("ascii")
-
-
-def _long_integer(value: int) -> str:
-    return text(_digits(value), MAX_TEXT_CHARS)
-
-
-def _digits(value: int) -> str:
-    return str(value) if value.bit_length() <= _DECIMAL_BITS else hex(value)
+    return truncate(name, MAX_TEXT_CHARS).encode("ascii", "backslashreplace").decode("ascii")

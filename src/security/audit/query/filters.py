@@ -1,19 +1,19 @@
-"""(8) Which records are asked for: one frozen value, and a match that reads nothing else.
+"""(8) Filters of records: one frozen value with a match that depends on the record alone.
 
-A field that a record does not have never matches, so a filter by capability leaves out what is not
-about a capability. Times are compared as text, which sorts as time does (`records.timestamp`); the
-clock of a log may have been set back, so nothing is skipped for being out of order.
+A field that a record does not have never matches, so a filter by capability excludes records that
+are not about a capability. Times are compared as strings, which sort like times
+(`records.timestamp`). The clock may have been set back, so a record out of order is not skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.model.records import AuditEvent, GrantRevoked, Record, kind_of
+from caps.security.audit.model.records import AuditEvent, AuditRecord, GrantRevoked, kind_of
 from caps.security.audit.model.redaction import DIGEST_PREFIX
 from caps.security.policies.names import quoted
 
@@ -26,7 +26,7 @@ KINDS: Final = tuple(sorted(str(kind.__struct_config__.tag) for kind in get_args
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """What a record must be; what is None or empty is not asked.
+    """The conditions of a record; a field that is None or empty is not checked.
 
     `execution` is the start of an id, `capability` is a name or `domain.*`; `since` is inclusive,
     `until` is not.
@@ -45,7 +45,7 @@ class RecordFilter:
     value_hash: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ConfigurationError` for what could never match."""
+        """Raises `ConfigurationError` for a filter that could never match."""
         unknown = sorted(self.kinds.difference(KINDS))
         if unknown:
             raise ConfigurationError(
@@ -60,52 +60,43 @@ class RecordFilter:
                 f"{quoted(self.value_hash)} is not what `caps audit hash` prints"
             )
 
-    def matches(self, record: Record) -> bool:
+    def matches(self, record: AuditRecord) -> bool:
         event = record.event
         return (
             (self.since is None or record.ts >= self.since)
             and (self.until is None or record.ts < self.until)
             and (not self.kinds or kind_of(event) in self.kinds)
-            and self._is_by(event)
-            and self._is_about(event)
+            and self._matches_caller(event)
+            and self._matches_call(event)
         )
 
-    def _is_by(self, event: AuditEvent) -> bool:
+    def _matches_caller(self, event: AuditEvent) -> bool:
         if self.execution is not None:
             found = getattr(event, "execution_id", None)
             if found is None or not found.startswith(self.execution):
                 return False
         return all(
-            wanted is None or getattr(event, name, None) == wanted
-            for name, wanted in (
-                ("agent", self.agent),
-                ("principal", self.principal),
-                ("session", self.session),
-            )
+            getattr(self, name) in (None, getattr(event, name, None))
+            for name in ("agent", "principal", "session")
         )
 
-    def _is_about(self, event: AuditEvent) -> bool:
-        if self.decision is not None and getattr(event, "decision", None) != self.decision:
-            return False
-        if self.reason is not None and getattr(event, "reason", None) != self.reason:
-            return False
-        if self.capability is not None and not any(map(self._names, _capabilities(event))):
+    def _matches_call(self, event: AuditEvent) -> bool:
+        for name in ("decision", "reason"):
+            if getattr(self, name) not in (None, getattr(event, name, None)):
+                return False
+        if self.capability is not None and not _names(self.capability, _capabilities(event)):
             return False
         return self.value_hash is None or _holds(event, self.value_hash)
 
-    def _names(self, capability: str) -> bool:
-        if self.capability is None:
-            return False
-        if self.capability.endswith(".*"):
-            return capability.startswith(self.capability[:-1])
-        return capability == self.capability
 
-
-EVERYTHING: Final = RecordFilter()
+def _names(pattern: str, capabilities: Sequence[str]) -> bool:
+    if pattern.endswith(".*"):
+        return any(capability.startswith(pattern[:-1]) for capability in capabilities)
+    return pattern in capabilities
 
 
 def parse_moment(text: str, *, now: datetime | None = None) -> str:
-    """A time as records write it, from ISO 8601 (UTC unless it says) or from `10m`, that is, ago.
+    """Return a time in the format of records, from ISO 8601 (UTC by default) or an age like `10m`.
 
     Raises `ConfigurationError`.
     """
@@ -125,11 +116,11 @@ def parse_moment(text: str, *, now: datetime | None = None) -> str:
 
 
 def parse_digest(text: str) -> str:
-    """A digest as records write it; its prefix may be left out."""
+    """Return a digest in the format of records; `text` may lack the prefix."""
     return text if text.startswith(DIGEST_PREFIX) else DIGEST_PREFIX + text
 
 
-def _capabilities(event: AuditEvent) -> Iterable[str]:
+def _capabilities(event: AuditEvent) -> Sequence[str]:
     if isinstance(event, GrantRevoked):
         return event.capabilities
     named = getattr(event, "capability", None)
@@ -144,4 +135,7 @@ def _is_digest(text: str) -> bool:
 def _holds(event: AuditEvent, digest: str) -> bool:
     hidden: dict[str, Any] = getattr(event, "hidden", {})
     whole = (getattr(event, "args_hmac", None), getattr(event, "idempotency_key_hmac", None))
-    return digest in whole or digest in hidden.values()
+    # The texts of errors follow the class of the error.
+    texts = (getattr(event, "detail", None), getattr(event, "error_message", None))
+    in_text = any(text is not None and text.endswith(f": {digest}") for text in texts)
+    return digest in whole or digest in hidden.values() or in_text

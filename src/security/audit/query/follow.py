@@ -1,9 +1,9 @@
-"""(8) Following a log that is being written, by several processes and across rotation.
+"""(8) Following a log while several processes write it, across rotation.
 
-It asks the disk (one `stat` and one listing a turn) instead of being told: the standard library has
-no inotify, and a quarter of a second is soon enough for a person. What to do between two turns is
-the caller's; `tail -f` sleeps. Only committed bytes count: a batch that is written under the lock
-of the log may yet be taken back.
+It polls the disk (one `stat` and one listing per poll), since the standard library has no inotify
+and a quarter of a second is fast enough for a person. The caller decides what to do between two
+polls; `tail -f` sleeps. Only committed bytes are read: a batch that is written under the lock of
+the log may still be undone.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ from pathlib import Path
 from caps.protocol.errors import AuditError
 from caps.security.audit.files.reader import (
     SegmentFile,
+    compressed_path,
     open_segment,
     read_lines,
     record_of,
     segment_number,
     segment_paths,
 )
-from caps.security.audit.model.records import Record
+from caps.security.audit.model.records import AuditRecord
 
 
 def follow(
     directory: Path, wait: Callable[[], object], caught_up: Callable[[], object] | None = None
-) -> Iterator[Record]:
-    """All records of a log, and then those that come; never ends by itself.
+) -> Iterator[AuditRecord]:
+    """Yield all records of a log, and then new ones as they come; never ends by itself.
 
-    `wait` is called when there is nothing new; `caught_up` once, at the end of what was there.
-    Raises `AuditError` when a file was cut, replaced or removed, or a line is not a record.
+    `wait` is called when there is nothing new; `caught_up` once, after the existing records.
+    Raises `AuditError` if a file was cut, replaced or removed, or a line is not a record.
     """
     follower = _Follower(directory)
     try:
-        yield from follower.turn()
+        yield from follower.poll()
         if caught_up is not None:
             caught_up()
         while True:
             wait()
-            yield from follower.turn()
+            yield from follower.poll()
     except OSError as error:
         raise AuditError(f"cannot read audit log `{directory}`: {error.strerror}") from error
     finally:
@@ -58,8 +59,8 @@ class _Follower:
         self._offset = 0
         self._lines = 0
 
-    def turn(self) -> Iterator[Record]:
-        """What was committed since the last turn."""
+    def poll(self) -> Iterator[AuditRecord]:
+        """Yield what was committed since the last poll."""
         while True:
             if self._file is not None:
                 yield from self._new_records(self._committed())
@@ -67,7 +68,7 @@ class _Follower:
             if following is None:
                 return
             if self._file is not None:
-                # Nobody writes a file that has a successor: this is its end.
+                # A file that has a successor is not written any more: this is its end.
                 yield from self._new_records(sys.maxsize)
             self._move_to(following)
 
@@ -89,7 +90,7 @@ class _Follower:
         self._path = path
         self._offset = self._lines = 0
 
-    def _new_records(self, end: int) -> Iterator[Record]:
+    def _new_records(self, end: int) -> Iterator[AuditRecord]:
         assert self._file is not None
         assert self._path is not None
         if end <= self._offset:
@@ -100,13 +101,13 @@ class _Follower:
         )
         for line in lines:
             if line.torn:
-                return  # read again when it is whole
+                return  # read again when it is complete
             self._offset += len(line.data) + 1
             self._lines += 1
             yield record_of(line)
 
     def _committed(self) -> int:
-        """How many bytes count: none that a writer may still take back."""
+        """Return how many bytes are committed, so that no writer can still undo them."""
         assert self._file is not None
         assert self._path is not None
         if self._path.suffix == ".gz":
@@ -115,7 +116,7 @@ class _Follower:
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return self._offset  # a writer is at it; the next turn will see
+            return self._offset  # a writer is writing; the next poll reads it
         try:
             status = os.fstat(fd)
             self._refuse_changed(status)
@@ -130,7 +131,7 @@ class _Follower:
         try:
             same = os.path.samestat(status, self._path.stat())
         except FileNotFoundError:
-            same = self._path.with_name(f"{self._path.name}.gz").is_file()
+            same = compressed_path(self._path).is_file()
         if not same:
             raise AuditError(
                 f"audit log `{self._path}` was removed or replaced while it was read; verify it"

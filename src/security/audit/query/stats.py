@@ -1,7 +1,7 @@
-"""(8) What a log comes to: how much was refused, why, and to whom.
+"""(8) Statistics of a log: how much was refused, why, and to which callers.
 
-Counted while the records stream by. Names of capabilities and callers may come from hostile code,
-which could invent new ones without end; beyond `MAX_NAMES` of them the rest is counted as one.
+Counted while the records are streamed. Names of capabilities and callers may come from hostile
+code, which could invent any number of them; those beyond `MAX_NAMES` are counted as one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from caps.security.audit.model.records import (
+    AuditRecord,
     DecisionMade,
     ExecutionEnded,
     LimitReached,
     OutcomeRecorded,
-    Record,
     kind_of,
 )
 
@@ -26,7 +26,7 @@ OTHERS: Final = "(others)"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Caller:
-    """For whom code ran."""
+    """The principal and agent for which code ran."""
 
     principal: str
     agent: str | None = None
@@ -58,13 +58,13 @@ class AuditStats:
     _refusals: dict[str, tuple[Counter[str], Counter[Caller]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> AuditStats:
+    def of(cls, records: Iterable[AuditRecord]) -> AuditStats:
         stats = cls()
         for record in records:
             stats.add(record)
         return stats
 
-    def add(self, record: Record) -> None:
+    def add(self, record: AuditRecord) -> None:
         self.records += 1
         self.first_ts = min(self.first_ts or record.ts, record.ts)
         self.last_ts = max(self.last_ts or record.ts, record.ts)
@@ -86,7 +86,7 @@ class AuditStats:
                 pass  # counted by its kind
 
     def refused(self, top: int | None = None) -> list[Refused]:
-        """The capabilities that were refused, most often first; of their callers `top`, too."""
+        """Return the refused capabilities, most often first; at most `top`, with `top` callers."""
         found = [
             Refused(name, callers.total(), _ordered(reasons), _ordered(callers)[:top])
             for name, (reasons, callers) in self._refusals.items()
@@ -95,7 +95,7 @@ class AuditStats:
         return found[:top]
 
     def as_json(self, top: int | None = None) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the totals as plain data."""
         return {
             "records": self.records,
             "first_ts": self.first_ts,

@@ -1,16 +1,16 @@
 """(8) Checkpoints: signed statements "the chain had this hash at this number".
 
-The chain alone cannot show that its end was cut off, or that all of it was written anew. A
-checkpoint can: it pins one head with an Ed25519 signature over
+The chain alone cannot show that its end was cut off, or that all of it was rewritten. A checkpoint
+can: it pins one head with an Ed25519 signature over
 
     "caps.audit.checkpoint.v1" NUL + canonical({hash, key_id, segment, seq, ts, v})
 
-and is appended to `checkpoints.jsonl`. `segment` is the number of the file that the head is in, so
-that a lost file can be told from a cut one; checkpoints of old logs lack it.
+and is appended to `checkpoints.jsonl`. `segment` is the number of the file that holds the head. It
+distinguishes a lost file from a cut one; checkpoints of old logs lack it.
 
-What it proves rests on where the key and the checkpoints are: whoever can write the directory *and*
-read `signing.key` can forge both. Keep a copy of `signing.pub` and of the newest checkpoint
-elsewhere, and verify against them.
+What a checkpoint proves depends on where the key and the checkpoints are kept: anyone who can write
+the directory *and* read `signing.key` can forge both. Keep a copy of `signing.pub` and of the
+newest checkpoint elsewhere, and verify against them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.files.key_files import (
+    MAX_KEY_BYTES,
+    SIGNING_KEY,
+    SIGNING_PUB,
+    read_or_create,
+)
+from caps.security.audit.files.regular_files import CREATE_FLAGS, read_regular, require_regular
 from caps.security.audit.model.chain import Head
-from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB, read_or_create
 from caps.security.audit.model.records import timestamp
-from caps.security.audit.files.regular_files import read_regular, require_regular
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -56,20 +61,25 @@ class Checkpoint(
     segment: int | None = None
     sig: str | None = None
 
+    def encode(self) -> bytes:
+        """Return the line without its newline."""
+        return _encode(self)
+
     def signed_bytes(self) -> bytes:
+        """Return the bytes that the signature covers."""
         return _DOMAIN + _encode(msgspec.structs.replace(self, sig=None))
 
 
 class BadCheckpoint(msgspec.Struct, frozen=True):
-    """A line of the checkpoint file that proves nothing, and why."""
+    """A line of a checkpoint file that proves nothing, and the reason."""
 
     line: int
     message: str
     seq: int | None = None
-    """The record that it claims to pin."""
+    """The record that the line claims to pin."""
     unknown_key: bool = False
     file: str = CHECKPOINTS
-    """Which file the line is in: that of the log, or one that was kept elsewhere."""
+    """The file of the line: that of the log, or a copy that was kept elsewhere."""
 
 
 class Signer:
@@ -81,11 +91,11 @@ class Signer:
 
     @classmethod
     def load(cls, directory: Path) -> Signer:
-        """Reads the directory's key pair, or makes it. Raises `OSError` or `AuditError`."""
+        """Read the directory's key pair, or create it. Raises `OSError` or `AuditError`."""
         read_or_create(directory / SIGNING_KEY, new_private_pem)
         key = read_private_key(directory / SIGNING_KEY)
         own = public_pem(key.public_key())
-        # After a rotation it has the older keys before the one that signs now.
+        # After a rotation the file has the older keys before the current one.
         known = read_or_create(directory / SIGNING_PUB, lambda: own, mode=0o644)
         if not known.endswith(own):
             raise AuditError(f"`{directory / SIGNING_PUB}` does not belong to `{SIGNING_KEY}`")
@@ -104,23 +114,22 @@ class Signer:
         return msgspec.structs.replace(unsigned, sig=signature.hex())
 
     def sign_bytes(self, statement: bytes) -> bytes:
-        """A signature over `statement`, which says in its first bytes what kind it is."""
+        """Sign `statement`; its first bytes must name the kind of statement."""
         return self._key.sign(statement)
 
 
 def append_checkpoint(directory: Path, checkpoint: Checkpoint) -> None:
-    """Adds a line durably; the caller holds the log's lock. Raises `OSError`."""
-    append_line(directory, _encode(checkpoint) + b"\n")
+    """Append a checkpoint durably; the caller holds the log's lock. Raises `OSError`."""
+    append_lines(directory, checkpoint.encode() + b"\n")
 
 
-def append_line(directory: Path, lines: bytes) -> None:
-    """Adds whole lines to the checkpoints of `directory` durably. Raises `OSError`."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(directory / CHECKPOINTS, flags, 0o600)
+def append_lines(directory: Path, lines: bytes) -> None:
+    """Append complete lines to the checkpoints of `directory` durably. Raises `OSError`."""
+    fd = os.open(directory / CHECKPOINTS, CREATE_FLAGS, 0o600)
     try:
         require_regular(fd, directory / CHECKPOINTS)
     except BaseException:
-        os.close(fd)  # of a pipe no file object can be made that reads and writes
+        os.close(fd)  # `os.fdopen` cannot open a pipe for reading and writing
         raise
     with os.fdopen(fd, "r+b") as file:
         end = _end_of_last_line(fd, os.fstat(fd).st_size)
@@ -131,27 +140,35 @@ def append_line(directory: Path, lines: bytes) -> None:
         os.fdatasync(fd)
 
 
-def last_checkpoint_line(directory: Path) -> bytes:
-    """The last whole line of its checkpoints with its newline, or nothing. Raises `OSError`."""
+def read_checkpoints(directory: Path) -> bytes:
+    """Return the content of the checkpoint file, empty if there is none. Raises `OSError`."""
     path = directory / CHECKPOINTS
-    if not path.exists():
-        return b""
-    content = read_regular(path)
+    return read_regular(path) if path.exists() else b""
+
+
+def complete_lines(content: bytes) -> bytes:
+    """Drop a torn last line: it is a crash during an append, so that checkpoint was never made."""
+    return content[: content.rfind(b"\n") + 1]
+
+
+def last_checkpoint_line(directory: Path) -> bytes:
+    """Return the last complete line of the checkpoints, or nothing. Raises `OSError`."""
+    content = read_checkpoints(directory)
     end = content.rfind(b"\n") + 1
     return content[content.rfind(b"\n", 0, max(end - 1, 0)) + 1 : end]
 
 
 def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
-    """The keys in `path` by their id: one PEM block, or several one after the other.
+    """Return the keys in `path` by their id: one PEM block, or several in sequence.
 
-    Raises `AuditError` when it holds none, or something else beside them.
+    Raises `AuditError` if the file has no key, or anything other than keys.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     keys: dict[str, Ed25519PublicKey] = {}
     try:
-        content = read_regular(path)
+        content = read_regular(path, MAX_KEY_BYTES)
         for block in content.replace(_PEM_END, _PEM_END + b"\0").rstrip(b"\0\r\n ").split(b"\0"):
             key = serialization.load_pem_public_key(block.lstrip())
             if not isinstance(key, Ed25519PublicKey):
@@ -169,7 +186,7 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
 def check_line(
     line: bytes, number: int, keys: Mapping[str, Ed25519PublicKey]
 ) -> Checkpoint | BadCheckpoint:
-    """Reads and verifies one line of a checkpoint file against the keys that are known."""
+    """Decode one line of a checkpoint file and verify it against the known keys."""
     try:
         checkpoint = msgspec.json.decode(line, type=Checkpoint)
     except (msgspec.DecodeError, ValueError):
@@ -180,7 +197,7 @@ def check_line(
 def check(
     checkpoint: Checkpoint, number: int, keys: Mapping[str, Ed25519PublicKey]
 ) -> Checkpoint | BadCheckpoint:
-    """`checkpoint` itself if one of `keys` signed it."""
+    """Return `checkpoint` itself if one of `keys` signed it."""
     from cryptography.exceptions import InvalidSignature
 
     seq, key = checkpoint.seq, keys.get(checkpoint.key_id)
@@ -197,17 +214,18 @@ def check(
 
 
 def key_id(key: Ed25519PublicKey) -> str:
-    """A short name for a public key."""
+    """Return a short name for a public key."""
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
 
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
-    """The key in `path`. Raises `OSError`, or `AuditError` if it is not an Ed25519 key."""
+    """Read the key in `path`. Raises `OSError`, or `AuditError` if it is not an Ed25519 key."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     try:
-        key = serialization.load_pem_private_key(read_regular(path), password=None)
+        content = read_regular(path, MAX_KEY_BYTES)
+        key = serialization.load_pem_private_key(content, password=None)
     except ValueError as error:
         raise AuditError(f"`{path}` is not a private key in PEM") from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -235,6 +253,6 @@ def new_private_pem() -> bytes:
 
 
 def _end_of_last_line(fd: int, size: int) -> int:
-    # A crash within an append leaves part of a line, which proves nothing and is dropped.
+    # A crash during an append leaves part of a line, which proves nothing and is dropped.
     start = max(0, size - _MAX_CHECKPOINT_BYTES)
     return start + os.pread(fd, size - start, start).rfind(b"\n") + 1

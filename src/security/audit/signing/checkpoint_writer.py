@@ -1,7 +1,7 @@
-"""(8) Writing checkpoints: with the key that the directory has now, here and in every other place.
+"""(8) Writing checkpoints with the current key, to the log directory and to a directory of copies.
 
-Runs under the lock of the log. The key file is looked at each time, since another process may have
-rotated it. A place elsewhere gets what it lacks, so one that was away for a while catches up.
+Runs under the lock of the log. The key file is checked each time, since another process may have
+rotated it. The directory of copies gets every line that it lacks, so it catches up after a failure.
 """
 
 from __future__ import annotations
@@ -11,62 +11,60 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from caps.protocol.errors import AuditError
+from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB, read_or_create
+from caps.security.audit.files.regular_files import read_regular
 from caps.security.audit.model.chain import Head
 from caps.security.audit.signing.checkpoint import (
     CHECKPOINTS,
     Checkpoint,
     Signer,
     append_checkpoint,
-    append_line,
+    append_lines,
     last_checkpoint_line,
 )
 from caps.security.audit.signing.finish_rotation import finish_rotation
-from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB, read_or_create
-from caps.security.audit.files.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 
 
-class Notary:
+class CheckpointWriter:
     """Signs heads for one log directory."""
 
     def __init__(self, directory: Path, copies: Path | None = None) -> None:
-        """`copies` is a directory that gets every checkpoint, too, and the public key.
+        """`copies` is a directory that also gets every checkpoint, and the public key.
 
-        Raises `OSError`; `AuditError` if a key is not a key, or `copies` cannot be written or is
-        of another log.
+        Raises `OSError`; `AuditError` if a key file is not a key, or if `copies` cannot be written
+        or belongs to another log.
         """
         self.on_checkpoint: Callable[[int, bytes], None] | None = None
         finish_rotation(directory)
         self._directory = directory
         self._copies = copies
-        self._behind: OSError | None = None
-        # In this order: a key that is replaced in between is noticed, and loaded again.
+        self._copy_error: OSError | None = None
+        # In this order, so that a key that is replaced in between is noticed and loaded again.
         key = directory / SIGNING_KEY
         self._key_file = _identity(key) if key.exists() else None
-        self._signer = _loaded(directory)
+        self._signer = _load_signer(directory)
         if copies is not None:
             try:
                 self._prepare(copies)
             except OSError as error:
-                there = isinstance(error, FileExistsError)
-                reason = "it is not a directory" if there else error.strerror
+                is_file = isinstance(error, FileExistsError)
+                reason = "it is not a directory" if is_file else error.strerror
                 raise AuditError(f"cannot send checkpoints to `{copies}`: {reason}") from error
 
     def sign(self, head: Head, segment: int) -> None:
-        """Makes a checkpoint durable, here and elsewhere. Raises `OSError` or `AuditError`."""
+        """Write a checkpoint durably, also to the copies. Raises `OSError` or `AuditError`."""
         finish_rotation(self._directory, wait=False)
-        found = _identity(self._directory / SIGNING_KEY)
-        if found != self._key_file:
+        current = _identity(self._directory / SIGNING_KEY)
+        if current != self._key_file:
             self._signer = Signer.load(self._directory)
-            self._key_file = found
+            self._key_file = current
         checkpoint = self._signer.sign(head, segment=segment)
         append_checkpoint(self._directory, checkpoint)
         if self.on_checkpoint is not None:
-            self.on_checkpoint(checkpoint.seq, msgspec.json.encode(checkpoint, order="sorted"))
+            self.on_checkpoint(checkpoint.seq, checkpoint.encode())
         if self._copies is not None:
             self._try_copy(self._copies, checkpoint)
 
@@ -74,7 +72,7 @@ class Notary:
         copies.mkdir(mode=0o700, parents=True, exist_ok=True)
         own = read_regular(self._directory / SIGNING_PUB)
         kept = read_or_create(copies / SIGNING_PUB, lambda: own, mode=0o644)
-        # After a rotation ours has more keys than the copy; what is common comes first.
+        # After a rotation ours has more keys than the copy; the common keys come first.
         if not own.startswith(kept):
             raise AuditError(f"`{copies}` keeps the checkpoints of another log; name another place")
         if own != kept:
@@ -87,40 +85,36 @@ class Notary:
         draft.rename(copies / SIGNING_PUB)
 
     def _try_copy(self, copies: Path, newest: Checkpoint) -> None:
-        # The checkpoint is made, so it must not be made again with every commit for the want of
-        # its copy: the next one brings this one along, and `settle` reports the last.
+        # The checkpoint itself exists, so a failed copy must not make every commit write it again:
+        # the next copy includes this one, and `check_copies` reports the last failure.
         try:
             self._copy(copies, newest)
-            self._behind = None
+            self._copy_error = None
         except OSError as error:
-            self._behind = error
+            self._copy_error = error
             logger.warning("a checkpoint cannot be kept in `%s`: %s", copies, error.strerror)
 
-    def settle(self) -> None:
-        """Raises `OSError` if the last checkpoint is not where it was to be sent."""
-        if self._behind is not None:
-            raise self._behind
+    def check_copies(self) -> None:
+        """Raise `OSError` if the last checkpoint could not be copied."""
+        if self._copy_error is not None:
+            raise self._copy_error
 
     def _copy(self, copies: Path, newest: Checkpoint) -> None:
         if read_regular(copies / SIGNING_PUB) != read_regular(self._directory / SIGNING_PUB):
             self._renew_key(copies)
         own = read_regular(self._directory / CHECKPOINTS)
         last = last_checkpoint_line(copies)
-        # A copy that ends in what we do not have is evidence against us: it is only added to.
+        # A copy whose last line is not in our file is evidence against us: it is only added to.
         at = own.rfind(last) if last else 0
-        if at >= 0:
-            missing = own[at + len(last) :]
-        else:
-            missing = msgspec.json.encode(newest, order="sorted") + b"\n"
-        append_line(copies, missing)
+        append_lines(copies, own[at + len(last) :] if at >= 0 else newest.encode() + b"\n")
 
 
-def _loaded(directory: Path) -> Signer:
+def _load_signer(directory: Path) -> Signer:
     try:
         return Signer.load(directory)
     except AuditError:
-        # Another process may be just between the two files of a rotation: when it is done, they
-        # belong together again, or never did.
+        # Another process may have replaced only one of the two key files in a rotation. After it
+        # has finished, the files match, or they never did.
         finish_rotation(directory)
         return Signer.load(directory)
 

@@ -1,6 +1,5 @@
-"""(8) Sinks: further places for the evidence, after the file log has it.
+"""(8) Sinks: further places that get each record after the file log has it.
 
-sink.py       what one is                   addresses.py  ... as a URL
-feed.py       its queue, thread, deadline   history.py    what it missed, from the file log
-making.py     from addresses to feeds       streams.py, syslog.py, otlp.py, database.py   the sinks
+Each kind of sink is one module; `feed.py` gives every sink its queue, thread and deadline, and
+`backfill.py` reads from the file log what a sink missed. Nothing here writes the file log.
 """

@@ -1,8 +1,9 @@
-"""(8) What a sink missed, read from the file log: by number, from the file that has it."""
+"""(8) Records that a sink missed, read from the file log by their numbers."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +12,19 @@ from typing import Final
 import msgspec
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.signing.checkpoint import CHECKPOINTS
 from caps.security.audit.files.reader import open_segment, read_lines, segment_paths
-from caps.security.audit.files.regular_files import read_regular
-from caps.security.audit.sinks.interface import Delivery
 from caps.security.audit.files.tail import first_record
+from caps.security.audit.signing.checkpoint import (
+    CHECKPOINTS,
+    Checkpoint,
+    complete_lines,
+    read_checkpoints,
+)
+from caps.security.audit.sinks.interface import Delivery
 
 _DIGITS: Final = 20
+
+logger = logging.getLogger(__name__)
 
 
 class _Numbered(msgspec.Struct):
@@ -27,14 +34,17 @@ class _Numbered(msgspec.Struct):
 _number = msgspec.json.Decoder(_Numbered).decode
 
 
-class History:
-    """The file log as a sink's source."""
+class SegmentBackfill:
+    """The file log as the source of missed records."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def records(self, first: int, last: int) -> Iterator[Delivery]:
-        """Records `first` to `last`, which must be committed. Raises `OSError` or `AuditError`."""
+        """Yield records `first` to `last`, which must be committed.
+
+        Raises `OSError` or `AuditError`.
+        """
         expected = first
         for path in self._paths_from(first):
             with open_segment(path) as file:
@@ -52,15 +62,22 @@ class History:
             raise AuditError(f"record {expected} is not in the file log; verify it")
 
     def checkpoints(self, first: int, last: int) -> list[Delivery]:
-        """The checkpoints of the records `first` to `last`."""
-        path = self._directory / CHECKPOINTS
-        content = read_regular(path) if path.exists() else b""
-        lines = content[: content.rfind(b"\n") + 1].splitlines()
-        found = [Delivery(_number(line).seq, line, checkpoint=True) for line in lines]
-        return [item for item in found if first <= item.seq <= last]
+        """Return the checkpoints of the records `first` to `last`."""
+        found = []
+        lines = complete_lines(read_checkpoints(self._directory)).split(b"\n")[:-1]
+        for number, line in enumerate(lines, 1):
+            try:
+                seq = msgspec.json.decode(line, type=Checkpoint).seq
+            except (msgspec.DecodeError, ValueError):
+                # One bad line must not stop the copy; whoever verifies the log is told of it.
+                logger.warning("line %d of `%s` is not a checkpoint; verify", number, CHECKPOINTS)
+                continue
+            if first <= seq <= last:
+                found.append(Delivery(seq, line, checkpoint=True))
+        return found
 
     def _paths_from(self, first: int) -> list[Path]:
-        """The files from the one that has record `first`."""
+        """Return the files from the one that has record `first`."""
         paths = segment_paths(self._directory)
         for index in range(len(paths) - 1, 0, -1):
             record = first_record(paths[index])
@@ -70,7 +87,7 @@ class History:
 
 
 class CursorFile:
-    """How far a sink got that cannot say so itself; at worst it gets some records twice."""
+    """The last record of a sink that cannot report it itself; at worst some are sent twice."""
 
     def __init__(self, directory: Path, sink: str) -> None:
         digest = hashlib.sha256(sink.encode()).hexdigest()[:16]
@@ -78,7 +95,7 @@ class CursorFile:
         self._fd = -1
 
     def read(self) -> int | None:
-        """None if the sink has never been used. Raises `OSError`."""
+        """Return None if the sink has never been used. Raises `OSError`."""
         try:
             text = self._path.read_text("ascii").strip()
         except (FileNotFoundError, UnicodeDecodeError):
@@ -86,7 +103,7 @@ class CursorFile:
         return int(text) if text.isascii() and text.isdigit() else None
 
     def write(self, seq: int) -> None:
-        """One write of fixed length, so that it is never half there. Raises `OSError`."""
+        """One write of fixed length, so that it is never partial. Raises `OSError`."""
         if self._fd < 0:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._fd = os.open(self._path, flags, 0o600)

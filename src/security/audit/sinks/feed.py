@@ -1,16 +1,19 @@
 """(8) The feed of one sink: its queue, its thread, its deadline.
 
-The file log is the source of truth, so a feed may forget: what a required sink misses is read from
-the log again when the sink is back, before it counts as up. So every record that an append
-acknowledged is in every required sink, sooner or twice, never not at all. The same holds, without
-anybody waiting for it, for a best-effort sink that keeps records: with a gap what it keeps would be
-no log. What any other best-effort sink misses is dropped and counted; a record says when that
-begins, and another how many it were.
+The file log is the source of truth, so a feed may drop records: what a required sink misses is read
+from the log again when the sink is back, before the sink counts as up. So every record that an
+append acknowledged reaches every required sink at least once. The same holds for a best-effort sink
+that keeps records, although no append waits for it: with a gap, its copy would not be a log. What
+any other best-effort sink misses is dropped and counted; one record says when that begins, and
+another how many were dropped.
 
     starting ──connected, up to date──► up ──fails, late, full──► down ──connected, up to date──► up
 
-A hung sink hangs its own thread. Whoever waits for it gives up at the deadline, takes the sink for
-down, and nobody waits for it again until it is back.
+No content stops a sink. One that refuses a batch because of a record in it gets the records one by
+one, and the refused one in another form (`forms.py`), so that the next ones are not held up.
+
+A hung sink blocks its own thread only. An append that waits for it gives up at the deadline and
+marks the sink as down; no append waits for it again until it is back.
 """
 
 from __future__ import annotations
@@ -20,39 +23,42 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.model.records import AuditEvent, SinkFailed, SinkRecovered
-from caps.security.audit.sinks.backfill import CursorFile, History
+from caps.security.audit.sinks.backfill import CursorFile, SegmentBackfill
+from caps.security.audit.sinks.forms import deliver_in_some_form
 from caps.security.audit.sinks.interface import Delivery, Sink, SinkMode, SinkObserver, SinkTerms
 
 _BATCH: Final = 256
+# A batch ends with the record that reaches this, so that a few long ones are not late or refused.
+_BATCH_BYTES: Final = 1024 * 1024
+_QUEUE_BYTES: Final = 32 * 1024 * 1024
 _FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 5.0
-# One that was up for less is flapping: the pauses go on growing.
+_MAX_PAUSE: Final = 5.0
+# A sink that was up for less time is flapping: its pauses keep growing.
 _STEADY_SECONDS: Final = 10.0
 
 logger = logging.getLogger(__name__)
 
 
-class _State(enum.Enum):
+class _FeedState(enum.Enum):
     STARTING = "starting"
     UP = "up"
     DOWN = "down"
 
 
 class Feed:
-    """Brings records to one sink. `offer` and `wait_for` are called by writers, the rest runs in
-    the feed's own thread."""
+    """Delivers records to one sink. Writers call `offer` and `wait_for`; the rest runs in the
+    feed's own thread."""
 
     def __init__(
         self,
         sink: Sink,
         terms: SinkTerms,
-        history: History,
+        history: SegmentBackfill,
         cursor: CursorFile,
         *,
         report: Callable[[AuditEvent], None],
@@ -62,7 +68,7 @@ class Feed:
     ) -> None:
         """`newest` is the last record before those that will be offered.
 
-        `report` notes what the log is to say of the sink, without waiting; `flush` writes it.
+        `report` notes an event about the sink without waiting; `flush` writes the noted events.
         """
         self.terms = terms
         self._sink = sink
@@ -72,16 +78,17 @@ class Feed:
         self._flush = flush
         self._observer = observer
         self._required = terms.mode is SinkMode.REQUIRED
-        # Whoever appends is told of a required sink by an error, and need not be told twice.
+        # A required sink that is down makes appends fail, so a warning would be a repetition.
         self._level = logging.INFO if self._required else logging.WARNING
-        # Whether it gets what it missed; else that is dropped.
+        # Whether it gets the records that it missed; otherwise they are dropped.
         self._catches_up = self._required or sink.keeps
         # Guards everything below.
         self._changed = threading.Condition()
-        self._state = _State.STARTING
-        self._why = ""
+        self._state = _FeedState.STARTING
+        self._down_reason = ""
         self._failed = False
         self._queue: deque[Delivery] = deque()
+        self._queue_bytes = 0
         self._busy = False
         self._newest = newest
         self._offers = 0
@@ -90,8 +97,9 @@ class Feed:
         self._dropped = 0
         self._resent = 0
         self._closing = False
-        # Only the thread's: the last record that the sink is known to have.
+        # The last record that the sink is known to have. Used by the thread only.
         self._reached = newest
+        self._first_cut = True
         self._thread = threading.Thread(
             target=self._run, name=f"audit sink {terms.name}", daemon=True
         )
@@ -100,51 +108,56 @@ class Feed:
         self._thread.start()
 
     def offer(self, items: Sequence[Delivery]) -> None:
-        """Never waits; what does not fit is missed."""
+        """Queue the items; never waits. The sink misses what does not fit."""
         with self._changed:
             self._offers += 1
             records = [item for item in items if not item.checkpoint]
             if records:
                 self._newest = records[-1].seq
-            waits = self._state is _State.UP or not self._catches_up
-            if self._state is not _State.DOWN and waits:
-                if len(self._queue) + len(items) <= self.terms.queue:
+            queues = self._state is _FeedState.UP or not self._catches_up
+            if self._state is not _FeedState.DOWN and queues:
+                size = self._queue_bytes + sum(len(item.line) for item in items)
+                if len(self._queue) + len(items) <= self.terms.queue and size <= _QUEUE_BYTES:
                     self._queue.extend(items)
+                    self._queue_bytes = size
                     self._changed.notify_all()
                     return
-                self._go_down(f"its queue of {self.terms.queue} records is full")
+                limit = f"{self.terms.queue} records"
+                if size > _QUEUE_BYTES:
+                    limit = f"{_QUEUE_BYTES} bytes"
+                self._go_down(f"its queue of {limit} is full")
             self._miss(items)
 
     def wait_for(self, seq: int, since: float) -> None:
-        """Returns when the sink has record `seq`.
+        """Return when the sink has record `seq`.
 
         Raises `AuditError` if it is down, or `deadline` seconds after `since`.
         """
         with self._changed:
             left = since + self.terms.deadline - time.monotonic()
             self._changed.wait_for(
-                lambda: self._delivered >= seq or self._state is _State.DOWN, max(left, 0)
+                lambda: self._delivered >= seq or self._state is _FeedState.DOWN, max(left, 0)
             )
             if self._delivered >= seq:
                 return
-            if self._state is not _State.DOWN:
+            if self._state is not _FeedState.DOWN:
                 self._go_down(f"no answer within {self.terms.deadline * 1000:.0f} ms")
-            raise AuditError(f"audit sink `{self.terms.name}` is down: {self._why}")
+            raise AuditError(f"audit sink `{self.terms.name}` is down: {self._down_reason}")
 
     def drain(self) -> None:
-        """Waits until all that was offered is delivered or dropped, not beyond the deadline."""
+        """Wait until all offered items are delivered or dropped, at most for the deadline."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._state is _State.DOWN or not (self._behind() or self._busy),
+                lambda: self._state is _FeedState.DOWN or not (self._behind() or self._busy),
                 self.terms.deadline,
             )
-            if self._behind() and self._state is not _State.DOWN:
+            if self._behind() and self._state is not _FeedState.DOWN:
                 self._go_down("it did not take all records before the log was closed")
-                if self._required:  # no append is left that could tell
+                if self._required:  # no later append can report it
                     logger.warning("audit sink `%s` lacks the last records", self.terms.name)
 
     def close(self) -> None:
-        """Ends the thread; one that hangs is left behind."""
+        """End the thread; one that hangs is left running."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -153,18 +166,21 @@ class Feed:
     # Below: under `_changed`.
 
     def _behind(self) -> bool:
-        return bool(self._queue) or (self._catches_up and self._state is not _State.UP)
+        return bool(self._queue) or (self._catches_up and self._state is not _FeedState.UP)
 
-    def _go_down(self, why: str) -> None:
-        """What waits is missed, and whoever waits is told."""
+    def _go_down(self, reason: str) -> None:
+        """The sink misses what is queued; appends that wait for it fail."""
         first, self._failed = not self._failed, True
-        self._state, self._why = _State.DOWN, why
+        self._state, self._down_reason = _FeedState.DOWN, reason
         waiting, self._queue = self._queue, deque()
+        self._queue_bytes = 0
         self._miss(waiting)
         self._changed.notify_all()
         if first:
-            self._report(SinkFailed(sink=self.terms.name, mode=self.terms.mode.value, message=why))
-            logger.log(self._level, "audit sink `%s` is down: %s", self.terms.name, why)
+            self._report(
+                SinkFailed(sink=self.terms.name, mode=self.terms.mode.value, message=reason)
+            )
+            logger.log(self._level, "audit sink `%s` is down: %s", self.terms.name, reason)
             if self._observer is not None:
                 self._observer.sink_up(self.terms.name, False)
 
@@ -185,11 +201,11 @@ class Feed:
         pause, came_up = _FIRST_PAUSE, 0.0
         while not self._over():
             try:
-                if self._state is not _State.UP:
+                if self._state is not _FeedState.UP:
                     self._come_up()
                     came_up = time.monotonic()
                 self._deliver_next()
-            except Exception as error:  # noqa: BLE001 - whatever a sink raises, it is down
+            except Exception as error:  # noqa: BLE001 - any error of a sink means that it is down
                 with self._changed:
                     self._busy = False
                     self._go_down(_reason(error))
@@ -198,22 +214,23 @@ class Feed:
                     pause = _FIRST_PAUSE
                 with self._changed:
                     self._changed.wait_for(lambda: self._closing, pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, _MAX_PAUSE)
         self._sink.close()
         self._cursor.close()
 
     def _over(self) -> bool:
         with self._changed:
-            return self._closing and (self._state is not _State.UP or not self._queue)
+            return self._closing and (self._state is not _FeedState.UP or not self._queue)
 
     def _deliver_next(self) -> None:
         with self._changed:
             self._changed.wait_for(
-                lambda: self._queue or self._closing or self._state is not _State.UP
+                lambda: self._queue or self._closing or self._state is not _FeedState.UP
             )
-            batch = list(islice(self._queue, _BATCH))
-            for _ in batch:
+            batch = _take_batch(iter(self._queue))
+            for item in batch:
                 self._queue.popleft()
+                self._queue_bytes -= len(item.line)
             self._busy = bool(batch)
         if batch:
             try:
@@ -225,22 +242,31 @@ class Feed:
             self._note(batch)
 
     def _deliver(self, batch: Sequence[Delivery]) -> None:
-        """The batch, and to a sink that keeps also the records of other processes up to its end.
+        """Deliver the batch; a sink that keeps records also gets those of other processes.
 
-        They may not feed this sink, and what it keeps is a chain only without gaps. A checkpoint
-        may pin records that are none of ours.
+        The others may not feed this sink, and its copy is a chain only without gaps. A checkpoint
+        may also pin records of other processes.
         """
         first, last = self._reached + 1, max(item.seq for item in batch)
         own = sum(1 for item in batch if not item.checkpoint and item.seq >= first)
         if not self._sink.keeps or own > last - first:
-            self._sink.deliver(batch)
+            self._send(batch)
             return
-        source = self._history.records(first, last)
-        while part := list(islice(source, _BATCH)):
-            self._sink.deliver(part)
+        for part in _batches(self._history.records(first, last)):
+            self._send(part)
             self._advance(part[-1].seq)
         if pins := [item for item in batch if item.checkpoint]:
-            self._sink.deliver(pins)
+            self._send(pins)
+
+    def _send(self, items: Sequence[Delivery]) -> None:
+        deliver_in_some_form(self._sink, items, self._note_cut)
+
+    def _note_cut(self, seq: int, refusal: Exception) -> None:
+        # A caller can cause this as often as it likes, so only the first one is a warning.
+        level = logging.WARNING if self._first_cut else logging.DEBUG
+        self._first_cut = False
+        name, why = self.terms.name, _reason(refusal)
+        logger.log(level, "audit sink `%s` gets record %d cut: %s", name, seq, why)
 
     def _note(self, batch: Sequence[Delivery]) -> None:
         numbers = [item.seq for item in batch if not item.checkpoint]
@@ -258,7 +284,7 @@ class Feed:
             self._cursor.write(seq)
 
     def _come_up(self) -> None:
-        """Connects, and brings up to date what is to have all records. Raises if that fails."""
+        """Connect, and bring the sink up to date if it must have all records. May raise."""
         self._sink.close()
         has = self._sink.connect()
         if self._catches_up:
@@ -268,33 +294,33 @@ class Feed:
         self._flush()
 
     def _catch_up(self, has: int | None) -> None:
-        """Reads from the log what the sink lacks, until nothing new came meanwhile."""
+        """Deliver from the log what the sink lacks, until nothing new was offered meanwhile."""
         self._reached = self._first_missing(has) - 1
         while True:
             with self._changed:
                 last, offers = max(self._newest, self._reached), self._offers
-            # A crash may have come between the last record that it has and the checkpoint of it.
+            # After a crash the sink may have its last record but not the checkpoint of it.
             pinned_from = self._reached
             if self._reached < last:
                 self._resend(self._history.records(self._reached + 1, last))
             if self.terms.checkpoints:
-                self._sink.deliver(self._history.checkpoints(pinned_from, last))
+                self._send(self._history.checkpoints(pinned_from, last))
             with self._changed:
                 if offers == self._offers:
                     self._go_up(last)
                     return
 
     def _go_up(self, last: int | None) -> None:
-        """In one step: what is offered from here on is queued, no longer missed.
+        """Change the state in one step: from now on offered items are queued, not missed.
 
-        From here on it may go down again at any time, too: nothing after this may call it up.
+        From now on the sink may also go down at any time, so no later code may mark it as up.
         """
         with self._changed:
-            self._state, self._missing_from = _State.UP, None
+            self._state, self._missing_from = _FeedState.UP, None
             if last is not None:
                 self._delivered = max(self._delivered, last)
             self._changed.notify_all()
-            # It may have gone down while it was being brought up to date, too.
+            # It may also have gone down while it was being brought up to date.
             was_down, self._failed = self._failed, False
             dropped, self._dropped = self._dropped, 0
             resent, self._resent = self._resent, 0
@@ -317,20 +343,35 @@ class Feed:
         has = self._cursor.read()
         with self._changed:
             if has is None:
-                # It never had any, and cannot say so: it begins with what is new.
+                # It never had a record, and cannot report that: it starts with new records.
                 has = self._delivered
             # Another process that feeds the same sink may have moved the cursor past ours.
             return has + 1 if self._missing_from is None else min(has + 1, self._missing_from)
 
     def _resend(self, items: Iterable[Delivery]) -> None:
-        source = iter(items)
-        while batch := list(islice(source, _BATCH)):
-            self._sink.deliver(batch)
+        for batch in _batches(items):
+            self._send(batch)
             self._advance(batch[-1].seq)
             with self._changed:
                 self._resent += len(batch)
                 if self._closing:
                     raise AuditError("the log was closed before the sink was up to date")
+
+
+def _batches(items: Iterable[Delivery]) -> Iterator[list[Delivery]]:
+    source = iter(items)
+    while batch := _take_batch(source):
+        yield batch
+
+
+def _take_batch(source: Iterator[Delivery]) -> list[Delivery]:
+    """Take the next items, bounded by their number and their size."""
+    batch: list[Delivery] = []
+    size = 0
+    while len(batch) < _BATCH and size < _BATCH_BYTES and (item := next(source, None)):
+        batch.append(item)
+        size += len(item.line)
+    return batch
 
 
 def _reason(error: Exception) -> str:

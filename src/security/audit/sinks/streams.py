@@ -1,7 +1,7 @@
 """(8) Sinks that are streams of lines: standard output, and a copy of the log in another directory.
 
-The copy is a log: the same lines in one file, checkpoints beside them, so `caps audit verify` reads
-it. Records that it has are passed over, so it may be fed by several processes.
+The copy is a log itself: the same lines in one file, with checkpoints, so `caps audit verify` can
+read it. Records that it already has are skipped, so several processes may feed it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, append_line
-from caps.security.audit.files.key_files import SIGNING_PUB, read_or_create, sync_directory
+from caps.security.audit.files.key_files import SIGNING_PUB, read_or_create
 from caps.security.audit.files.lock import LogLock
 from caps.security.audit.files.reader import FIRST_SEGMENT
-from caps.security.audit.files.regular_files import read_regular
-from caps.security.audit.sinks.interface import Delivery, SinkError
+from caps.security.audit.files.regular_files import (
+    CREATE_FLAGS,
+    read_regular,
+    remove_hole,
+    sync_directory,
+    was_cut,
+    write_at,
+)
 from caps.security.audit.files.tail import log_id, read_tail
+from caps.security.audit.signing.checkpoint import append_lines, read_checkpoints
+from caps.security.audit.sinks.interface import Delivery, SinkError
 
-# What a pipe that is ready for writing takes at once, without making the writer wait.
-_AT_ONCE: Final = select.PIPE_BUF
+# What a pipe that is ready for writing takes without blocking the writer.
+_CHUNK: Final = select.PIPE_BUF
 
 
 class StdoutSink:
-    """One line for each record on standard output, as on disk."""
+    """Writes each record as one line to standard output, as on disk."""
 
     keeps = False
 
@@ -40,16 +47,16 @@ class StdoutSink:
         return None
 
     def deliver(self, items: Sequence[Delivery]) -> None:
-        until = time.monotonic() + self._deadline
+        deadline = time.monotonic() + self._deadline
         data = memoryview(b"".join(item.line + b"\n" for item in items))
         poll = select.poll()
         poll.register(self._fd, select.POLLOUT)
         while data:
-            left = until - time.monotonic()
-            # A pipe that nobody reads would keep a plain write waiting for ever.
+            left = deadline - time.monotonic()
+            # A plain write to a pipe without a reader would block for ever.
             if left <= 0 or not poll.poll(left * 1000):
                 raise SinkError("nobody reads standard output")
-            data = data[os.write(self._fd, data[:_AT_ONCE]) :]
+            data = data[os.write(self._fd, data[:_CHUNK]) :]
 
     def close(self) -> None:
         return
@@ -72,8 +79,7 @@ class FileSink:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._directory.samefile(self._source):
             raise SinkError("it is the log itself; name another directory")
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._fd = os.open(self._path, flags, 0o600)
+        self._fd = os.open(self._path, CREATE_FLAGS, 0o600)
         sync_directory(self._directory)
         self._lock.take(self._fd, self._path, wait=True)
         try:
@@ -113,23 +119,23 @@ class FileSink:
 
     def _append(self, data: bytes, end: int) -> None:
         try:
-            written = 0
-            while written < len(data):
-                written += os.pwrite(self._fd, data[written:], end + written)
-            os.ftruncate(self._fd, end + len(data))
+            last = write_at(self._fd, data, end)
+            os.ftruncate(self._fd, last)
             os.fdatasync(self._fd)
         except OSError:
             os.ftruncate(self._fd, end)
             raise
+        if was_cut(self._fd, end, last):
+            remove_hole(self._fd, end)
+            raise SinkError("its file was cut while it was written")
 
     def _add_checkpoint(self, line: bytes) -> None:
-        path = self._directory / CHECKPOINTS
-        if not path.exists() or line not in read_regular(path):
-            append_line(self._directory, line)
+        if line not in read_checkpoints(self._directory):
+            append_lines(self._directory, line)
 
 
 def _refuse_gap(has: int, new: Sequence[Delivery]) -> None:
-    """A chain with a gap is no log; who is told brings the copy up to date first."""
+    """A chain with a gap is not a log; after this error the feed sends what is missing first."""
     for expected, item in enumerate(new, has + 1):
         if item.seq != expected:
             raise SinkError(f"record {expected} is missing before record {item.seq}")

@@ -1,16 +1,18 @@
-"""(8) Syslog, RFC 5424: one message a record, over a unix socket, UDP, or TCP with octet counting.
+"""(8) Syslog, RFC 5424: one message per record, over a unix socket, UDP, or TCP (octet counting).
 
     <110>1 2026-01-31T12:00:00.000000Z host caps 4242 decision_made [meta sequenceId="17"] {...}
 
-The message is the record as it lies on disk. Facility 13 is "log audit"; severity is warning for
-what was denied or went wrong, else informational. None of the three transports has an answer, so
-what is known of a delivery differs: a datagram was handed to the kernel; on TCP the receiver's
-kernel acknowledged every byte (RFC 6587 says why no more can be known). A record that is too long
-for a datagram goes as its envelope, with its hash, and says so.
+The message is the record as it is on disk. Facility 13 is "log audit"; severity is warning for a
+denial or a failure, otherwise informational. None of the three transports has a response, so
+"delivered" has a weaker meaning: a datagram was passed to the kernel; on TCP the receiver's kernel
+acknowledged every byte (RFC 6587 says why no more can be known). Of a record that is too long for a
+datagram only the short form is sent, with its hash and a note of the cut. A receiver may take less
+than that, and say so only by closing the connection: then the limit is lowered, until it takes all.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -24,16 +26,19 @@ from typing import Any, Final
 import msgspec
 
 from caps.protocol.errors import ConfigurationError
-from caps.security.audit.model.records import ENVELOPE_FIELDS
+from caps.security.audit.model.records import MAX_LINE_BYTES
+from caps.security.audit.sinks.forms import short_form
+from caps.security.audit.sinks.interface import Delivery, RecordRefusedError, SinkError
 from caps.security.audit.sinks.urls import SinkAddress, SinkKind
-from caps.security.audit.sinks.interface import Delivery, SinkError
 
 _LOG_AUDIT: Final = 13
-_MOST_FACILITY: Final = 23
+_MAX_FACILITY: Final = 23
 _WARNING: Final = 4
 _INFORMATIONAL: Final = 6
-_LONGEST_DATAGRAM: Final = 60_000
-_MOST_SEQUENCE: Final = 2**31 - 1
+_MAX_DATAGRAM: Final = 60_000
+# How long a line may be. Receivers have such limits as 64 KiB (syslog-ng) and 8 KiB (rsyslog).
+_LIMITS: Final = (MAX_LINE_BYTES, _MAX_DATAGRAM, 8_000, 4_000)
+_MAX_SEQUENCE: Final = 2**31 - 1
 _SEND_BUFFER: Final = 128 * 1024
 _DEFAULT_PORT: Final = {SinkKind.SYSLOG_UDP: 514, SinkKind.SYSLOG_TCP: 601}
 _TROUBLE: Final = frozenset(
@@ -42,8 +47,12 @@ _TROUBLE: Final = frozenset(
 _decode: Final = msgspec.json.Decoder().decode
 
 
+class ConnectionClosedError(SinkError):
+    """The receiver closed the connection, perhaps because of what it got."""
+
+
 class SyslogSink:
-    """One socket, made anew after a failure."""
+    """One socket, created again after a failure."""
 
     keeps = False
 
@@ -52,6 +61,7 @@ class SyslogSink:
         self._address = address
         self._deadline = address.terms.deadline
         self._stream = address.kind is SinkKind.SYSLOG_TCP
+        self._limit = MAX_LINE_BYTES if self._stream else _MAX_DATAGRAM
         self._priority = _facility(address) * 8
         self._app = _word(address.options.get("app", "caps"), 48)
         self._host = _word(socket.gethostname(), 255)
@@ -60,55 +70,75 @@ class SyslogSink:
     def connect(self) -> int | None:
         kind = self._address.kind
         if kind is SinkKind.SYSLOG_UNIX:
-            made = self._unix()
+            self._socket = self._connect_unix()
         else:
             port = self._address.port or _DEFAULT_PORT[kind]
-            made = _connected(
-                self._address.host,
-                port,
-                socket.SOCK_STREAM if self._stream else socket.SOCK_DGRAM,
-                self._deadline,
-            )
-        self._socket = made
+            socket_kind = socket.SOCK_STREAM if self._stream else socket.SOCK_DGRAM
+            self._socket = _connect(self._address.host, port, socket_kind, self._deadline)
         return None
 
     def deliver(self, items: Sequence[Delivery]) -> None:
         assert self._socket is not None
         messages = [self._message(item) for item in items]
-        if not self._stream:
-            for message in messages:
-                self._socket.send(message)
-            return
-        self._refuse_closed(self._socket)
-        self._socket.sendall(b"".join(b"%d %s" % (len(m), m) for m in messages))
-        self._wait_for_acknowledgement(self._socket)
+        sizes = [len(item.line) for item in items]
+        longest = max((size for size in sizes if size <= self._limit), default=0)
+        try:
+            if self._stream:
+                self._send_stream(self._socket, messages)
+            else:
+                for message in messages:
+                    self._socket.send(message)
+        except TimeoutError:
+            raise
+        except ConnectionClosedError:
+            self._lower_limit(longest)
+            raise
+        except OSError as error:
+            if error.errno == errno.EMSGSIZE and self._lower_limit(longest):
+                raise RecordRefusedError("a record is too long for a datagram") from error
+            if self._stream:
+                self._lower_limit(longest)
+            raise
+
+    def _send_stream(self, connection: socket.socket, messages: Sequence[bytes]) -> None:
+        self._refuse_closed(connection)
+        connection.sendall(b"".join(b"%d %s" % (len(m), m) for m in messages))
+        self._wait_for_acknowledgement(connection)
+
+    def _lower_limit(self, longest: int) -> bool:
+        """Send shorter messages from now on, if a long one may be why the last were not taken."""
+        lower = next((limit for limit in _LIMITS if limit < longest), None)
+        if lower is None:
+            return False
+        self._limit = lower
+        return True
 
     def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
-    def _unix(self) -> socket.socket:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        made.settimeout(self._deadline)
+    def _connect_unix(self) -> socket.socket:
+        created = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        created.settimeout(self._deadline)
         try:
-            made.connect(self._address.parts.path)
+            created.connect(self._address.parts.path)
         except OSError:
-            made.close()
+            created.close()
             raise
-        return made
+        return created
 
     def _refuse_closed(self, connection: socket.socket) -> None:
-        """A first write to a connection whose peer is gone succeeds, so this looks before."""
+        """Check before writing: the first write to a connection without a peer succeeds."""
         readable, _, _ = select.select([connection], [], [], 0)
         if readable and connection.recv(1, socket.MSG_PEEK) == b"":
-            raise SinkError("the receiver closed the connection")
+            raise ConnectionClosedError("the receiver closed the connection")
 
     def _wait_for_acknowledgement(self, connection: socket.socket) -> None:
-        until = time.monotonic() + self._deadline
+        deadline = time.monotonic() + self._deadline
         pause = 0.0001
         while self._unacknowledged(connection):
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 raise SinkError("the receiver does not read")
             time.sleep(pause)
             pause = min(2 * pause, 0.01)
@@ -120,51 +150,49 @@ class SyslogSink:
 
     def _message(self, item: Delivery) -> bytes:
         record: dict[str, Any] = _decode(item.line)
-        kind = "checkpoint" if item.checkpoint else str(record["kind"])
-        line = item.line
-        if not self._stream and len(line) > _LONGEST_DATAGRAM:
-            envelope = {name: record[name] for name in ENVELOPE_FIELDS}
-            line = msgspec.json.encode({**envelope, "cut_from_bytes": len(line)}, order="sorted")
+        kind = "checkpoint" if item.checkpoint else str(record.get("kind", ""))
+        line = item.line if len(item.line) <= self._limit else short_form(item).line
         bad = kind in _TROUBLE or record.get("decision") == "deny"
         priority = self._priority + (_WARNING if bad else _INFORMATIONAL)
-        sequence = f'[meta sequenceId="{item.seq}"]' if item.seq <= _MOST_SEQUENCE else "-"
+        sequence = f'[meta sequenceId="{item.seq}"]' if item.seq <= _MAX_SEQUENCE else "-"
+        ts = _word(str(record.get("ts", "")), 32)
         head = (
-            f"<{priority}>1 {record['ts']} {self._host} {self._app} {os.getpid()} "
+            f"<{priority}>1 {ts} {self._host} {self._app} {os.getpid()} "
             f"{_word(kind, 32)} {sequence} "
         )
         return head.encode() + line
 
 
-def _connected(host: str, port: int, kind: socket.SocketKind, timeout: float) -> socket.socket:
+def _connect(host: str, port: int, kind: socket.SocketKind, timeout: float) -> socket.socket:
     error: OSError | None = None
     for family, _, protocol, _, place in socket.getaddrinfo(host, port, type=kind):
-        made = socket.socket(family, kind, protocol)
+        created = socket.socket(family, kind, protocol)
         try:
-            made.settimeout(timeout)
+            created.settimeout(timeout)
             if kind is socket.SOCK_STREAM:
                 # Small, so that a receiver that does not read is noticed soon.
-                made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-            made.connect(place)
+                created.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+            created.connect(place)
         except OSError as failure:
-            made.close()
+            created.close()
             error = failure
         else:
-            return made
+            return created
     raise error or SinkError(f"`{host}` has no address")
 
 
 def _facility(address: SinkAddress) -> int:
     text = address.options.get("facility", str(_LOG_AUDIT))
     value = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else -1
-    if not 0 <= value <= _MOST_FACILITY:
+    if not 0 <= value <= _MAX_FACILITY:
         raise ConfigurationError(
-            f"audit sink `{address.terms.name}`: facility is no number from 0 to "
-            f"{_MOST_FACILITY}; set one"
+            f"audit sink `{address.terms.name}`: facility is not an integer from 0 to "
+            f"{_MAX_FACILITY}; set one"
         )
     return value
 
 
 def _word(text: str, limit: int) -> str:
-    """A header field: printable ASCII without spaces, never empty."""
+    """Return a header field: printable ASCII without spaces, never empty."""
     kept = "".join(mark if "!" <= mark <= "~" else "_" for mark in text[:limit])
     return kept or "-"

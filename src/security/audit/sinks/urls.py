@@ -1,4 +1,4 @@
-"""(8) Sinks as URLs: what is meant by one, and a clear error for what is not.
+"""(8) Sinks as URLs: parsing, with a clear error for an invalid one.
 
     stdout:                              file:///var/lib/caps/copy
     syslog+unix:///dev/log               syslog+udp://host:514         syslog+tcp://host:601
@@ -6,8 +6,9 @@
     sqlite:///var/lib/caps/audit.db      postgresql://user:password@host/database
 
 Options of all: `mode` (required, best_effort), `deadline_ms`, `queue`, `checkpoints` (1, 0). A URL
-may hold a password, so no message, name or repr shows more of it than scheme, host, port, path, and
-not even these while a password may have strayed into them: with a stray `@` it shows the scheme.
+may contain a password, so no message, name or repr shows more of it than scheme, host, port and
+path. If the password may be in one of these by mistake, as with a stray `@`, only the scheme is
+shown.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from caps.security.audit.sinks.interface import SinkMode, SinkTerms
 
 DEFAULT_DEADLINE_MS: Final = 2000
 DEFAULT_QUEUE: Final = 4096
-_LONGEST_DEADLINE_MS: Final = 60_000
-_LONGEST_QUEUE: Final = 1_000_000
+_MAX_DEADLINE_MS: Final = 60_000
+_MAX_QUEUE: Final = 1_000_000
+_MAX_DIGITS: Final = 16
 
 
 class SinkKind(enum.Enum):
-    """The schemes."""
+    """The schemes of sink URLs."""
 
     STDOUT = "stdout"
     FILE = "file"
@@ -45,10 +47,10 @@ _NETWORK: Final = frozenset(
     {SinkKind.SYSLOG_UDP, SinkKind.SYSLOG_TCP, SinkKind.OTLP_HTTP, SinkKind.OTLP_HTTPS}
 )
 _POSTGRESQL_FORM: Final = "postgresql://user:password@host/database"
-# As libpq has them; what it does not know it would show.
+# The modes of libpq; it would show an unknown value in its error.
 _SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _WITH_PATH: Final = frozenset({SinkKind.FILE, SinkKind.SYSLOG_UNIX, SinkKind.SQLITE})
-# They keep what they get, so that checkpoints are of use there.
+# These sinks keep records, so checkpoints are useful there.
 _KEEPING: Final = frozenset({SinkKind.FILE, SinkKind.SQLITE, SinkKind.POSTGRESQL})
 _COMMON: Final = frozenset({"mode", "deadline_ms", "queue", "checkpoints"})
 _OWN: Final[dict[SinkKind, frozenset[str]]] = {
@@ -63,7 +65,7 @@ _OWN: Final[dict[SinkKind, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class SinkAddress:
-    """A sink that was asked for; `parts` and `options` may hold secrets and are not shown."""
+    """The parsed URL of a sink; `parts` and `options` may hold secrets and are not shown."""
 
     kind: SinkKind
     terms: SinkTerms
@@ -72,7 +74,7 @@ class SinkAddress:
 
     @property
     def place(self) -> Path | None:
-        """The file or directory on this machine that keeps the records, if that is what it is."""
+        """The file or directory on this machine that keeps the records, if there is one."""
         return Path(self.parts.path) if self.kind in (SinkKind.FILE, SinkKind.SQLITE) else None
 
     @property
@@ -85,9 +87,9 @@ class SinkAddress:
 
 
 def parse_sink(url: str) -> SinkAddress:
-    """Raises `ConfigurationError`, which shows nothing that could be a password."""
+    """Raises `ConfigurationError`, which never shows what could be a password."""
     kind, parts = _split(url)
-    _refuse_strayed(kind, url, parts)
+    _refuse_stray_password(kind, url, parts)
     shown = _shown(kind, parts)
     options = _options(kind, parts, shown)
     _check_place(kind, parts, shown)
@@ -95,9 +97,9 @@ def parse_sink(url: str) -> SinkAddress:
     terms = SinkTerms(
         name=shown,
         mode=_mode(options.pop("mode", SinkMode.REQUIRED.value), shown),
-        deadline=_number(options, "deadline_ms", DEFAULT_DEADLINE_MS, _LONGEST_DEADLINE_MS, shown)
+        deadline=_number(options, "deadline_ms", DEFAULT_DEADLINE_MS, _MAX_DEADLINE_MS, shown)
         / 1000,
-        queue=_number(options, "queue", DEFAULT_QUEUE, _LONGEST_QUEUE, shown),
+        queue=_number(options, "queue", DEFAULT_QUEUE, _MAX_QUEUE, shown),
         checkpoints=_flag(options.pop("checkpoints", None), kind in _KEEPING, shown),
     )
     return SinkAddress(kind, terms, parts, options)
@@ -109,9 +111,9 @@ def _split(url: str) -> tuple[SinkKind, SplitResult]:
         kind = SinkKind(scheme.lower())
     except ValueError:
         known = ", ".join(f"`{kind.value}`" for kind in SinkKind)
-        # Without `://` it may be anything, a user or a password too.
+        # Without `://` the text may be anything, even a user or a password.
         what = (
-            f"`{scheme[:32]}` is no kind of audit sink"
+            f"`{scheme[:32]}` is not a kind of audit sink"
             if "://" in url
             else "an audit sink is a url"
         )
@@ -120,12 +122,14 @@ def _split(url: str) -> tuple[SinkKind, SplitResult]:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise ConfigurationError(f"an audit sink `{kind.value}:…` is no url; mend it") from None
+        raise ConfigurationError(
+            f"an audit sink `{kind.value}:…` is not a valid url; mend it"
+        ) from None
     return kind, parts
 
 
-def _refuse_strayed(kind: SinkKind, url: str, parts: SplitResult) -> None:
-    """A password that is not where passwords are would be shown; so nothing is shown here."""
+def _refuse_stray_password(kind: SinkKind, url: str, parts: SplitResult) -> None:
+    """A password in a wrong place would be shown, so these errors show only the scheme."""
     if kind is not SinkKind.POSTGRESQL and kind not in _NETWORK:
         return
     start = f"an audit sink `{kind.value}:…`"
@@ -155,7 +159,9 @@ def _options(kind: SinkKind, parts: SplitResult, shown: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
-        raise ConfigurationError(f"audit sink `{shown}`: its options are no query") from None
+        raise ConfigurationError(
+            f"audit sink `{shown}`: its options are not a valid query"
+        ) from None
     known = _COMMON | _OWN.get(kind, frozenset())
     for name, _ in pairs:
         if name not in known:
@@ -187,7 +193,7 @@ def _check_place(kind: SinkKind, parts: SplitResult, shown: str) -> None:
 def _check_ssl_mode(options: dict[str, str], shown: str) -> None:
     if options.get("sslmode", _SSL_MODES[0]) not in _SSL_MODES:
         listed = ", ".join(f"`{mode}`" for mode in _SSL_MODES)
-        raise ConfigurationError(f"audit sink `{shown}`: sslmode is none of {listed}")
+        raise ConfigurationError(f"audit sink `{shown}`: sslmode is not one of {listed}")
 
 
 def _mode(text: str, shown: str) -> SinkMode:
@@ -203,12 +209,19 @@ def _number(options: dict[str, str], name: str, default: int, most: int, shown: 
     text = options.pop(name, None)
     if text is None:
         return default
-    value = int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
-    if not 1 <= value <= most:
+    value = parse_integer(text, 1, most)
+    if value is None:
         raise ConfigurationError(
-            f"audit sink `{shown}`: {name} is no whole number from 1 to {most}; set one"
+            f"audit sink `{shown}`: {name} is not an integer from 1 to {most}; set one"
         )
     return value
+
+
+def parse_integer(text: str, least: int, most: int) -> int | None:
+    """Return the integer that `text` is in ASCII digits, or None if it is not within bounds."""
+    if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
+        return None
+    return int(text) if least <= int(text) <= most else None
 
 
 def _flag(text: str | None, default: bool, shown: str) -> bool:

@@ -1,22 +1,63 @@
-"""(8) The walk of a verification along the chain: one line at a time, no IO of its own.
+"""(8) Verification of the chain, one line at a time, and the report of it. No IO of its own.
 
-The position moves only over sound records, so a report says how far the log can be believed.
+The position advances only over sound records, so a report says how far the log can be trusted.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from caps.security.audit.model.chain import ORIGIN, Flaw, Link, inspect
-from caps.security.audit.signing.checkpoint import BadCheckpoint, Checkpoint
-from caps.security.audit.findings import VerifyReport, VerifyStatus
 from caps.security.audit.files.reader import Line, segment_name, segment_number
+from caps.security.audit.model.chain import ORIGIN, Flaw, Link, check_link
+from caps.security.audit.signing.checkpoint import BadCheckpoint, Checkpoint
 
 
-class Walk:
-    """Follows the chain, and says where it breaks."""
+class VerifyStatus(enum.Enum):
+    """The result of a verification: the first problem, or OK."""
+
+    OK = "ok"
+    TORN_TAIL = "torn_tail"
+    EDITED = "edited"
+    GAP = "gap"
+    REORDERED = "reordered"
+    DUPLICATED = "duplicated"
+    FORKED = "forked"
+    TRUNCATED = "truncated"
+    LOST_SEGMENT = "lost_segment"
+    CHECKPOINT_BAD = "checkpoint_bad"
+    UNKNOWN_KEY = "unknown_key"
+    EMPTY = "empty"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """The result, how far the log is sound, and where the problem is.
+
+    `bad_file` is the segment, or the file of checkpoints; `bad_line` is the line in it.
+    `signed_seq` is the last record that a sound checkpoint pins: later records could be cut off
+    without a trace.
+    """
+
+    status: VerifyStatus
+    message: str
+    records: int = 0
+    segments: int = 0
+    head_seq: int = 0
+    head_hash: str = ORIGIN.hash
+    checkpoints: int = 0
+    signed_seq: int = 0
+    bad_file: str | None = None
+    bad_line: int | None = None
+    bad_seq: int | None = None
+
+
+class ChainWalk:
+    """Follows the chain, and reports where it breaks."""
 
     def __init__(
         self,
@@ -24,7 +65,7 @@ class Walk:
         segments: Sequence[str],
         lines: Iterable[Line],
     ) -> None:
-        """`segments` are the files there are; `lines` is the whole log, to be read once more."""
+        """`segments` are the existing files; `lines` is the whole log, for a second pass."""
         self._head = ORIGIN
         self._records = 0
         self._last: Line | None = None
@@ -42,8 +83,8 @@ class Walk:
                 self._bad = self._bad or item
 
     def step(self, line: Line, remaining: Iterator[Line]) -> VerifyReport | None:
-        """Takes one line; `remaining` is read only to tell a gap from a changed order."""
-        link = inspect(line.data)
+        """Check one line; `remaining` is read only to distinguish a gap from a changed order."""
+        link = check_link(line.data)
         expected = self._head.seq + 1
         if isinstance(link, Flaw):
             return self.stop_at(line, VerifyStatus.EDITED, link.seq, link.message)
@@ -59,7 +100,7 @@ class Walk:
         return None
 
     def conclude(self, torn: Line | None) -> VerifyReport:
-        """The finding for a chain without a break."""
+        """Return the report for a chain without a break."""
         if self._mispinned is not None:
             seq, line = self._mispinned
             message = f"record {seq} is not the one that a checkpoint signed"
@@ -87,12 +128,12 @@ class Walk:
         return self._report(status, f"{subject} {what}", seq=seq, line=line)
 
     def _repeated(self, line: Line, link: Link) -> VerifyReport:
-        """A number that was there already: the same record, or another one?"""
+        """Report a number that was there already: the same record, or another one."""
         for earlier in self._lines:
-            found = inspect(earlier.data)
+            found = check_link(earlier.data)
             if isinstance(found, Link) and found.seq == link.seq:
                 break
-        else:  # it was followed, so it is there, unless the file changed under our eyes
+        else:  # it was there in the first pass, so the file has changed meanwhile
             return self.stop_at(line, VerifyStatus.EDITED, link.seq, "changed while it was read")
         if found.hash == link.hash:
             what = f"comes again: it is a copy of {earlier.place}"
@@ -103,7 +144,7 @@ class Walk:
     def _missing(self, line: Line, link: Link, remaining: Iterator[Line]) -> VerifyReport:
         expected = self._head.seq + 1
         for later in remaining:
-            found = inspect(later.data)
+            found = check_link(later.data)
             if isinstance(found, Link) and found.seq == expected:
                 what = f"comes before record {expected}, which is at {later.place}"
                 return self.stop_at(line, VerifyStatus.REORDERED, link.seq, what)
@@ -114,7 +155,7 @@ class Walk:
         return self.stop_at(line, VerifyStatus.GAP, link.seq, what)
 
     def _lost_before(self, line: Line) -> int | None:
-        """The number of the first file that is not there, if this line is the first after it."""
+        """Return the number of the first missing file, if this line is the first after it."""
         here = segment_number(PurePath(line.segment))
         if here is None or line.number != 1:
             return None
@@ -123,10 +164,9 @@ class Walk:
         return expected if here > expected else None
 
     def _cut_short(self) -> VerifyReport:
-        """A signed record is beyond the end: was a file cut, or taken away?"""
+        """Report that a signed record is beyond the end: a file was cut, or removed."""
         beyond = max(self._pins)
-        there = [segment_number(PurePath(name)) or 0 for name in self._segments]
-        newest = max(there, default=0)
+        newest = max((segment_number(PurePath(name)) or 0 for name in self._segments), default=0)
         what = f"the log ends at record {self._head.seq}, a checkpoint signed record {beyond}"
         if self._pinned_segment > newest and (self._segments or self._last is None):
             return self._lost(newest + 1, what)
@@ -134,10 +174,10 @@ class Walk:
 
     def _lost(self, number: int, what: str) -> VerifyReport:
         name = segment_name(number)
-        is_there = any(segment_number(PurePath(found)) == number for found in self._segments)
+        exists = any(segment_number(PurePath(found)) == number for found in self._segments)
         return self._report(
             VerifyStatus.LOST_SEGMENT,
-            f"`{name}` is {'empty' if is_there else 'missing'}: {what}",
+            f"`{name}` is {'empty' if exists else 'missing'}: {what}",
             seq=self._head.seq + 1,
             file=name,
         )

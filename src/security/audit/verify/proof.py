@@ -1,8 +1,8 @@
-"""(8) Proofs: records that show, without the log, that they are in it and who signed for it.
+"""(8) Proofs: records that prove, without the log, that they are in it and which key signed it.
 
 A proof is one JSON object. It starts after the record with hash `prev` and leads, record by record,
-to a signed checkpoint. A record is either shown whole, or stands for itself by the digest of its
-body, from which the hash of the chain follows (`chain.linked`) though nothing can be read from it:
+to a signed checkpoint. A record is either shown completely, or represented by the digest of its
+body: the hash of the chain follows from it (`chain.link_hash`), but it reveals nothing:
 
     {"format": "caps.audit.proof", "version": 1,
      "subject": {"execution_id": ...} or {"seq": ...},
@@ -10,9 +10,9 @@ body, from which the hash of the chain follows (`chain.linked`) though nothing c
      "steps": [{"record": {...}}, {"digests": ["<body of 18>", "<body of 19>"]}, ...],
      "checkpoint": {...}}
 
-What follows from a sound proof: whoever holds the signing key signed a log that has exactly these
-records at exactly these numbers. What does not: that no other record belongs to the subject, unless
-all are shown. Reading is of untrusted bytes: sized, typed, and nothing in it is believed. No IO.
+What a sound proof shows: the holder of the signing key signed a log that has exactly these records
+at exactly these numbers. What it does not show: that no other record belongs to the subject, unless
+all are shown. The bytes of a proof are untrusted: their size and types are checked. No IO.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 import rfc8785
 
-from caps.security.audit.model.chain import Flaw, Head, inspect, linked
+from caps.security.audit.model.chain import Flaw, Head, check_link, link_hash
 from caps.security.audit.signing.checkpoint import BadCheckpoint, Checkpoint, check
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _HEX: Final = frozenset("0123456789abcdef")
 
 
 class ProofStatus(enum.Enum):
-    """What became of a proof."""
+    """The result of verifying a proof."""
 
     PROVEN = "proven"
     MALFORMED = "malformed"  # not a proof at all
@@ -45,7 +45,7 @@ class ProofStatus(enum.Enum):
     BROKEN = "broken"  # the records do not lead to what the checkpoint signed
     CHECKPOINT_BAD = "checkpoint_bad"  # its signature is wrong
     UNKNOWN_KEY = "unknown_key"  # another key signed it
-    IRRELEVANT = "irrelevant"  # sound, but none of its records is about its subject
+    IRRELEVANT = "irrelevant"  # sound, but no record is about its subject
 
 
 class Subject(
@@ -67,30 +67,30 @@ class Subject(
         return bool(record.get("seq") == self.seq)
 
 
-class Step(
+class ProofStep(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """One record that is shown, or a run of records that are not."""
+    """One record that is shown, or a sequence of records that are not."""
 
     record: dict[str, Any] | None = None
     digests: list[str] | None = None
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole bundle; see the docstring of this file."""
+    """The whole proof; see the docstring of this file."""
 
     format: Literal["caps.audit.proof"]
     version: Literal[1]
     subject: Subject
     first_seq: int
     prev: str
-    steps: list[Step]
+    steps: list[ProofStep]
     checkpoint: Checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofReport:
-    """The finding; `records` are those about the subject, and only if it is `PROVEN`."""
+    """The result; `records` are those about the subject, given only if it is `PROVEN`."""
 
     status: ProofStatus
     message: str
@@ -112,52 +112,52 @@ class _Unsound(Exception):
 
 
 def verify_proof(data: bytes, keys: Mapping[str, Ed25519PublicKey]) -> ProofReport:
-    """Checks a proof with nothing but trusted public keys."""
+    """Verify a proof with nothing but trusted public keys."""
     try:
-        proof = _parsed(data)
+        proof = _parse(data)
     except _Unsound as unsound:
         return ProofReport(status=unsound.status, message=unsound.message)
     try:
-        shown = _walked(proof)
-        _signed(proof, keys)
-        return _proven(proof, shown)
+        shown = _follow(proof)
+        _check_signature(proof, keys)
+        return _report(proof, shown)
     except _Unsound as unsound:
         return ProofReport(
             status=unsound.status, message=unsound.message, subject=str(proof.subject)
         )
 
 
-def _parsed(data: bytes) -> Proof:
+def _parse(data: bytes) -> Proof:
     if len(data) > MAX_PROOF_BYTES:
         raise _Unsound(ProofStatus.MALFORMED, f"the proof is over {MAX_PROOF_BYTES} bytes")
     try:
         proof = msgspec.json.decode(data, type=Proof)
-        # Another reader may take the first of two, and see another proof than the one verified.
-        json.loads(data, object_pairs_hook=_once_each)
+        # With a repeated key, another reader may see another proof than the one verified here.
+        json.loads(data, object_pairs_hook=_refuse_repeated)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise _Unsound(ProofStatus.MALFORMED, f"this is not a proof: {error}") from error
     if (proof.subject.execution_id is None) == (proof.subject.seq is None):
-        raise _Unsound(ProofStatus.MALFORMED, "the proof has not one subject")
+        raise _Unsound(ProofStatus.MALFORMED, "the proof must have exactly one subject")
     if proof.first_seq < 1:
         raise _Unsound(ProofStatus.MALFORMED, "the proof starts before the first record")
     return proof
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> None:
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a key is given twice")
 
 
-def _walked(proof: Proof) -> list[dict[str, Any]]:
-    """The records that are shown, once the chain was followed to the checkpoint."""
+def _follow(proof: Proof) -> list[dict[str, Any]]:
+    """Follow the chain to the checkpoint; return the records that are shown."""
     head = Head(proof.first_seq - 1, proof.prev)
     shown: list[dict[str, Any]] = []
     for step in proof.steps:
         match step:
-            case Step(record=dict(record), digests=None):
+            case ProofStep(record=dict(record), digests=None):
                 head = _past_record(record, head)
                 shown.append(record)
-            case Step(record=None, digests=list(digests)):
+            case ProofStep(record=None, digests=list(digests)):
                 head = _past_digests(digests, head)
             case _:
                 raise _Unsound(
@@ -175,7 +175,7 @@ def _walked(proof: Proof) -> list[dict[str, Any]]:
 def _past_record(record: dict[str, Any], head: Head) -> Head:
     expected = head.seq + 1
     try:
-        link = inspect(rfc8785.dumps(record))
+        link = check_link(rfc8785.dumps(record))
     except (ValueError, RecursionError) as error:
         raise _Unsound(
             ProofStatus.EDITED, f"record {expected} holds a value that no writer records"
@@ -194,18 +194,18 @@ def _past_digests(digests: list[str], head: Head) -> Head:
     for body in digests:
         if len(body) != len(head.hash) or not _HEX.issuperset(body):
             raise _Unsound(ProofStatus.MALFORMED, f"record {seq + 1} has no digest in hexadecimal")
-        seq, digest = seq + 1, linked(digest, body)
+        seq, digest = seq + 1, link_hash(digest, body)
     return Head(seq, digest)
 
 
-def _signed(proof: Proof, keys: Mapping[str, Ed25519PublicKey]) -> None:
+def _check_signature(proof: Proof, keys: Mapping[str, Ed25519PublicKey]) -> None:
     found = check(proof.checkpoint, 1, keys)
     if isinstance(found, BadCheckpoint):
         status = ProofStatus.UNKNOWN_KEY if found.unknown_key else ProofStatus.CHECKPOINT_BAD
         raise _Unsound(status, f"the checkpoint {found.message}")
 
 
-def _proven(proof: Proof, shown: list[dict[str, Any]]) -> ProofReport:
+def _report(proof: Proof, shown: list[dict[str, Any]]) -> ProofReport:
     records = tuple(record for record in shown if proof.subject.covers(record))
     if not records:
         raise _Unsound(ProofStatus.IRRELEVANT, f"the proof shows no record of {proof.subject}")

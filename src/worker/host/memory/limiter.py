@@ -1,7 +1,7 @@
-"""The memory bound of a source's workers, as the event loop holds it: groups, or rlimits alone.
+"""The memory limit of a source's workers, for use in the event loop: groups, or rlimits only.
 
-Whatever blocks happens in a thread, but for the one write of a limit at the start of an execution,
-and that is spared, too, when the limit is the one that was asked for last.
+Blocking work runs in a thread, except for the one write of a limit at the start of an execution.
+That write is skipped if the limit is the same as the last one.
 """
 
 from __future__ import annotations
@@ -17,286 +17,293 @@ import anyio
 import anyio.to_thread
 
 from caps.protocol.enforcement import Enforcement, Layer
+from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-from caps.worker.host.memory.cgroup import Home, MemoryGroup
-from caps.worker.host.memory.cgroup_discovery import CGROUP_VARIABLE, find_places
+from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup
+from caps.worker.host.memory.cgroup_discovery import find_locations
+from caps.worker.host.memory.cgroup_stock import CgroupStock, PreparedGroup
 from caps.worker.host.process.pidfd import process_id
-from caps.worker.host.memory.cgroup_stock import PreparedGroup, PreparedGroups
 from caps.worker.host.process.worker import OutOfMemory
 
 logger = logging.getLogger(__name__)
 
-# Groups of workers that ended are removed a moment later and together: no result waits for it.
-_TIDY_SECONDS = 0.2
-_LAST_TIDY_SECONDS = 1.0
-_TRY_AGAIN_SECONDS = 0.01
+# Groups of workers that ended are removed a moment later, together, so that no result waits for it.
+_REMOVE_DELAY_SECONDS = 0.2
+_CLOSE_SECONDS = 1.0
+_RETRY_SECONDS = 0.01
 
-_RLIMIT_ALONE = "rlimit only, on the address space of each worker"
+_RLIMIT_ONLY = "rlimit only, on the address space of each worker"
 _REMEDY = (
     "for a cgroup: systemd's Delegate=yes with DelegateSubgroup=, or "
-    f"{CGROUP_VARIABLE}=<a group of our own with the memory controller and no process in it>"
+    f"{Variable.CGROUP.key}=<a group of our own with the memory controller and no process in it>"
 )
 
 
-class _Grouped(Protocol):
-    """What of a worker concerns its group."""
+class _GroupMember(Protocol):
+    """The part of a worker that concerns its group."""
 
     def descriptor(self) -> int: ...
 
-    def join(self, membership: Membership) -> None: ...
+    def join(self, membership: CgroupMembership) -> None: ...
 
 
-class WorkerMemory:
-    """Puts workers into groups of their own, if there can be any."""
+class MemoryLimiter:
+    """Puts workers into groups of their own, if groups are available."""
 
     def __init__(self) -> None:
-        self._home: Home | None = None
-        self._prepared: PreparedGroups | None = None
-        self._why_not = "not open"
-        self._zygote_taken = False
+        self._root: CgroupRoot | None = None
+        self._prepared: CgroupStock | None = None
+        self._unavailable_because = "not open"
+        self._zygote_moved = False
         self._failures = 0
         self._last_failure = ""
-        self._told: tuple[object, Layer] | None = None
-        self._asked_last: int | None = None
-        self._left: list[MemoryGroup] = []
-        self._untidy = anyio.Event()
-        # One at a time: while the kernel moves a process nobody can fork, and a crowd of movers
-        # would starve the zygote. And a limit of our own, so that no provider waits for us.
-        self._turn = anyio.CapacityLimiter(1)
+        self._cached_layer: tuple[object, Layer] | None = None
+        self._expected_mb: int | None = None
+        self._released: list[MemoryGroup] = []
+        self._release_pending = anyio.Event()
+        # One at a time: while the kernel moves a process nothing can fork, and many moves at a time
+        # would starve the zygote. It is a separate limiter, so that no provider waits for us.
+        self._threads = anyio.CapacityLimiter(1)
 
     @property
     def layer(self) -> Layer:
-        """Always in force: without a group, RLIMIT_AS holds the same number of bytes.
+        """Always in force: without a group, RLIMIT_AS limits the same number of bytes.
 
-        The same object until there is something else to say: every execution asks.
+        The same object until its content changes, because every execution asks for it.
         """
-        state = (self._home, self._why_not, self._failures, self._last_failure)
-        if self._told is None or self._told[0] != state:
-            self._told = (state, self._described())
-        return self._told[1]
+        state = (self._root, self._unavailable_because, self._failures, self._last_failure)
+        if self._cached_layer is None or self._cached_layer[0] != state:
+            self._cached_layer = (state, self._describe())
+        return self._cached_layer[1]
 
-    def _described(self) -> Layer:
-        if self._home is None:
-            detail, remedy = f"{_RLIMIT_ALONE} ({self._why_not})", _REMEDY
+    def _describe(self) -> Layer:
+        if self._root is None:
+            detail, remedy = f"{_RLIMIT_ONLY} ({self._unavailable_because})", _REMEDY
         else:
-            detail, remedy = f"{self._home.place}, and rlimit", ""
+            detail, remedy = f"{self._root.location}, and rlimit", ""
         if self._failures:
             detail += f"; {self._failures} times rlimit only: {self._last_failure}"
         return Layer(name="memory", enforcement=Enforcement.FULLY, detail=detail, remedy=remedy)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Find a place, and leave nothing there. ConfigurationError if the one named is no good."""
-        self._home = await anyio.to_thread.run_sync(self._find_home, limiter=self._turn)
-        if self._home is not None and self._home.place.interface.entrance:
-            self._prepared = PreparedGroups(self._home, self._turn)
+        """Find a location; leave nothing there. ConfigurationError if the named one is unusable."""
+        self._root = await anyio.to_thread.run_sync(self._find_root, limiter=self._threads)
+        if self._root is not None and self._root.location.interface.entry_file:
+            self._prepared = CgroupStock(self._root, self._threads)
         try:
             yield
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._close, limiter=self._turn)
+                await anyio.to_thread.run_sync(self._close, limiter=self._threads)
 
-    async def take_in_zygote(self, pid: int) -> None:
-        """Before the zygote forks anything. The first one proves that processes may be moved."""
-        if self._home is None:
+    async def move_in_zygote(self, pid: int) -> None:
+        """Called before the zygote forks. The first zygote proves that processes may be moved."""
+        if self._root is None:
             return
         try:
-            await anyio.to_thread.run_sync(self._home.zygotes.admit, pid, limiter=self._turn)
+            await anyio.to_thread.run_sync(self._root.zygotes.admit, pid, limiter=self._threads)
         except ProcessLookupError:
-            return  # it has died, which its channel tells
+            return  # it has ended, which its channel shows
         except OSError as error:
-            if self._zygote_taken:
+            if self._zygote_moved:
                 logger.warning("a new zygote stays in the host's own group: %s", error.strerror)
                 return
-            place = self._home.place
-            await anyio.to_thread.run_sync(self._close, limiter=self._turn)
-            self._refuse([f"{place}: {error.strerror}"])
-        self._zygote_taken = True
+            location = self._root.location
+            await anyio.to_thread.run_sync(self._close, limiter=self._threads)
+            self._do_without([f"{location}: {error.strerror}"])
+        self._zygote_moved = True
 
     async def prepare(self) -> PreparedGroup | None:
-        """A group that the next worker can enter by itself; None if it has to be taken in.
+        """A group that the next worker can enter by itself; None if it has to be moved in.
 
-        `enter` or `give_back` it. Raises nothing.
+        The caller has to `enter` or `give_back` it. Raises nothing.
         """
         if self._prepared is None:
             return None
         try:
-            return await self._prepared.take(self._asked_last)
+            return await self._prepared.take(self._expected_mb)
         except OSError as error:
-            self.failed(error)
+            self.count_failure(error)
             return None
 
-    def enter(self, worker: _Grouped, prepared: PreparedGroup) -> None:
-        """The worker was born with the entrance, and will not be ready before it is inside."""
-        prepared.close_entrance()
-        worker.join(Membership(self, prepared.group))
+    def enter(self, worker: _GroupMember, prepared: PreparedGroup) -> None:
+        """The worker was forked with the descriptor, and is not ready before it has entered."""
+        prepared.close_entry()
+        worker.join(CgroupMembership(self, prepared.group))
 
     def give_back(self, prepared: PreparedGroup) -> None:
-        """There is no worker for it."""
-        prepared.close_entrance()
-        self.left(prepared.group)
+        """No worker was forked for it."""
+        prepared.close_entry()
+        self.release(prepared.group)
 
-    def entrance_refused(self) -> None:
-        """A worker could not enter by itself: the later ones are moved."""
+    def entry_refused(self) -> None:
+        """A worker could not enter by itself: the later ones are moved by the host."""
         if self._prepared is not None:
             logger.warning("workers cannot enter their memory groups by themselves; they are moved")
             self._prepared.close()
             self._prepared = None
 
-    async def keep_some_prepared(self) -> None:
-        """Make groups ahead of need, if they are of use, until cancelled."""
+    async def keep_prepared(self) -> None:
+        """Create groups in advance, if they can be used, until cancelled."""
         if self._prepared is not None:
             await self._prepared.keep_some()
 
-    async def take_in(self, worker: _Grouped) -> None:
-        """Give a worker that nobody has used a group of its own. Raises nothing."""
-        if self._home is None:
+    async def move_in(self, worker: _GroupMember) -> None:
+        """Move an unused worker into a group of its own. Raises nothing."""
+        if self._root is None:
             return
         try:
-            # A copy: the thread must not find another process behind the number.
+            # A copy of the pidfd: the thread must not find another process under its number.
             descriptor = worker.descriptor()
         except ProcessLookupError:
             return
         except OSError as error:
-            self.failed(error)
+            self.count_failure(error)
             return
         try:
             group = await anyio.to_thread.run_sync(
-                _admitted, self._home, descriptor, self._asked_last, limiter=self._turn
+                _create_and_admit,
+                self._root,
+                descriptor,
+                self._expected_mb,
+                limiter=self._threads,
             )
         except ProcessLookupError:
-            return  # it has died, which its channel tells
+            return  # it has ended, which its channel shows
         except OSError as error:
-            self.failed(error)
+            self.count_failure(error)
         else:
-            worker.join(Membership(self, group))
+            worker.join(CgroupMembership(self, group))
 
-    async def keep_tidy(self) -> None:
+    async def keep_removing(self) -> None:
         """Remove the groups of workers that have ended, until cancelled."""
         while True:
-            await self._untidy.wait()
-            await anyio.sleep(_TIDY_SECONDS)
-            self._untidy = anyio.Event()
-            await anyio.to_thread.run_sync(self._tidy, limiter=self._turn)
+            await self._release_pending.wait()
+            await anyio.sleep(_REMOVE_DELAY_SECONDS)
+            self._release_pending = anyio.Event()
+            await anyio.to_thread.run_sync(self._remove_released, limiter=self._threads)
 
-    def asked(self, megabytes: int) -> None:
-        """What the next worker will be limited to, most likely."""
-        self._asked_last = megabytes
+    def expect_limit(self, megabytes: int) -> None:
+        """The next worker will most likely have this limit, too."""
+        self._expected_mb = megabytes
 
-    def left(self, group: MemoryGroup) -> None:
-        """Its worker has ended."""
-        self._left.append(group)
-        self._untidy.set()
+    def release(self, group: MemoryGroup) -> None:
+        """The worker of this group has ended; the group is removed later."""
+        self._released.append(group)
+        self._release_pending.set()
 
-    def failed(self, error: OSError) -> None:
-        """A worker has to do with RLIMIT_AS, and people are told: once for each reason in a row."""
+    def count_failure(self, error: OSError) -> None:
+        """A worker is bounded by RLIMIT_AS only. Logged once for equal reasons in a row."""
         self._failures += 1
         reason = error.strerror or str(error)
         if reason != self._last_failure:
             logger.warning("a worker's memory is bounded by rlimit alone: %s", reason)
         self._last_failure = reason
 
-    def _find_home(self) -> Home | None:
+    def _find_root(self) -> CgroupRoot | None:
         refused = []
-        for place in find_places():
+        for location in find_locations():
             try:
-                home = Home(place)
+                root = CgroupRoot(location)
             except OSError as error:
-                refused.append(f"{place}: {error.strerror}")
+                refused.append(f"{location}: {error.strerror}")
                 continue
-            for failure in home.sweep():
+            for failure in root.sweep():
                 logger.warning("a group of an earlier host cannot be removed: %s", failure)
-            return home
-        self._refuse(refused or ["no memory hierarchy is mounted"])
+            return root
+        self._do_without(refused or ["no memory hierarchy is mounted"])
         return None
 
-    def _refuse(self, reasons: list[str]) -> None:
-        """Do without groups, unless the operator named one."""
-        self._why_not = "; ".join(reasons)
-        named = os.environ.get(CGROUP_VARIABLE)
+    def _do_without(self, reasons: list[str]) -> None:
+        """Do without groups. ConfigurationError if the operator named one."""
+        self._unavailable_because = "; ".join(reasons)
+        named = Variable.CGROUP.read()
         if named:
             raise ConfigurationError(
-                f"{CGROUP_VARIABLE} is `{named}`, where no worker can be given a memory limit "
-                f"({self._why_not}); name another group, or none for rlimit only"
+                f"{Variable.CGROUP.key} is `{named}`, where no worker can be given a memory limit "
+                f"({self._unavailable_because}); name another group, or none for rlimit only"
             )
 
-    def _tidy(self) -> None:
-        """Runs in a thread. What is busy is tried again with the next ones."""
-        for _ in range(len(self._left)):
-            group = self._left.pop(0)
+    def _remove_released(self) -> None:
+        """Runs in a thread. A busy group is tried again with the next ones."""
+        for _ in range(len(self._released)):
+            group = self._released.pop(0)
             try:
                 if not group.remove():
-                    self._left.append(group)
+                    self._released.append(group)
             except OSError as error:
                 logger.warning("the group %s is left behind: %s", group.directory, error)
 
     def _close(self) -> None:
         """Runs in a thread, when all processes have ended or are about to."""
-        home, self._home = self._home, None
+        root, self._root = self._root, None
         prepared, self._prepared = self._prepared, None
-        if home is None:
+        if root is None:
             return
         if prepared is not None:
             prepared.close()
-        give_up = time.monotonic() + _LAST_TIDY_SECONDS
+        give_up_at = time.monotonic() + _CLOSE_SECONDS
         try:
-            while not home.remove():
-                if time.monotonic() > give_up:
-                    logger.warning("groups are left at %s; the next host removes them", home.place)
+            while not root.remove():
+                if time.monotonic() > give_up_at:
+                    logger.warning(
+                        "groups are left at %s; the next host removes them", root.location
+                    )
                     return
-                time.sleep(_TRY_AGAIN_SECONDS)
+                time.sleep(_RETRY_SECONDS)
         except OSError as error:
-            logger.warning("groups are left at %s: %s", home.place, error)
+            logger.warning("groups are left at %s: %s", root.location, error)
         finally:
-            home.release()
+            root.release()
 
 
-class Membership:
-    """One worker's place in its group. Nothing here raises."""
+class CgroupMembership:
+    """One worker's membership in its group. Its methods raise nothing."""
 
-    def __init__(self, memory: WorkerMemory, group: MemoryGroup) -> None:
+    def __init__(self, memory: MemoryLimiter, group: MemoryGroup) -> None:
         self._memory = memory
         self._group = group
 
     def limit(self, megabytes: int) -> None:
-        """Let it use so much and no more."""
-        self._memory.asked(megabytes)
+        """Limit the worker to this much memory."""
+        self._memory.expect_limit(megabytes)
         try:
             self._group.limit(megabytes)
         except OSError as error:
-            self._memory.failed(error)
+            self._memory.count_failure(error)
 
     def out_of_memory(self) -> OutOfMemory | None:
-        """Whether the kernel killed it for want of memory."""
+        """Whether the OOM killer killed it, and because of whose limit."""
         try:
             return self._group.out_of_memory()
         except OSError as error:
             logger.warning("a group does not tell how its worker ended: %s", error)
             return None
 
-    def entrance_refused(self) -> None:
+    def entry_refused(self) -> None:
         """The worker ended because it could not enter."""
-        self._memory.entrance_refused()
+        self._memory.entry_refused()
 
     def leave(self) -> None:
         """The worker has ended."""
-        self._memory.left(self._group)
+        self._memory.release(self._group)
 
 
-def _admitted(home: Home, descriptor: int, megabytes: int | None) -> MemoryGroup:
-    """A new group with the process in it. Runs in a thread, and closes `descriptor`. OSError."""
+def _create_and_admit(root: CgroupRoot, descriptor: int, megabytes: int | None) -> MemoryGroup:
+    """A new group with the process in it. Runs in a thread; closes `descriptor`. Raises OSError."""
     try:
         pid = process_id(descriptor)
-        group = home.new_group()
+        group = root.new_group()
         try:
             group.admit(pid)
-            # If it has died by now the number may have been another's: its group gets no limit.
+            # If it has ended by now, the pid may have been another's, whose group gets no limit.
             process_id(descriptor)
         except OSError:
             group.remove()
             raise
         if megabytes is not None:
-            with suppress(OSError):  # the start tries again, and counts it
+            with suppress(OSError):  # the start of the execution tries again, and counts a failure
                 group.limit(megabytes)
         return group
     finally:

@@ -1,9 +1,9 @@
-"""Compiling for the cache: each source in a worker of its own, which runs nothing and then dies.
+"""Compiles sources for the cache: each in a worker of its own, which runs no code and then exits.
 
-The worker is made like any other, confined the same, and is told to compile in the place of a
-manifest; the connection knows no step from there to running code. One source a process: a source
-that overcame the compiler could spoil what is filed under itself and nothing else. It happens in
-the background, one at a time, and whatever goes wrong costs nobody more than the time that the
+The worker is started and confined like any other. It receives an order to compile instead of a
+manifest, and the connection has no transition from there to running code. One source per process:
+a source that exploits the compiler could corrupt its own cache entry and nothing else. Compiling
+happens in the background, one source at a time. A failure costs no more than the time that the
 cache would have saved.
 """
 
@@ -19,27 +19,27 @@ from caps.protocol.connection import State
 from caps.protocol.errors import CapsError, WorkerLostError
 from caps.protocol.messages import CompiledMessage, CompileMessage, WorkerLimits
 from caps.protocol.transport import ChannelClosedError
-from caps.worker.host.pool.program_cache import CompiledPrograms, ProgramKey
+from caps.worker.host.pool.program_cache import ProgramCache, ProgramKey
+from caps.worker.host.pool.spare import Spare
 from caps.worker.host.process.worker import Worker
-from caps.worker.host.spare import Spare
 
 logger = logging.getLogger(__name__)
 
 _LIMITS = WorkerLimits(cpu_ms=5000, memory_mb=512, concurrency=1)
 _SECONDS = 10
-_MOST_WAITING = 64
+_MAX_WAITING = 64
 
 
-class Compiler:
-    """Takes orders, and fills `programs` with what comes of them."""
+class CompileQueue:
+    """Takes orders to compile, and stores the results in `programs`."""
 
     def __init__(
         self,
-        programs: CompiledPrograms,
+        programs: ProgramCache,
         prepare: Callable[[], Awaitable[Spare]],
         dispose: Callable[[Worker], Awaitable[object]],
     ) -> None:
-        """`prepare` makes a worker that nobody has used, and `dispose` ends it."""
+        """`prepare` starts an unused worker, and `dispose` ends it."""
         self._programs = programs
         self._prepare = prepare
         self._dispose = dispose
@@ -47,36 +47,36 @@ class Compiler:
         self._ordered = anyio.Event()
 
     def order(self, key: ProgramKey) -> None:
-        """Compile this when there is time; with too many waiting it is left to be asked again."""
-        if len(self._orders) < _MOST_WAITING and key not in self._orders:
+        """Queue this source. Dropped if the queue is full: the next run of it orders it again."""
+        if len(self._orders) < _MAX_WAITING and key not in self._orders:
             self._orders.append(key)
             self._ordered.set()
 
     async def keep_compiling(self) -> None:
-        """Do what is ordered, until cancelled."""
+        """Compile what is ordered, until cancelled."""
         while True:
             await self._ordered.wait()
             self._ordered = anyio.Event()
             while self._orders:
                 key = self._orders[0]
-                program = await self._compiled(key)
+                program = await self._compile(key)
                 if program is not None:
-                    self._programs.keep(key, program)
+                    self._programs.store(key, program)
                 self._orders.popleft()
 
-    async def _compiled(self, key: ProgramKey) -> bytes | None:
-        """The program; empty if there is none to be had, None if nobody could try."""
+    async def _compile(self, key: ProgramKey) -> bytes | None:
+        """The program; empty if the source does not compile, None if it could not be tried."""
         try:
             spare = await self._prepare()
         except CapsError as error:
-            logger.debug("nobody to compile: %s", error)
+            logger.debug("no worker to compile: %s", error)
             return None
         try:
             if (spare.ready.language, spare.ready.python) != (key.language, key.python):
-                return None  # of another zygote than the one that this was asked of
+                return None  # not of the zygote whose worker ran the source
             spare.worker.limit_memory(_LIMITS.memory_mb)
             with anyio.move_on_after(_SECONDS):
-                return await _ask(spare, key)
+                return await _request_program(spare, key)
         except (CapsError, ChannelClosedError) as error:
             logger.debug("a source was not compiled: %s", error)
         finally:
@@ -84,7 +84,7 @@ class Compiler:
         return b""
 
 
-async def _ask(spare: Spare, key: ProgramKey) -> bytes:
+async def _request_program(spare: Spare, key: ProgramKey) -> bytes:
     connection, transport = spare.connection, spare.worker.transport
     order = CompileMessage(
         source=key.source, filename=key.filename, limits=_LIMITS, **connection.stamp()

@@ -1,28 +1,38 @@
-"""Who hears of a pool's stock: the host's telemetry. Nothing depends on what it does."""
+"""The observer of a pool's stock: the host's telemetry. Nothing in the pool depends on it."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 
-class StockWatch(Protocol):
-    """Raises nothing, and returns at once."""
+class PoolObserver(Protocol):
+    """Its methods raise nothing and return immediately."""
 
     def stock_changed(self, ready: int, wanted: int) -> None:
-        """So many spares more, or fewer, are ready, and should be."""
+        """The numbers of spares that are ready, and that should be, changed by these amounts."""
 
     def stock_exhausted(self) -> None:
-        """Somebody needed a spare, and there was none."""
+        """A spare was needed, and there was none."""
 
     def worker_started(self, seconds: float) -> None:
-        """A worker is ready; it took so long."""
+        """A worker is ready; starting it took `seconds`."""
+
+    def waiting_changed(self, reason: str, change: int) -> None:
+        """One caller more or less waits for a worker; `reason` is a value of `WaitReason`."""
+
+    def wait_refused(self, reason: str) -> None:
+        """A caller waited too long for a worker, and was refused."""
 
 
-class Unwatched:
-    """Nobody hears of it."""
+class NullPoolObserver:
+    """Does nothing."""
 
     def stock_changed(self, ready: int, wanted: int) -> None: ...
 
     def stock_exhausted(self) -> None: ...
 
     def worker_started(self, seconds: float) -> None: ...
+
+    def waiting_changed(self, reason: str, change: int) -> None: ...
+
+    def wait_refused(self, reason: str) -> None: ...

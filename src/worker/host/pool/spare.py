@@ -1,13 +1,14 @@
-"""Waiting for a worker's first word: that it has shut itself in.
+"""A spare worker, and the wait for its ready message, which says that it has confined itself.
 
-It takes milliseconds, and on a busy machine as long as the worker is kept from the processor. One
-that could run and does not is stuck, and whoever waits for it is told soon; the most that any of
-them is given is for those that go round in circles.
+The message comes within milliseconds, or later on a busy machine, when the worker gets no processor
+time. A worker that uses no CPU time for several seconds is stuck, and the wait ends early. The
+maximum wait is for a worker that uses CPU time and still does not become ready.
 """
 
 from __future__ import annotations
 
 import anyio
+import msgspec
 
 from caps.protocol.connection import HostConnection
 from caps.protocol.errors import ProtocolError, WorkerLostError
@@ -15,20 +16,30 @@ from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.process.worker import Worker
 
-# Even where hundreds start at once, each has had some time of a processor by then.
+
+class Spare(msgspec.Struct, frozen=True):
+    """A worker, its channel, and its ready message; and its owner, once it has one."""
+
+    worker: Worker
+    connection: HostConnection
+    ready: ReadyMessage
+    owner: str = ""
+
+
+# Even if hundreds start concurrently, each has had some processor time by then.
 _STUCK_SECONDS = 10.0
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 class NotReadyError(WorkerLostError):
-    """It was waited for in vain, and another would make the caller wait as long again.
+    """The worker was not ready in time. There is no retry: it would take the caller as long again.
 
     Details: `waited_ms`.
     """
 
 
-async def until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
-    """Wait until the worker has shut itself in; WorkerLostError or ProtocolError if it does not."""
+async def wait_until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
+    """Wait until the worker has confined itself. Raises WorkerLostError or ProtocolError."""
     while True:
         try:
             data = await transport.receive()
@@ -39,10 +50,10 @@ async def until_ready(transport: Transport, connection: HostConnection) -> Ready
             raise WorkerLostError("the worker closed its channel", started=False)
         for message in connection.receive(data):
             if isinstance(message, ReadyMessage):
-                return _checked(message)
+                return _check_version(message)
 
 
-def _checked(ready: ReadyMessage) -> ReadyMessage:
+def _check_version(ready: ReadyMessage) -> ReadyMessage:
     if ready.protocol != PROTOCOL_VERSION:
         raise ProtocolError(
             f"the worker speaks protocol {ready.protocol}, not {PROTOCOL_VERSION}",
@@ -51,39 +62,39 @@ def _checked(ready: ReadyMessage) -> ReadyMessage:
     return ready
 
 
-class Readiness:
-    """Of one worker that was started now."""
+class ReadinessWait:
+    """The wait for one worker that has just been started."""
 
     def __init__(self, worker: Worker, connection: HostConnection) -> None:
         self._worker = worker
         self._connection = connection
-        self._began = anyio.current_time()
+        self._started_at = anyio.current_time()
         self._stuck = False
-        # What it had used of the processor at the last look, and when that was seen to grow.
+        # Its CPU time at the last poll, and when that was last seen to grow.
         self._used_us: int | None = None
-        self._moved = self._began
+        self._progress_at = self._started_at
 
-    async def awaited(self, most_seconds: float) -> ReadyMessage | None:
-        """Its first word; None if it is stuck, or not ready by then: `missed` says which.
+    async def wait(self, max_seconds: float) -> ReadyMessage | None:
+        """The ready message; None if it is stuck or not ready in time: `timeout_error` says which.
 
         Raises WorkerLostError or ProtocolError.
         """
-        with anyio.move_on_after(most_seconds):
+        with anyio.move_on_after(max_seconds):
             while not self._stuck:
-                with anyio.move_on_after(_LOOK_SECONDS):
-                    return await until_ready(self._worker.transport, self._connection)
-                self._look()
+                with anyio.move_on_after(_POLL_SECONDS):
+                    return await wait_until_ready(self._worker.transport, self._connection)
+                self._poll()
         return None
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         now, used = anyio.current_time(), self._worker.cpu_us()
-        if used is None or used != self._used_us:  # or it cannot be seen
-            self._used_us, self._moved = used, now
-        self._stuck = now - self._moved >= _STUCK_SECONDS
+        if used is None or used != self._used_us:  # None: it cannot be measured
+            self._used_us, self._progress_at = used, now
+        self._stuck = now - self._progress_at >= _STUCK_SECONDS
 
-    def missed(self) -> NotReadyError:
-        """What it comes to: nothing ran."""
-        waited = anyio.current_time() - self._began
+    def timeout_error(self) -> NotReadyError:
+        """The error for a worker that did not become ready. No code ran."""
+        waited = anyio.current_time() - self._started_at
         doing = " and does nothing" if self._stuck else ""
         return NotReadyError(
             f"the worker was not ready after {waited:.0f} seconds{doing}",

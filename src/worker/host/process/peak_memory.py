@@ -1,8 +1,8 @@
-"""The most memory that a worker has held, seen from outside while it lives.
+"""The peak memory of a worker, read from outside while it lives.
 
-Linux tells it in /proc, which any process may read unless it is mounted otherwise (`hidepid`). The
-file is opened when the worker is made, and an open file of /proc stays that of its process: the
-number of the process may be another's later, the file never.
+Linux shows it in /proc, which any process may read unless it is mounted with `hidepid`. The file is
+opened when the worker is started. An open file of /proc always refers to the same process, while
+the process id may be reused later.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _STATUS_BYTES = 4096
 
 
 class PeakMemory:
-    """An open view of one process; `close` it."""
+    """An open status file of one process; the caller has to `close` it."""
 
     def __init__(self, pidfd: int, pid: int) -> None:
-        """`pid` is what the descriptor's process was last seen under."""
-        self._status = _opened(pidfd, pid)
+        """`pid` is the last known process id of the pidfd."""
+        self._status = _open_status(pidfd, pid)
 
     def kilobytes(self) -> int | None:
-        """None if it cannot be seen, or if the process has ended."""
+        """The peak so far; None if it cannot be read, or if the process has ended."""
         if self._status is None:
             return None
         try:
@@ -38,13 +38,13 @@ class PeakMemory:
             self._status = None
 
 
-def _opened(pidfd: int, pid: int) -> int | None:
+def _open_status(pidfd: int, pid: int) -> int | None:
     try:
         status = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        signal.pidfd_send_signal(pidfd, 0)  # it still lives, so that the number was its own
+        signal.pidfd_send_signal(pidfd, 0)  # it is not reaped, so the process id was still its own
     except OSError:
         os.close(status)
         return None

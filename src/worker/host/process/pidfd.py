@@ -1,4 +1,4 @@
-"""Which process a descriptor is of, as this process sees it."""
+"""The process id of a pidfd, in the pid namespace of this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 
 def process_id(pidfd: int) -> int:
-    """Its number. ProcessLookupError once it is reaped, OSError if it cannot be told."""
+    """The process id. Raises ProcessLookupError once it is reaped, OSError if it is not visible."""
     info = os.open(f"/proc/self/fdinfo/{pidfd}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         lines = os.read(info, 4096).splitlines()
@@ -20,6 +20,6 @@ def process_id(pidfd: int) -> int:
                 return number
             if number < 0:
                 raise ProcessLookupError
-    # 0 is a process that this pid namespace cannot see; a clock or a group's file would take it
-    # for ourselves.
-    raise OSError(errno.ESRCH, "its process number cannot be told")
+    # 0 is a process that is not visible in this pid namespace; a CPU clock or a cgroup file would
+    # take 0 for the calling process.
+    raise OSError(errno.ESRCH, "its process id is not visible")

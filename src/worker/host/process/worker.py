@@ -1,4 +1,4 @@
-"""One worker as the host holds it: its channel, its life, its end."""
+"""The interfaces of a worker process and of a source of workers, and how a process ended."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from caps.protocol.transport import Transport
 
 
 class OutOfMemory(enum.Enum):
-    """Whose limit it was when the kernel killed a process for want of memory."""
+    """Whose limit was reached when the kernel's OOM killer killed a process."""
 
     OWN_LIMIT = "its own group's"
     ELSEWHERE = "that of a group above it, or of the machine"
 
 
-class Ending(msgspec.Struct, frozen=True):
-    """How a process ended: its exit status or signal, and what it used; zeros if unknown."""
+class ExitStatus(msgspec.Struct, frozen=True):
+    """How a process ended: its exit code or signal, and what it used; zeros if unknown."""
 
     exit_code: int | None
     signal: int | None
@@ -40,15 +40,15 @@ class Ending(msgspec.Struct, frozen=True):
             return f"killed by signal {self.signal}"
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """What an execution used of its worker: CPU time since the code was handed over, and memory."""
+class ResourceUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What an execution used: CPU time since the code was sent, and the worker's peak memory."""
 
     cpu_us: int
     max_rss_kb: int | None
 
 
 class Worker(Protocol):
-    """A process that serves one execution, or one session, and dies."""
+    """A process that serves one execution, or one session, and is then killed."""
 
     @property
     def transport(self) -> Transport: ...
@@ -58,43 +58,42 @@ class Worker(Protocol):
         """Whether it is known to have ended."""
 
     def cpu_us(self) -> int | None:
-        """The CPU time that it has used so far, in microseconds; None once it is gone."""
+        """The CPU time that it has used so far, in microseconds; None once it has ended."""
 
     def max_rss_kb(self) -> int | None:
-        """The most memory that it has held so far, in kilobytes; None if that cannot be seen."""
+        """Its peak memory so far, in kilobytes; None if that cannot be read."""
 
     def limit_memory(self, megabytes: int) -> None:
-        """Bound what it may use from outside, where that can be done. Raises nothing."""
+        """Bound its memory from outside, where that is possible. Raises nothing."""
 
     def kill(self) -> None:
-        """SIGKILL, from outside; harmless when it is gone already."""
+        """Send SIGKILL. Harmless when it has ended already."""
 
     def pause(self) -> None:
-        """SIGSTOP: it does nothing at all until it is resumed. Harmless when it is gone."""
+        """Send SIGSTOP: it does not run until it is resumed. Harmless when it has ended."""
 
     def resume(self) -> None:
-        """SIGCONT. Harmless when it was not paused, or is gone."""
+        """Send SIGCONT. Harmless when it was not paused, or has ended."""
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ExitStatus:
         """Wait until it is reaped."""
 
 
 class WorkerSource(Protocol):
-    """Where workers come from."""
+    """Starts workers."""
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """Which layers hold the workers of this source."""
+        """The layers that confine the workers of this source."""
 
     def with_modules(self, modules: tuple[str, ...]) -> WorkerSource:
         """A source like this one whose workers hold these real modules as well."""
 
     def open(self) -> AbstractAsyncContextManager[None]:
-        """Be ready to start workers; on the way out all of them are gone.
+        """Be ready to start workers; on exit all of them are killed.
 
-        Raises WorkerLostError, with `module` in its details if it is a real module that cannot be
-        had.
+        Raises WorkerLostError, with `module` in its details if a real module cannot be loaded.
         """
 
     async def start(self) -> Worker:
-        """A fresh worker that nobody has used. Raises WorkerLostError if there can be none."""
+        """Start a new, unused worker. Raises WorkerLostError if that fails."""

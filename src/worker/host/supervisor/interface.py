@@ -1,4 +1,4 @@
-"""What a supervisor is given: a job, and who answers the calls that its code makes."""
+"""What a supervisor is given: a job, and the handler of the calls that its code makes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from caps.protocol.messages import (
     ManifestEntry,
     WorkerLimits,
 )
-from caps.worker.host.process.worker import Used
+from caps.worker.host.process.worker import ResourceUsage
 from caps.worker.host.supervisor.wall_clock import WallClock
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker is asked to do, and the bounds that the host holds it to.
+    """What a worker has to do, and the bounds that the host enforces on it.
 
     `execution_id` names the channel: in a session it is the same for every cell.
     """
@@ -31,64 +31,66 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     filename: str
     wall_ms: int
     output_bytes: int
-    most_requests: int
+    max_requests: int
     worker_limits: WorkerLimits
+    owner: str = ""
+    """Whose share of the workers it uses: the principal."""
     clock: WallClock = msgspec.field(default_factory=WallClock)
     check: bool = False
     session: bool = False
     manifest_bytes: msgspec.Raw | None = None
-    """`manifest` as it travels, if somebody has encoded it before."""
+    """`manifest` in its encoded form, if the caller has encoded it already."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """What the handler says to one request."""
+class CallResponse(msgspec.Struct, frozen=True):
+    """The handler's response to one request."""
 
     result: object = None
     failure: CallFailure | None = None
 
 
-class TakenUp:
-    """Requests that came together, as far as their handler answers them together.
-
-    As it is, that is none of them; a handler that does more has a class of its own.
-    """
+class RequestBatch:
+    """A batch of requests received in one read. The base class handles none of them inline."""
 
     def __init__(self, requests: int) -> None:
         self._requests = requests
 
     @property
-    def answers(self) -> list[Answer | None]:
-        """None stands for what the handler is to `handle` by itself, in a task of its own."""
+    def answers(self) -> list[CallResponse | None]:
+        """None stands for a request that needs `CallHandler.answer`, in a task of its own."""
         return [None] * self._requests
 
-    def advance(self) -> bool:
-        """Go on as far as nothing has to be waited for; whether that is the end of it."""
+    def step_sync(self) -> bool:
+        """Take all steps that need no waiting; True if that finished the batch."""
         return True
 
-    async def finish(self) -> None:
-        """Go on to the end, and wait where that is needed."""
+    async def drive(self) -> None:
+        """Take the remaining steps, waiting where needed."""
 
-    async def give_up(self) -> None:
-        """Their execution is over before the end was reached: record what has to be."""
+    async def abandon(self) -> None:
+        """The execution ended before the batch did: record what must be recorded."""
 
-    def conclude(self) -> None:
-        """The answers are on their way, or never will be. Called once, whatever happened."""
+    def close(self) -> None:
+        """The answers were sent, or never will be. Called once, whatever happened."""
 
 
 class CallHandler(Protocol):
-    """Who answers the requests of one execution: the broker."""
+    """Answers the requests of one execution: the broker."""
 
     def begin(self) -> None:
-        """The code is handed over now; the execution's clock starts."""
+        """The code is sent now; the execution's clock starts."""
 
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+    def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
+        """The same request with its payload hashed. Runs in a thread, and changes nothing."""
+
+    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
         """The answer to one request. Raises nothing that the worker could provoke."""
 
-    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
-        """Begin to answer those of `requests` that wait for nothing but their evidence."""
+    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        """Begin to answer those of `requests` that wait for nothing but their audit records."""
 
-    def end(self, used: Used | None) -> None:
-        """The worker is gone; what the code used of it, if that is known."""
+    def end(self, used: ResourceUsage | None) -> None:
+        """The execution ended. `used` is what the code used, if that is known."""
 
 
 OutputHandler = Callable[[str], None]

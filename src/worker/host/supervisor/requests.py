@@ -1,12 +1,13 @@
-"""The requests of one execution, and the way of their answers.
+"""(5) Receives the requests of one execution and sends their answers.
 
-What arrives is looked at as it arrives, in the event loop's own step. Calls that wait for nothing
-are answered there, and the task of the execution sleeps on; it is woken for what has to wait (for
-evidence, for room in the channel) and for the result. A call that waits for its provider has a task
-of its own.
+Data is processed when it arrives, in the event loop's read callback. Calls that wait for nothing
+are answered there, and the task of the execution keeps sleeping. The task is woken for everything
+that has to wait (for an audit record, for room in the channel) and for the result. A call that
+waits for its provider has a task of its own.
 
-What the host holds for a worker is bounded: one that asks for much and takes few answers is not
-read until it has taken them.
+What the host buffers for a worker is bounded: a worker that sends many requests and does not read
+its answers is not read from until it has read them, and a call begins when there is room for its
+result (`ByteBudget`). Large messages are decoded, checked and hashed in a thread.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple, NoReturn
 import anyio
 from anyio.abc import TaskGroup
 
-from caps.protocol.connection import HostConnection, State
+from caps.protocol.connection import Decoded, HostConnection, State
 from caps.protocol.errors import ProtocolError, ProviderError
 from caps.protocol.messages import (
     CallFailure,
@@ -27,81 +28,125 @@ from caps.protocol.messages import (
     ResultMessage,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
-from caps.worker.host.supervisor.interface import Answer, CallHandler, TakenUp
+from caps.worker.host.supervisor.byte_budget import MUCH_BYTES, ByteBudget
+from caps.worker.host.supervisor.interface import CallHandler, CallResponse, RequestBatch
+from caps.worker.host.supervisor.off_loop import LARGE_BYTES, run_off_loop
 
-# What encoding raises for an answer that the channel has no room for.
+# What encoding raises for an answer that cannot be sent on the channel.
 _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 _NO_FIT = CallFailure(
     code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
 )
 
 
-class _Arrival(NamedTuple):
-    """Messages that came together, as far as the task of the execution has to do with them."""
+class LargeMessages(NamedTuple):
+    """The bodies of messages that came in one read, at least one of them large."""
 
+    bodies: list[bytes]
+
+
+def split(connection: HostConnection, data: bytes) -> LargeMessages | list[FromWorker]:
+    """The messages that `data` completes, decoded unless that could take long."""
+    bodies = connection.split(data)
+    if any(len(body) > LARGE_BYTES for body in bodies):
+        return LargeMessages(bodies)
+    return connection.accept([connection.decode(body) for body in bodies])
+
+
+class _Arrival(NamedTuple):
+    """Messages from one read that the execution's task still has to process."""
+
+    large: LargeMessages | None = None
     requests: Sequence[CapabilityRequestMessage] = ()
-    taken_up: TakenUp | None = None
+    batch: RequestBatch | None = None
     result: ResultMessage | None = None
     unsent: bool = False
-    """Answers were given that the channel had no room for."""
+    """Whether there are encoded answers that the channel had no room for."""
 
 
-class Answering:
-    """Serves one execution on one channel. Used by its task, and by the event loop for it."""
+class RequestServer:
+    """Serves one execution on one channel. Runs in its task and in the event loop's callback."""
 
     def __init__(
         self,
         transport: Transport,
         connection: HostConnection,
         calls: CallHandler,
-        most_requests: int,
-        take: Callable[[FromWorker], ResultMessage | None],
-        hung_up: Callable[[], NoReturn],
+        max_requests: int,
+        handle: Callable[[FromWorker], ResultMessage | None],
+        raise_lost: Callable[[], NoReturn],
     ) -> None:
-        """`take` gets what asks for no answer, and returns the result, once it is that; `hung_up`
-        says what it means that the worker closed its end."""
+        """`handle` gets each message that needs no answer, and returns it if it is the result.
+        `raise_lost` is called when the worker closed its end of the channel."""
         self._transport = transport
         self._connection = connection
         self._calls = calls
-        self._most_requests = most_requests
-        self._take = take
-        self._hung_up = hung_up
+        self._max_requests = max_requests
+        self._handle = handle
+        self._raise_lost = raise_lost
         self._requests = 0
-        self._untaken_bytes = 0
-        self._taken: anyio.Event | None = None
-        # What was taken up and is not concluded.
-        self._under_way: TakenUp | None = None
+        self.budget = ByteBudget()
+        self._unsent_bytes = 0
+        self._sent_some: anyio.Event | None = None
+        # The batch that was begun and is not closed.
+        self._in_flight: RequestBatch | None = None
 
-    async def serve(self, messages: Sequence[FromWorker], group: TaskGroup) -> ResultMessage:
-        """Answer `messages` and what follows them, until the result. Calls that wait for their
-        providers go on in `group`, which is the caller's to cancel."""
+    async def serve(
+        self, messages: Sequence[FromWorker] | LargeMessages, group: TaskGroup
+    ) -> ResultMessage:
+        """Answer `messages` and all that follow, until the result. Calls that wait for their
+        providers run in `group`, which the caller cancels."""
         try:
-            arrival = self._arrived(messages)
+            arrival = self._begin(messages)
             while True:
+                if arrival.large is not None:
+                    arrival = self._begin_batch(await self._decode(arrival.large))
                 await self._answer(arrival, group)
                 if arrival.result is not None:
                     return arrival.result
-                await self._until_room()
-                arrival = await self._next_arrival()
+                await self._wait_for_room()
+                arrival = await self._receive_next()
         finally:
-            if self._under_way is not None:  # nobody has gone on with it
-                await self._give_up(self._under_way)
+            if self._in_flight is not None:  # it was begun and nothing completed it
+                await self._abandon_batch(self._in_flight)
 
-    async def _give_up(self, taken_up: TakenUp) -> None:
+    async def _abandon_batch(self, batch: RequestBatch) -> None:
         try:
             with anyio.CancelScope(shield=True):
-                await taken_up.give_up()
+                await batch.abandon()
         finally:
-            self._conclude(taken_up)
+            self._close_batch(batch)
 
-    async def _next_arrival(self) -> _Arrival:
+    async def _receive_next(self) -> _Arrival:
         try:
-            return await self._transport.receive_until(self._answer_now)
+            return await self._transport.receive_until(self._answer_inline)
         except ChannelClosedError:
-            self._hung_up()
+            self._raise_lost()
 
-    def _arrived(self, messages: Sequence[FromWorker]) -> _Arrival:
-        """Act on what asks for no answer, and take up what does."""
+    async def _decode(self, large: LargeMessages) -> list[FromWorker]:
+        """The messages; those that are not large pay for their company with a few turns."""
+        if sum(map(len, large.bodies)) > MUCH_BYTES // 8:  # decoded, it can take so much more
+            self.budget.was_large = True
+        decoded = await run_off_loop(self._decode_and_hash, large)
+        return self._connection.accept(decoded)
+
+    def _decode_and_hash(self, large: LargeMessages) -> list[Decoded[FromWorker]]:
+        """Runs in a thread. Takes the bodies away, so that none is held longer than needed."""
+        found = []
+        while large.bodies:
+            decoded = self._connection.decode(large.bodies.pop(0))
+            if type(decoded.message) is CapabilityRequestMessage and decoded.error is None:
+                decoded = decoded._replace(message=self._calls.prepare(decoded.message))
+            found.append(decoded)
+        return found
+
+    def _begin(self, messages: Sequence[FromWorker] | LargeMessages) -> _Arrival:
+        if isinstance(messages, LargeMessages):
+            return _Arrival(large=messages)
+        return self._begin_batch(messages)
+
+    def _begin_batch(self, messages: Sequence[FromWorker]) -> _Arrival:
+        """Handle the messages that need no answer, and begin a batch with the others."""
         result: ResultMessage | None = None
         requests: list[CapabilityRequestMessage] = []
         for message in messages:
@@ -109,90 +154,98 @@ class Answering:
                 self._count_request()
                 requests.append(message)
             else:
-                result = self._take(message) or result
-        self._under_way = self._calls.take_up(requests) if requests else None
-        return _Arrival(requests, self._under_way, result)
+                result = self._handle(message) or result
+        self._in_flight = self._calls.begin_batch(requests) if requests else None
+        return _Arrival(None, requests, self._in_flight, result)
 
     def _count_request(self) -> None:
-        # Refusals answer what is over the policy's limit; who goes on all the same is flooding.
+        # Calls over the policy's limit are refused; a worker that goes on anyway is flooding.
         self._requests += 1
-        if self._requests > self._most_requests:
+        if self._requests > self._max_requests:
             raise ProtocolError(
-                f"more than {self._most_requests} requests, refused ones included",
+                f"more than {self._max_requests} requests, refused ones included",
                 violation="flood",
             )
 
-    def _answer_now(self, data: bytes) -> _Arrival | None:
-        """What comes of `data` that needs the task; None if nothing does. Runs in no task."""
+    def _answer_inline(self, data: bytes) -> _Arrival | None:
+        """Process `data`. Returns what the task has to continue with, None if nothing is left.
+
+        Runs in the event loop's callback, in no task.
+        """
         if not data:
-            self._hung_up()
-        arrival = self._arrived(self._connection.receive(data))
-        taken_up = arrival.taken_up
+            self._raise_lost()
+        arrival = self._begin(split(self._connection, data))
+        if arrival.large is not None:
+            return arrival
+        batch = arrival.batch
         unsent = False
-        if taken_up is not None:
-            answers = taken_up.answers if taken_up.advance() else None
+        if batch is not None:
+            answers = batch.answers if batch.step_sync() else None
             if answers is None or None in answers:
                 return arrival
-            unsent = not self._send_now(self._encoded_all(arrival.requests, answers))
-            self._conclude(taken_up)
+            unsent = not self._send_now(self._encode_all(arrival.requests, answers))
+            self._close_batch(batch)
         if arrival.result is None and not unsent:
             return None
         return _Arrival(result=arrival.result, unsent=unsent)
 
     async def _answer(self, arrival: _Arrival, group: TaskGroup) -> None:
-        """Go on with what arrived where `_answer_now` left it."""
-        requests, taken_up = arrival.requests, arrival.taken_up
-        if taken_up is None:
+        """Continue with an arrival where `_answer_inline` stopped."""
+        requests, batch = arrival.requests, arrival.batch
+        if batch is None:
             if arrival.unsent:
                 await self._send(b"")
             return
-        # Not within the `try`: what raises here stays under way, and `serve` gives it up.
-        is_done = taken_up.advance()
+        # Not within the `try`: if this raises, the batch stays in flight, and `serve` abandons it.
+        is_done = batch.step_sync()
         try:
             if not is_done:
-                await taken_up.finish()
-            answers = taken_up.answers
+                await batch.drive()
+            answers = batch.answers
             for request, answer in zip(requests, answers, strict=True):
                 if answer is None:
-                    group.start_soon(self._answer_alone, request)
-            data = self._encoded_all(requests, answers)
+                    group.start_soon(self._answer_in_task, request)
+            data = self._encode_all(requests, answers)
         finally:
-            self._conclude(taken_up)
+            self._close_batch(batch)
         await self._send(data)
 
-    async def _answer_alone(self, request: CapabilityRequestMessage) -> None:
-        answer = await self._calls.handle(request)
-        if self._connection.state is State.FAILED:
-            return  # the execution ends now, with the violation as its reason
-        await self._send(self._encoded_or_failure(request, answer))
+    async def _answer_in_task(self, request: CapabilityRequestMessage) -> None:
+        with self.budget.share():
+            answer = await self._calls.answer(request)
+            if self._connection.state is State.FAILED:
+                return  # the execution is ending, with the violation as its reason
+            data = self._encode_or_fail(request, answer)
+            del answer  # it is a copy of the data
+            await self._send(data)
 
-    def _conclude(self, taken_up: TakenUp) -> None:
-        self._under_way = None
-        taken_up.conclude()
+    def _close_batch(self, batch: RequestBatch) -> None:
+        self._in_flight = None
+        batch.close()
 
-    # -- answers on their way -------------------------------------------------------------------
+    # -- sending answers ------------------------------------------------------------------------
 
-    def _encoded_all(
-        self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[Answer | None]
+    def _encode_all(
+        self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[CallResponse | None]
     ) -> bytes:
-        """The answers that there are."""
+        """Encode the answers that are not None."""
         pairs = zip(requests, answers, strict=True)
         return b"".join(
             [
-                self._encoded_or_failure(request, answer)
+                self._encode_or_fail(request, answer)
                 for request, answer in pairs
                 if answer is not None
             ]
         )
 
-    def _encoded_or_failure(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
+    def _encode_or_fail(self, request: CapabilityRequestMessage, answer: CallResponse) -> bytes:
         try:
-            return self._encoded(request, answer)
+            return self._encode(request, answer)
         except _UNSENDABLE:
-            # A provider's own error details may be anything; one call fails, not the execution.
-            return self._encoded(request, Answer(failure=_NO_FIT))
+            # A provider's error details may be any object; the call fails, not the execution.
+            return self._encode(request, CallResponse(failure=_NO_FIT))
 
-    def _encoded(self, request: CapabilityRequestMessage, answer: Answer) -> bytes:
+    def _encode(self, request: CapabilityRequestMessage, answer: CallResponse) -> bytes:
         return self._connection.send(
             CapabilityResponseMessage(
                 request_id=request.request_id,
@@ -203,26 +256,26 @@ class Answering:
         )
 
     def _send_now(self, data: bytes) -> bool:
-        """Whether all of it is sent; the rest goes before what is sent next."""
+        """Send without waiting. Returns whether all was sent; the rest precedes the next send."""
         try:
             return self._transport.send_now(data)
         except ChannelClosedError:
-            return True  # the reading side learns how the worker ended, and says it better
+            return True  # the reading side finds out how the worker ended, with a better error
 
     async def _send(self, data: bytes) -> None:
-        """Send what is left from before, and `data`; both count as held until they are gone."""
-        self._untaken_bytes += len(data)
+        """Send what is still unsent, then `data`, which counts as buffered until it is sent."""
+        self._unsent_bytes += len(data)
         try:
             await self._transport.send(data)
         except ChannelClosedError:
-            return  # as above
+            return  # as in `_send_now`
         finally:
-            self._untaken_bytes -= len(data)
-            if self._taken is not None:
-                self._taken.set()
+            self._unsent_bytes -= len(data)
+            if self._sent_some is not None:
+                self._sent_some.set()
 
-    async def _until_room(self) -> None:
-        # The worker reads while it cannot write, so both sides never wait for each other.
-        while not self._connection.has_room(self._untaken_bytes):
-            self._taken = anyio.Event()
-            await self._taken.wait()
+    async def _wait_for_room(self) -> None:
+        # The worker reads while it cannot write, so the two sides never wait for each other.
+        while not self._connection.has_room(self._unsent_bytes):
+            self._sent_some = anyio.Event()
+            await self._sent_some.wait()

@@ -1,13 +1,14 @@
-"""The supervisor: runs one execution in one worker and bounds it from outside.
+"""(4) The supervisor: runs one execution in one worker and bounds it from outside.
 
-In a session several executions follow each other on one channel; each has a supervisor of its own.
+In a session several executions follow each other on one channel; each has its own supervisor.
 
 It moves messages between the channel and a `CallHandler` (the broker), enforces wall time, CPU time
-and output, and ends the process when the execution ends, however that comes about. A worker that
-breaks the protocol, dies or falls silent ends its own execution and nothing else.
+and output, and kills the process when the execution ends, for whatever reason. A worker that breaks
+the protocol, exits or sends nothing ends its own execution and nothing else.
 
-What may come of it, beside a `ResultMessage`: LimitExceededError (a bound was reached),
-ProtocolError (it lied), WorkerLostError (it died; `started` says whether the code had run).
+The outcome is a `ResultMessage` or one of these errors: LimitExceededError (a limit was reached),
+ProtocolError (the worker broke the protocol), WorkerLostError (the worker exited; `started` says
+whether the code had run).
 """
 
 from __future__ import annotations
@@ -35,26 +36,28 @@ from caps.protocol.messages import (
     StartedMessage,
     StartMessage,
 )
-from caps.protocol.transport import ChannelClosedError, OverdueError
-from caps.worker.host.supervisor.requests import Answering
-from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, is_used_up
-from caps.worker.host.supervisor.interface import Answer, CallHandler, Job, OutputHandler
-from caps.worker.host.process.worker import Ending, Used, Worker
+from caps.protocol.transport import ChannelClosedError, ReadTimeout
+from caps.worker.host.memory.give_back import give_back_soon
+from caps.worker.host.process.worker import ExitStatus, ResourceUsage, Worker
+from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, wait_until_used_up
+from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.requests import LargeMessages, RequestServer, split
 
-# Short executions are over by then: to make a spare, which would take their processor from them,
-# waits for so long.
-AT_ONCE_SECONDS = 0.003
-
-__all__ = ["AT_ONCE_SECONDS", "Answer", "CallHandler", "Execution", "Job", "OutputHandler"]
+# Short executions end within this time. Making a spare waits for as long, because it would compete
+# with them for the processor.
+SHORT_RUN_SECONDS = 0.003
 
 
-def _unheard() -> None:
-    """Nobody waits for it."""
+def _noop() -> None:
+    """The default of `on_slow`."""
 
 
 @dataclass(slots=True)
-class Execution:
-    """One job on one channel. Mutable; its task's, and the event loop's where output arrives."""
+class Supervisor:
+    """One job on one channel.
+
+    Mutable; used by its own task, and by the event loop's read callback when data arrives.
+    """
 
     job: Job
     worker: Worker
@@ -62,62 +65,62 @@ class Execution:
     calls: CallHandler
     on_output: OutputHandler
     program: bytes = b""
-    """What the source compiles to, if a compiler process has told."""
-    on_long: Callable[[], None] = _unheard
-    """Hears, once, that the code is not over at once, or waits for a call."""
-    used_at_result: Used | None = None
-    """What the code had used when it gave its result, if that can be seen while the worker lives;
-    what was measured then is not waited for."""
+    """The compiled source, if the cache has it."""
+    on_slow: Callable[[], None] = _noop
+    """Called once if the code does not end within SHORT_RUN_SECONDS, or makes a call."""
+    used_at_result: ResourceUsage | None = None
+    """What the code had used when it sent its result, if that can be measured while the worker
+    lives; then the caller need not wait until the worker is reaped."""
     printed_bytes: int = 0
     started: bool = False
-    _begun_us: int | None = None
-    _hung_up: bool = False
+    _cpu_start_us: int | None = None
+    _peer_closed: bool = False
     _stopped: bool = False
     _cpu_used_up: bool = False
 
     async def run(self) -> ResultMessage:
-        """Hand over manifest and code, then serve requests until the result or the wall limit."""
+        """Send manifest and code, then serve requests until the result or the wall limit."""
         self.calls.begin()
-        # What it used before, to get ready, is not the code's.
-        self._begun_us = self.worker.cpu_us()
-        sent = self._hand_over()
-        ended: ResultMessage | Exception | None = None
+        # CPU time that the worker used before, to get ready, is not charged to the code.
+        self._cpu_start_us = self.worker.cpu_us()
+        all_sent = self._send_start()
+        outcome: ResultMessage | Exception | None = None
         try:
-            ended = await self._serve(sent)
+            outcome = await self._serve(all_sent)
         except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
-            ended = error
+            outcome = error
         finally:
-            self._stop(ended)
-        if ended is None and self._cpu_used_up:
+            self._stop(outcome)
+        if outcome is None and self._cpu_used_up:
             raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
-        if ended is None:  # a task that is not the provider's own was cancelled by it
+        if outcome is None:  # a provider cancelled a task that is not its own
             raise ProviderError(
                 "a provider cancelled the execution; see the calls in the audit log"
             )
-        if isinstance(ended, ProtocolError):
-            self.started = True  # from a liar, "never ran" cannot be believed
-        if isinstance(ended, Exception):
-            raise ended
-        return ended
+        if isinstance(outcome, ProtocolError):
+            self.started = True  # a misbehaving worker cannot be trusted about "never ran"
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    def used(self, ending: Ending) -> Used | None:
-        """What the code used, once its worker has ended; None if nobody could measure it."""
-        if self._begun_us is None or not ending.max_rss_kb:
+    def used(self, status: ExitStatus) -> ResourceUsage | None:
+        """What the code used, from its worker's exit status; None if it could not be measured."""
+        if self._cpu_start_us is None or not status.max_rss_kb:
             return None
-        cpu_us = max(0, ending.cpu_us - self._begun_us)
-        return Used(cpu_us=cpu_us, max_rss_kb=ending.max_rss_kb)
+        cpu_us = max(0, status.cpu_us - self._cpu_start_us)
+        return ResourceUsage(cpu_us=cpu_us, max_rss_kb=status.max_rss_kb)
 
-    def used_so_far(self) -> Used | None:
-        """What a cell used, while its worker lives on; None if nobody could measure it."""
-        now_us = None if self._begun_us is None else self.worker.cpu_us()
-        if self._begun_us is None or now_us is None:
+    def used_so_far(self) -> ResourceUsage | None:
+        """What a cell used, while its worker still lives; None if it could not be measured."""
+        now_us = None if self._cpu_start_us is None else self.worker.cpu_us()
+        if self._cpu_start_us is None or now_us is None:
             return None
-        return Used(cpu_us=max(0, now_us - self._begun_us), max_rss_kb=None)
+        return ResourceUsage(cpu_us=max(0, now_us - self._cpu_start_us), max_rss_kb=None)
 
-    def _hand_over(self) -> bool:
-        """Send what the worker needs; False if some of it is left, to go before what follows."""
+    def _send_start(self) -> bool:
+        """Send manifest and code. Returns False if a part is unsent; it precedes the next send."""
         job, connection = self.job, self.connection
-        # A later cell of a session finds the manifest of the first in force.
+        # For a later cell of a session, the manifest of the first cell is still in force.
         manifest = self._manifest() if connection.state is State.READY else b""
         start = connection.send(
             StartMessage(
@@ -132,11 +135,11 @@ class Execution:
         try:
             return self.worker.transport.send_now(manifest + start)
         except ChannelClosedError:
-            return True  # the reading side learns how the worker ended, and says it better
+            return True  # the reading side finds out how the worker ended, with a better error
 
     def _manifest(self) -> bytes:
         job = self.job
-        # To the encoder, what is encoded is as good as what is not.
+        # The encoder accepts both forms.
         capabilities: Any = list(job.manifest) if job.manifest_bytes is None else job.manifest_bytes
         return self.connection.send(
             ManifestMessage(
@@ -149,129 +152,146 @@ class Execution:
             )
         )
 
-    async def _serve(self, sent: bool) -> ResultMessage | None:
-        """Its result; None if it used up its CPU time. `sent`: nothing of the code is left here.
+    async def _serve(self, all_sent: bool) -> ResultMessage | None:
+        """The result; None if the code used up its CPU time. `all_sent`: the code is fully sent.
 
-        Most code makes no call and ends before its time, or its CPU time, could be used up, and
-        needs neither a scope nor a task beside this one.
+        Most code makes no call and ends before its wall time or its CPU time could be used up. It
+        needs neither a cancel scope nor a second task.
         """
-        begun = time.monotonic()
-        arrived = await self._first_arrival(sent)
-        if isinstance(arrived, ResultMessage):
-            return arrived
-        past_ms = (time.monotonic() - begun) * 1000
-        with self.job.clock.start(self.job.wall_ms - past_ms):
-            if not sent:
+        started_at = time.monotonic()
+        first = await self._receive_first(all_sent)
+        if isinstance(first, ResultMessage):
+            return first
+        elapsed_ms = (time.monotonic() - started_at) * 1000
+        with self.job.clock.start(self.job.wall_ms - elapsed_ms):
+            if not all_sent:
                 await self._send_rest()
-            return await self._serve_with_calls(arrived)
+            return await self._serve_with_calls(first)
         raise LimitExceededError(
             f"the code ran longer than {self.job.wall_ms} ms; raise `limits.wall_ms` if it may",
             limit="wall_ms",
             allowed=self.job.wall_ms,
         )
 
-    async def _first_arrival(self, sent: bool) -> ResultMessage | Sequence[FromWorker]:
-        """The result, or the first calls.
+    async def _receive_first(
+        self, all_sent: bool
+    ) -> ResultMessage | Sequence[FromWorker] | LargeMessages:
+        """The result, or the first calls, or messages that are too large to decode here.
 
-        Nothing if a limit may have been reached by then, or if the worker waits for its code.
+        Empty if a limit may have been reached by then, or if the code is not fully sent.
         """
-        most_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
-        arrived = await self._arrival(min(most_s, AT_ONCE_SECONDS)) if sent else ()
-        if isinstance(arrived, ResultMessage):
-            return arrived
-        self.on_long()
-        if arrived or not sent:
-            return arrived
-        return await self._arrival(most_s - AT_ONCE_SECONDS)
+        limit_s = min(self.job.wall_ms, self.job.worker_limits.cpu_ms) / 1000
+        first = await self._receive_within(min(limit_s, SHORT_RUN_SECONDS)) if all_sent else ()
+        if isinstance(first, ResultMessage):
+            return first
+        self.on_slow()
+        if first or not all_sent:
+            return first
+        return await self._receive_within(limit_s - SHORT_RUN_SECONDS)
 
-    async def _arrival(self, within_s: float) -> ResultMessage | Sequence[FromWorker]:
+    async def _receive_within(
+        self, seconds: float
+    ) -> ResultMessage | Sequence[FromWorker] | LargeMessages:
         try:
-            return await self.worker.transport.receive_until(self._arrived, within_s)
-        except OverdueError:
+            return await self.worker.transport.receive_until(self._process_data, seconds)
+        except ReadTimeout:
             return ()
         except ChannelClosedError:
-            self._lost()
+            self._raise_lost()
 
-    def _arrived(self, data: bytes) -> ResultMessage | Sequence[FromWorker] | None:
-        """What there is more to do about than to take note. Runs in no task."""
+    def _process_data(
+        self, data: bytes
+    ) -> ResultMessage | Sequence[FromWorker] | LargeMessages | None:
+        """Handle messages until the result or the first call, and return these; None if neither.
+
+        Runs in the event loop's callback, in no task.
+        """
         if not data:
-            self._lost()
-        messages = self.connection.receive(data)
-        for place, message in enumerate(messages):
+            self._raise_lost()
+        messages = split(self.connection, data)
+        if isinstance(messages, LargeMessages):
+            return messages
+        for index, message in enumerate(messages):
             if type(message) is CapabilityRequestMessage:
-                return messages[place:]
-            result = self._take(message)
+                return messages[index:]
+            result = self._handle(message)
             if result is not None:
                 return result
         return None
 
-    async def _serve_with_calls(self, messages: Sequence[FromWorker]) -> ResultMessage | None:
-        ended: ResultMessage | Exception | None = None
+    async def _serve_with_calls(
+        self, messages: Sequence[FromWorker] | LargeMessages
+    ) -> ResultMessage | None:
+        outcome: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
             calls.start_soon(self._watch_cpu, calls.cancel_scope)
-            answering = Answering(
+            server = RequestServer(
                 self.worker.transport,
                 self.connection,
                 self.calls,
-                self.job.most_requests,
-                self._take,
-                self._lost,
+                self.job.max_requests,
+                self._handle,
+                self._raise_lost,
             )
             try:
-                ended = await answering.serve(messages, calls)
+                outcome = await server.serve(messages, calls)
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
-                ended = error
+                outcome = error
             finally:
-                self._stop(ended)
-            # The execution is over: whatever it still waits for is cancelled.
+                self._stop(outcome)
+            # The execution is over: calls that are still in flight are cancelled.
             calls.cancel_scope.cancel()
-        if isinstance(ended, Exception):
-            raise ended
-        return ended
+        if server.budget.was_large:
+            give_back_soon()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def _watch_cpu(self, execution: anyio.CancelScope) -> None:
-        if self._begun_us is not None:
-            end_us = self._begun_us + self.job.worker_limits.cpu_ms * 1000
-            if await is_used_up(self.worker.cpu_us, end_us):
+        if self._cpu_start_us is not None:
+            end_us = self._cpu_start_us + self.job.worker_limits.cpu_ms * 1000
+            if await wait_until_used_up(self.worker.cpu_us, end_us):
                 self._cpu_used_up = True
                 execution.cancel()
 
-    def _stop(self, ended: ResultMessage | Exception | None) -> None:
-        """End the code now: its calls may have to wait for their evidence, and it must not run on.
+    def _stop(self, outcome: ResultMessage | Exception | None) -> None:
+        """Kill the worker now: calls may still wait for audit records, and code must not run on.
 
-        A worker that closed its channel is ending by itself, and how it does is yet to be learnt.
-        One that gave a result in a session has ended its cell, and waits for the next.
+        A worker that closed its channel is exiting by itself, and its exit status is still needed.
+        A worker that sent a result in a session has ended its cell, and waits for the next one.
         """
         if self._stopped:
             return
         self._stopped = True
-        waits = self.job.session and isinstance(ended, ResultMessage)
-        if isinstance(ended, ResultMessage) and not waits:
-            self.used_at_result = self._seen_use()
-        if not self._hung_up and not waits:
+        stays = self.job.session and isinstance(outcome, ResultMessage)
+        if isinstance(outcome, ResultMessage) and not stays:
+            self.used_at_result = self._measure_usage()
+        if not self._peer_closed and not stays:
             self.worker.kill()
 
-    def _seen_use(self) -> Used | None:
-        """What the code used, as it can be seen while its worker lives."""
+    def _measure_usage(self) -> ResourceUsage | None:
+        """What the code used, measured while its worker lives."""
         so_far, max_rss_kb = self.used_so_far(), self.worker.max_rss_kb()
         if so_far is None or max_rss_kb is None:
             return None
-        return Used(cpu_us=so_far.cpu_us, max_rss_kb=max_rss_kb)
+        return ResourceUsage(cpu_us=so_far.cpu_us, max_rss_kb=max_rss_kb)
 
-    def _take(self, message: FromWorker) -> ResultMessage | None:
-        """Act on what asks for no answer; the result, if it is that."""
+    def _handle(self, message: FromWorker) -> ResultMessage | None:
+        """Handle a message that needs no answer. Returns it if it is the result."""
         match message:
             case OutputMessage():
-                self._take_output(message.text)
+                self._handle_output(message.text)
             case StartedMessage():
                 self.started = True
             case ResultMessage():
                 return message
         return None
 
-    def _take_output(self, text: str) -> None:
-        # An empty message counts too, or a worker could send them without end.
-        self.printed_bytes += max(1, len(text.encode()))
+    def _handle_output(self, text: str) -> None:
+        # An empty message counts as one byte, or a worker could send them without end. Text that
+        # is too long in any encoding is not encoded.
+        most = self.job.output_bytes + 1
+        self.printed_bytes += max(1, len(text) if len(text) > most else len(text.encode()))
         if self.printed_bytes > self.job.output_bytes:
             raise LimitExceededError(
                 f"the code printed more than {self.job.output_bytes} bytes; "
@@ -285,10 +305,10 @@ class Execution:
         try:
             await self.worker.transport.send(b"")
         except ChannelClosedError:
-            return  # as above
+            return  # as in `_send_start`
 
-    def _lost(self) -> NoReturn:
+    def _raise_lost(self) -> NoReturn:
         """The worker closed its channel."""
-        self._hung_up = True
+        self._peer_closed = True
         self.connection.at_end()
         raise WorkerLostError("the worker closed its channel", started=self.started)

@@ -1,7 +1,7 @@
-"""The wall clock of one execution: it can stand still while somebody outside is waited for.
+"""The wall clock of one execution. It can be paused while the execution waits for an outside party.
 
-The supervisor runs the code within `scope`; the broker lets the clock stand while a call is parked.
-How long it stood in all is known, so that whoever lets it stand can bound that.
+The supervisor runs the code within the scope of `start`. The broker pauses the clock while a call
+waits for its approval. `paused_s` is the total pause, so that the broker can bound it.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ class WallClock:
 
     def __init__(self) -> None:
         self._scope: anyio.CancelScope | None = None
-        self._left_s = math.inf
-        self._reasons = 0
-        self._stood_s = 0.0
-        self._still_since = 0.0
+        self._remaining_s = math.inf
+        self._pauses = 0
+        self._total_paused_s = 0.0
+        self._paused_since = 0.0
 
     def start(self, wall_ms: float) -> anyio.CancelScope:
-        """The scope that is cancelled when the time is up; to be entered now."""
+        """Start the countdown. Returns the scope to enter now; it is cancelled when time is up."""
         self._scope = anyio.move_on_after(wall_ms / 1000)
         return self._scope
 
     @property
-    def stood_still_s(self) -> float:
-        """For how long it has stood still, in all and until now."""
-        standing = time.monotonic() - self._still_since if self._reasons else 0.0
-        return self._stood_s + standing
+    def paused_s(self) -> float:
+        """For how long the clock has been paused so far, in total."""
+        current_s = time.monotonic() - self._paused_since if self._pauses else 0.0
+        return self._total_paused_s + current_s
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
-        """It stands while anybody is in here; several at once count once."""
-        if not self._reasons:
-            self._halt()
-        self._reasons += 1
+    def paused(self) -> Iterator[None]:
+        """Pause the clock within this context. Overlapping pauses count once."""
+        if not self._pauses:
+            self._pause()
+        self._pauses += 1
         try:
             yield
         finally:
-            self._reasons -= 1
-            if not self._reasons:
-                self._go_on()
+            self._pauses -= 1
+            if not self._pauses:
+                self._resume()
 
-    def _halt(self) -> None:
-        self._still_since = time.monotonic()
+    def _pause(self) -> None:
+        self._paused_since = time.monotonic()
         if self._scope is not None:
-            self._left_s = self._scope.deadline - anyio.current_time()
+            self._remaining_s = self._scope.deadline - anyio.current_time()
             self._scope.deadline = math.inf
 
-    def _go_on(self) -> None:
-        self._stood_s += time.monotonic() - self._still_since
+    def _resume(self) -> None:
+        self._total_paused_s += time.monotonic() - self._paused_since
         if self._scope is not None:
-            self._scope.deadline = anyio.current_time() + self._left_s
+            self._scope.deadline = anyio.current_time() + self._remaining_s

@@ -1,6 +1,6 @@
-"""Starting a zygote: a clean interpreter with one socket. Needs no event loop, and imports little.
+"""Starts a zygote: a clean interpreter with one socket. Needs no event loop, and imports little.
 
-So that a command can start it first of all, and it gets ready while the command itself does.
+So a command can start the zygote first of all, and both get ready at the same time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ZYGOTE_COMMAND = (sys.executable, "-I", "-m", "caps.worker.inside")
 
 
 class Launched:
-    """A zygote that was started and that nobody listens to yet. Who takes it over ends it."""
+    """A zygote that was started and has no reader yet. The caller that takes it has to end it."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.process = process
@@ -23,12 +23,12 @@ class Launched:
         self._taken = False
 
     def take(self) -> Launched | None:
-        """Itself, the first time."""
+        """Itself the first time, then None."""
         found, self._taken = None if self._taken else self, True
         return found
 
     def dismiss(self) -> None:
-        """Kill it, unless somebody has taken it over. It has no workers yet."""
+        """Kill it, unless it was taken. It has no workers yet."""
         if self.take() is not None:
             self.control.close()
             self.process.kill()
@@ -36,7 +36,10 @@ class Launched:
 
 
 def launch(arguments: tuple[str, ...] = ()) -> Launched:
-    """Start a zygote. OSError."""
+    """Start a zygote. Raises OSError.
+
+    The kernel kills it when the calling thread ends, so this is the thread of the event loop.
+    """
     with ExitStack() as undo:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         undo.enter_context(ours)
@@ -56,10 +59,10 @@ def launch(arguments: tuple[str, ...] = ()) -> Launched:
 
 
 @contextmanager
-def launched_ahead() -> Iterator[Launched | None]:
-    """A zygote that gets ready meanwhile; if nobody takes it over it is gone afterwards.
+def prelaunched_zygote() -> Iterator[Launched | None]:
+    """A zygote that gets ready in the background. If it was not taken, it is killed on exit.
 
-    None if it cannot be started: whoever tries again says why.
+    None if it cannot be started: the next attempt to start one raises the reason.
     """
     try:
         launched = launch()

@@ -1,8 +1,8 @@
 """One zygote process as the host holds it, and the workers that it forked.
 
-One task reads what the zygote says. A worker's process descriptor comes with the answer to its
-order, so that a kill always hits the process that it was meant for. A zygote that is silent for too
-long is as good as dead, and is ended.
+One task reads the packets of the zygote. A worker's pidfd comes with the answer to its order, so
+that a kill always hits the intended process. A zygote that sends nothing for too long is treated as
+dead, and is ended.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.transport import SocketTransport
 from caps.protocol.zygote_messages import (
-    GROUP_REFUSED,
     MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
@@ -33,113 +32,20 @@ from caps.protocol.zygote_messages import (
     WorkerExited,
     ZygoteReady,
 )
-from caps.worker.host.process.cpu_clock import CpuClock
+from caps.worker.host.process.worker import ExitStatus
+from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched
-from caps.worker.host.process.peak_memory import PeakMemory
-from caps.worker.host.process.pidfd import process_id
-from caps.worker.host.process.worker import Ending
-from caps.worker.host.memory.limiter import Membership
 
 logger = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
-_NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE})
-_GONE = Ending(exit_code=None, signal=signal.SIGKILL)
-
-
-class ForkedWorker:
-    """A worker that the zygote forked."""
-
-    def __init__(self, transport: SocketTransport, pidfd: int) -> None:
-        """Raises OSError if its number cannot be told, by which its CPU time is watched."""
-        self.transport = transport
-        self._pidfd = pidfd
-        pid = process_id(pidfd)
-        self._clock = CpuClock.of(pidfd, pid)
-        self._peak = PeakMemory(pidfd, pid)
-        self._ending: Ending | None = None
-        self._over = anyio.Event()
-        self._membership: Membership | None = None
-        self._killed = False
-        # Once it has code, its exit status is whatever the code makes of it.
-        self._in_use = False
-
-    @property
-    def is_over(self) -> bool:
-        return self._ending is not None
-
-    def cpu_us(self) -> int | None:
-        return self._clock.used_us() if self._ending is None else None
-
-    def max_rss_kb(self) -> int | None:
-        return self._peak.kilobytes() if self._ending is None else None
-
-    def join(self, membership: Membership) -> None:
-        """It is in a group of its own now, which is left when it ends."""
-        if self._ending is None:
-            self._membership = membership
-        else:
-            membership.leave()
-
-    def descriptor(self) -> int:
-        """A copy of its process descriptor, for the caller to close; OSError if it has ended."""
-        if self._ending is not None:
-            raise ProcessLookupError
-        return os.dup(self._pidfd)
-
-    def limit_memory(self, megabytes: int) -> None:
-        self._in_use = True
-        if self._membership is not None:
-            self._membership.limit(megabytes)
-
-    def kill(self) -> None:
-        if not self._killed:  # once is enough: nobody can hold it up
-            self._signal(signal.SIGKILL)
-            self._killed = True
-
-    def pause(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._ending is None:
-            try:
-                signal.pidfd_send_signal(self._pidfd, number)
-            except ProcessLookupError:
-                return
-
-    async def ended(self) -> Ending:
-        await self._over.wait()
-        assert self._ending is not None
-        return self._ending
-
-    def end(self, ending: Ending) -> None:
-        """The zygote reaped it, or is gone itself and has taken it along.
-
-        The channel stays open: what the worker said last may still lie in it, unread.
-        """
-        if self._ending is None:
-            self._ending = self._explained(ending)
-            os.close(self._pidfd)
-            self._peak.close()
-            if self._membership is not None:
-                if ending.exit_code == GROUP_REFUSED and not self._in_use:
-                    self._membership.entrance_refused()
-                self._membership.leave()
-            self._over.set()
-
-    def _explained(self, ending: Ending) -> Ending:
-        """With the group's word on a SIGKILL that was not the host's."""
-        if self._membership is None or self._killed or ending.signal != signal.SIGKILL:
-            return ending
-        return msgspec.structs.replace(ending, out_of_memory=self._membership.out_of_memory())
+_TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+_GONE = ExitStatus(exit_code=None, signal=signal.SIGKILL)
 
 
 class _Order:
-    """A fork that was asked for and not answered yet."""
+    """A fork that was ordered and is not answered yet."""
 
     def __init__(self, transport: SocketTransport, *, grouped: bool) -> None:
         self.transport = transport
@@ -160,84 +66,89 @@ class ZygoteProcess:
         self.group_refused = False
         self._process = launched.process
         self._control = launched.control
-        # An event loop lets one task wait for a socket, and a zygote that is busy may have more
-        # orders than its socket holds.
-        self._waiting_for_room = anyio.Lock()
+        # An event loop lets only one task wait for a socket, and a busy zygote may have more orders
+        # than its socket can buffer.
+        self._write_lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
         self._workers: dict[int, ForkedWorker] = {}
         self._packets = msgspec.msgpack.Decoder(FromZygote)
-        self._heard = 0.0
+        self._last_packet_at = 0.0
 
     @property
     def pid(self) -> int:
-        """The process that was started."""
+        """The process id of the process that the host started."""
         return self._process.pid
 
-    async def fork(self, *, entrance: int | None = None) -> ForkedWorker:
-        """Order a fork; a WorkerLostError if it is refused. `entrance` leads into its group."""
+    async def fork(self, *, entry_fd: int | None = None) -> ForkedWorker:
+        """Order a fork. Raises WorkerLostError if it is refused.
+
+        `entry_fd` is the descriptor through which the worker enters its group.
+        """
         try:
             transport, theirs = SocketTransport.pair()
         except OSError as error:
-            raise no_worker(str(error.strerror)) from None
+            raise no_worker_error(str(error.strerror)) from None
         number = next(self._numbers)
-        order = self._orders[number] = _Order(transport, grouped=entrance is not None)
+        order = self._orders[number] = _Order(transport, grouped=entry_fd is not None)
         try:
-            packet = ForkOrder(number=number, grouped=entrance is not None)
+            packet = ForkOrder(number=number, grouped=entry_fd is not None)
             with theirs:
-                await self._ask(order, packet, theirs, entrance)
+                await self._send_and_wait(order, packet, theirs, entry_fd)
             if order.worker is None:
-                raise no_worker(order.reason)
+                raise no_worker_error(order.reason)
         except BaseException:
-            # Whoever asked is gone; a worker that still comes finds its channel closed and leaves.
+            # The caller is gone; a worker that still starts finds its channel closed and exits.
             transport.close()
             raise
         finally:
             self._orders.pop(number, None)
         return order.worker
 
-    async def _ask(
-        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entrance: int | None
+    async def _send_and_wait(
+        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entry_fd: int | None
     ) -> None:
-        """Hand it over and wait for its answer, as long as the zygote says anything at all.
+        """Send the order and wait for its answer, as long as the zygote sends anything at all.
 
-        One that answers others is busy; silence is as good as death.
+        A zygote that answers other orders is busy; one that sends nothing is treated as dead.
         """
-        begun = anyio.current_time()
+        started_at = anyio.current_time()
         while self.is_alive and not order.answered.is_set():
-            with anyio.move_on_at(max(begun, self._heard) + _ANSWER_SECONDS) as patience:
+            with anyio.move_on_at(
+                max(started_at, self._last_packet_at) + _ANSWER_SECONDS
+            ) as timeout:
                 if theirs.fileno() >= 0:  # not sent yet
-                    own = [theirs.fileno()] if entrance is None else [theirs.fileno(), entrance]
-                    await self._send(packet, own)
+                    fds = [theirs.fileno()] if entry_fd is None else [theirs.fileno(), entry_fd]
+                    await self._send(packet, fds)
                     theirs.close()
                 await order.answered.wait()
-            silent_since = max(begun, self._heard)
-            if patience.cancelled_caught and anyio.current_time() >= silent_since + _ANSWER_SECONDS:
+            silent_since = max(started_at, self._last_packet_at)
+            if timeout.cancelled_caught and anyio.current_time() >= silent_since + _ANSWER_SECONDS:
                 order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
                 self.end()
 
     async def _send(self, order: ForkOrder, descriptors: list[int]) -> None:
-        """Hand the order over, unless the zygote is gone."""
+        """Send the order, unless the zygote has ended."""
         while self.is_alive:
             try:
                 socket.send_fds(self._control, [msgspec.msgpack.encode(order)], descriptors)
             except BlockingIOError:
-                await self._until_there_is_room()
+                await self._wait_writable()
             except ConnectionError:
-                self.end()  # at once: whoever tries again must not find it alive
+                self.end()  # immediately: a caller that tries again must not find it alive
             except OSError as error:
-                raise no_worker(str(error.strerror)) from None
+                raise no_worker_error(str(error.strerror)) from None
             else:
                 return
 
-    async def _until_there_is_room(self) -> None:
-        async with self._waiting_for_room:
+    async def _wait_writable(self) -> None:
+        async with self._write_lock:
             if self.is_alive:
                 with suppress(anyio.ClosedResourceError):
                     await anyio.wait_writable(self._control)
 
     async def read(self) -> None:
-        """Take what the zygote says, until it is gone."""
+        """Read and handle the packets of the zygote, until it ends."""
         try:
             while True:
                 try:
@@ -246,12 +157,12 @@ class ZygoteProcess:
                     await anyio.wait_readable(self._control)
                     continue
                 for descriptor in descriptors:
-                    # No program that the host starts may have it; recv_fds drops such a flag.
+                    # No program that the host starts may inherit it; recv_fds drops the flag.
                     os.set_inheritable(descriptor, False)
                 if not data:
                     return
-                self._heard = anyio.current_time()
-                self._take(self._packets.decode(data), descriptors)
+                self._last_packet_at = anyio.current_time()
+                self._handle(self._packets.decode(data), descriptors)
         except anyio.ClosedResourceError:
             return
         except (OSError, msgspec.DecodeError) as error:
@@ -260,7 +171,7 @@ class ZygoteProcess:
         finally:
             self.end()
 
-    def _take(self, packet: FromZygote, descriptors: list[int]) -> None:
+    def _handle(self, packet: FromZygote, descriptors: list[int]) -> None:
         match packet:
             case ZygoteReady():
                 self.layers = tuple(packet.layers)
@@ -269,7 +180,7 @@ class ZygoteProcess:
                 self.refused = packet
                 self.ready.set()
             case Forked():
-                self._take_worker(packet.number, descriptors)
+                self._handle_forked(packet.number, descriptors)
             case ForkRefused():
                 order = self._orders.get(packet.number)
                 if order is not None:
@@ -278,41 +189,42 @@ class ZygoteProcess:
             case WorkerExited():
                 worker = self._workers.pop(packet.number, None)
                 if worker is not None:
-                    worker.end(_ending(packet))
+                    worker.end(_exit_status(packet))
 
-    def _take_worker(self, number: int, descriptors: list[int]) -> None:
+    def _handle_forked(self, number: int, descriptors: list[int]) -> None:
         order = self._orders.get(number)
         if order is None:
             for pidfd in descriptors:
                 os.close(pidfd)
             return
-        # Where there is no worker to show for it, its channel will be closed, so it leaves.
+        # If no ForkedWorker is made here, the channel will be closed, so that the worker exits.
         if descriptors:
             try:
                 order.worker = self._workers[number] = ForkedWorker(order.transport, descriptors[0])
             except OSError as error:
                 os.close(descriptors[0])
-                if error.errno in _NO_ROOM:
-                    order.reason = os.strerror(errno.EMFILE)  # as below: it says nothing of it
+                if error.errno in _TOO_MANY_FILES:
+                    order.reason = os.strerror(errno.EMFILE)  # as below: the host's own shortage
                 else:
                     order.reason = f"its cpu time cannot be watched: {error.strerror}"
-                    # Gone so soon: most likely it could not enter its group. The next is moved.
+                    # It ended so soon: most likely it could not enter its group. The next worker is
+                    # moved by the host.
                     self.group_refused = self.group_refused or order.grouped
         else:
-            # The kernel drops what there is no room for.
+            # The kernel drops descriptors for which this process has no free number.
             order.reason = os.strerror(errno.EMFILE)
         order.answered.set()
 
     def end(self) -> None:
-        """End it if it still lives; its workers die with it. Idempotent."""
+        """End it if it still runs; its workers are killed with it. Idempotent."""
         if not self.is_alive:
             return
         self.is_alive = False
         anyio.notify_closing(self._control)
         self._control.close()
-        said = self._last_words()
-        if said:
-            logger.error("the zygote said: %s", said[-4096:].decode("utf-8", "replace").strip())
+        stderr = self._drain_stderr()
+        if stderr:
+            logger.error("the zygote said: %s", stderr[-4096:].decode("utf-8", "replace").strip())
         self.ready.set()
         for order in self._orders.values():
             order.answered.set()
@@ -320,10 +232,10 @@ class ZygoteProcess:
             worker.end(_GONE)
         self._workers.clear()
 
-    def _last_words(self) -> bytes:
-        """Wait until it is gone; what it wrote to its standard error."""
-        # A closed channel makes it leave in good order: the process that was started waits for the
-        # first one of the namespace, and no zombie is left to whoever adopts orphans here.
+    def _drain_stderr(self) -> bytes:
+        """Wait until it has ended, and return what it wrote to its standard error."""
+        # A closed channel makes it exit in good order: the process that the host started waits for
+        # the first process of the namespace, so no zombie is left for init to reap.
         if self.layers:
             try:
                 return self._process.communicate(timeout=_LEAVE_SECONDS)[1]
@@ -333,13 +245,14 @@ class ZygoteProcess:
         return self._process.communicate()[1]
 
 
-def no_worker(reason: str) -> WorkerLostError:
+def no_worker_error(reason: str) -> WorkerLostError:
+    """The error for a fork that failed. No code ran."""
     return WorkerLostError(f"no worker could be forked: {reason}", started=False)
 
 
-def _ending(packet: WorkerExited) -> Ending:
+def _exit_status(packet: WorkerExited) -> ExitStatus:
     code = os.waitstatus_to_exitcode(packet.status)
-    return Ending(
+    return ExitStatus(
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         cpu_us=packet.cpu_us,

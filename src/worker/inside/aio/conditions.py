@@ -1,4 +1,4 @@
-"""(4) Condition and Barrier: tasks that wait until something holds, or until all have come."""
+"""(4) Condition and Barrier: tasks wait for a notification, or until all have arrived."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from caps.worker.inside.aio.errors import BrokenBarrierError, CancelledError
 from caps.worker.inside.aio.futures import Future
-from caps.worker.inside.aio.locks import Lock, described, in_line, wake_first
+from caps.worker.inside.aio.locks import Lock, format_repr, wait_in_fifo, wake_first
 from caps.worker.inside.aio.sealed import Sealed
 
 
@@ -33,20 +33,20 @@ class Condition(metaclass=Sealed):
         self._lock.release()
 
     async def wait(self) -> bool:
-        """Let go of the lock until notified; it is held again at the end, whatever comes."""
+        """Release the lock until notified; it is held again at the end in every case."""
         self._check("wait")
         self._lock.release()
         try:
             try:
-                await in_line(self._waiters)
+                await wait_in_fifo(self._waiters)
             finally:
-                await self._take_back()
+                await self._reacquire()
         except BaseException:
-            wake_first(self._waiters)  # it may have been this one's notification
+            wake_first(self._waiters)  # this waiter may have been the one that was notified
             raise
         return True
 
-    async def _take_back(self) -> None:
+    async def _reacquire(self) -> None:
         cancelled: CancelledError | None = None
         while True:
             try:
@@ -82,11 +82,11 @@ class Condition(metaclass=Sealed):
         self._lock.release()
 
     def __repr__(self) -> str:
-        return described("Condition", "locked" if self.locked() else "unlocked", self._waiters)
+        return format_repr("Condition", "locked" if self.locked() else "unlocked", self._waiters)
 
 
 class Barrier(metaclass=Sealed):
-    """Where `parties` tasks meet: nobody goes on before all have come."""
+    """`parties` tasks meet here: none continues before all have arrived."""
 
     __slots__ = ("_broken", "_parties", "_waiters")
 
@@ -110,12 +110,12 @@ class Barrier(metaclass=Sealed):
         return self._broken
 
     async def wait(self) -> int:
-        """Wait for the others; the number of this one among them, from 0."""
+        """Wait for the others. Returns the position of this task among them, from 0."""
         if self._broken:
             raise BrokenBarrierError("the barrier was aborted")
         index = len(self._waiters)
         if index + 1 == self._parties:
-            self._let_go(met=True)
+            self._release_all(met=True)
             return index
         waiter = Future()
         self._waiters.append(waiter)
@@ -128,20 +128,20 @@ class Barrier(metaclass=Sealed):
             raise BrokenBarrierError("the barrier was reset or aborted")
         return index
 
-    def _let_go(self, *, met: bool) -> None:
+    def _release_all(self, *, met: bool) -> None:
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             waiter._finish(met, None)
 
     async def reset(self) -> None:
-        """Begin anew; whoever waits gets BrokenBarrierError."""
+        """Start again; the current waiters get BrokenBarrierError."""
         self._broken = False
-        self._let_go(met=False)
+        self._release_all(met=False)
 
     async def abort(self) -> None:
-        """Break it: whoever waits, or comes later, gets BrokenBarrierError."""
+        """Break it: current and later waiters get BrokenBarrierError."""
         self._broken = True
-        self._let_go(met=False)
+        self._release_all(met=False)
 
     async def __aenter__(self) -> int:
         return await self.wait()

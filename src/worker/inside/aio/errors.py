@@ -1,4 +1,4 @@
-"""(4) The errors of `asyncio`, with the names that a program would print."""
+"""(4) The errors of `asyncio`, with the names that a program sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class CancelledError(BaseException):
 
 
 class InvalidStateError(Exception):
-    """The future is not in the state that this needs: not done yet, or done already."""
+    """The future is in the wrong state for this operation: not done yet, or done already."""
 
     __module__ = "asyncio.exceptions"
 
@@ -22,7 +22,7 @@ class BrokenBarrierError(RuntimeError):
 
 
 class QueueEmpty(Exception):
-    """`get_nowait` of a queue that holds nothing."""
+    """`get_nowait` of an empty queue."""
 
     __module__ = "asyncio.queues"
 

@@ -1,7 +1,7 @@
-"""(4) What can be waited for: a Future, and a Task that drives a coroutine.
+"""(4) What can be awaited: a Future, and a Task that drives a coroutine.
 
-They schedule on the loop of the process. Every await of a program goes through `Task._step`, so
-that is kept lean. Callbacks run a turn later, in the order asyncio would run them.
+They schedule on the loop of the process. Every await of a program goes through `Task._step`, so it
+is kept small. Callbacks run one turn later, in the same order as in asyncio.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from caps.worker.inside.aio.errors import CancelledError, InvalidStateError
 from caps.worker.inside.aio.sealed import Sealed
-from caps.worker.inside.aio.unretrieved import Unretrieved
+from caps.worker.inside.aio.unretrieved import UnretrievedError
 
 if TYPE_CHECKING:
     from caps.worker.inside.aio.loop import Loop
 
 Callback = Callable[[Any], object]
 
-# Not `error.with_traceback`: a class of the user's may have one of its own.
+# Not `error.with_traceback`: a user-defined class may override it.
 _with_traceback = BaseException.with_traceback
 
 PENDING, FINISHED, CANCELLED = 0, 1, 2
 _STATES = ("pending", "finished", "cancelled")
 
-# The loop of this process, and the task whose step runs now.
+# The loop of this process, and the task whose step is running.
 _loop: Loop
 _running: Task | None = None
 _names = itertools.count(1)
 
 
 def enter(loop: Loop, running: Task | None) -> Task | None:
-    """From now on `loop` is the loop, and `running` the task; the task that it was before."""
+    """Make `loop` the loop, and `running` the running task. Returns the previous one."""
     global _loop, _running  # noqa: PLW0603 - one loop, one process
     _loop = loop
     before, _running = _running, running
@@ -48,13 +48,13 @@ def current_loop() -> Loop:
 
 
 def current_task(loop: object = None) -> Task | None:
-    """The task that asks; None outside of any."""
-    del loop  # there is only one; accepted for asyncio's sake, here and below
+    """The running task; None outside of any task."""
+    del loop  # there is only one; accepted for compatibility with asyncio, here and below
     return _running
 
 
 class Future(metaclass=Sealed):
-    """A result that comes later."""
+    """A result that will be available later."""
 
     # `_value` is the result, or the traceback of the error, or the message of the cancellation.
     __slots__ = ("_callbacks", "_error", "_state", "_unretrieved", "_value")
@@ -67,7 +67,7 @@ class Future(metaclass=Sealed):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callback] | None = None
-        self._unretrieved: Unretrieved | None = None
+        self._unretrieved: UnretrievedError | None = None
 
     def done(self) -> bool:
         return self._state != PENDING
@@ -85,14 +85,14 @@ class Future(metaclass=Sealed):
         if self._state == PENDING:
             raise InvalidStateError("the result is not there yet")
         if self._state == CANCELLED:
-            raise self._cancellation()
+            raise self._cancellation_error()
         if self._unretrieved is not None:
-            self._retrieved()
+            self._mark_retrieved()
         return self._error
 
     def cancel(self, msg: Any = None) -> bool:
         if self._state:
-            self._retrieved()
+            self._mark_retrieved()
             return False
         self._state = CANCELLED
         self._value = msg
@@ -128,7 +128,7 @@ class Future(metaclass=Sealed):
         return len(before) - len(kept)
 
     def _finish(self, value: Any, error: BaseException | None) -> None:
-        """Set the result or the error, unless there is one."""
+        """Set the result or the error, unless the future is done."""
         if self._state:
             return
         self._state = FINISHED
@@ -136,7 +136,7 @@ class Future(metaclass=Sealed):
         if error is not None:
             self._error, self._value = error, error.__traceback__
             if not isinstance(error, CancelledError):
-                self._unretrieved = Unretrieved(self._who(), error, _loop._lost)
+                self._unretrieved = UnretrievedError(self._label(), error, _loop._lost)
                 _loop._unretrieved.add(self._unretrieved)
         self._schedule()
 
@@ -148,25 +148,25 @@ class Future(metaclass=Sealed):
             for callback in callbacks:
                 ready.append((callback, self))
 
-    def _ring(self, _nothing: object) -> None:
-        """The time has come: for futures that the loop holds as timers."""
+    def _fire(self, _nothing: object) -> None:
+        """The time is up: for futures that the loop uses as timers."""
         if not self._state:
             self._state = FINISHED
             self._schedule()
 
-    def _cancellation(self) -> BaseException:
-        """What a wait for this ends with: the error of the task itself, the first time."""
+    def _cancellation_error(self) -> BaseException:
+        """The error for an await of this: the task's own error the first time, then a new one."""
         error, self._error = self._error, None
         if error is not None:
             return error
         return CancelledError() if self._value is None else CancelledError(self._value)
 
-    def _retrieved(self) -> None:
+    def _mark_retrieved(self) -> None:
         if self._unretrieved is not None:
             self._unretrieved.error = None
             self._unretrieved = None
 
-    def _who(self) -> str:
+    def _label(self) -> str:
         return "Future"
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -181,12 +181,12 @@ class Future(metaclass=Sealed):
     __iter__ = __await__
 
     def __repr__(self) -> str:
-        told = _STATES[self._state]
+        text = _STATES[self._state]
         if self._state == FINISHED and self._error is None:
-            told = f"{told} result={reprlib.repr(self._value)}"
+            text = f"{text} result={reprlib.repr(self._value)}"
         elif self._state == FINISHED:
-            told = f"{told} exception={reprlib.repr(self._error)}"
-        return f"<{self._who()} {told}>"
+            text = f"{text} exception={reprlib.repr(self._error)}"
+        return f"<{self._label()} {text}>"
 
 
 class Task(Future):
@@ -197,22 +197,22 @@ class Task(Future):
     def __init__(
         self, coro: Coroutine[Any, Any, Any], *, loop: object = None, name: object = None
     ) -> None:
-        # Who calls this with an object of its own would have it driven, and would see the context.
+        # User code that calls this with its own object would have it driven, and see the context.
         if type(self) is not Task:
             raise TypeError("a task is made by calling Task")
         if type(coro) is not CoroutineType:
             raise TypeError(f"create_task takes a coroutine, not a `{type(coro).__name__}`")
         del loop
-        # What a future has, without the call: tasks are made often.
+        # The fields of a future, without a call of its `__init__`: tasks are created often.
         self._state = PENDING
         self._value = self._error = self._callbacks = self._unretrieved = None
         self._coroutine = coro
         self._context = copy_context()
-        # Whether the next step begins with a cancellation, or the error that it begins with.
+        # Whether the next step starts with a cancellation, or the error that it starts with.
         self._must_throw: bool | BaseException = False
         self._waiting_for: Future | None = None
         self._cancels = 0
-        # A number is spelt out when it is asked for.
+        # A number is formatted as a name only when `get_name` is called.
         self._name: int | str = next(_names) if name is None else _plain(name)
         _loop._tasks.add(self)
         _loop._ready.append((self._step, None))
@@ -231,11 +231,11 @@ class Task(Future):
 
     def cancel(self, msg: Any = None) -> bool:
         if self._state:
-            self._retrieved()
+            self._mark_retrieved()
             return False
         self._cancels += 1
-        # What it waits for is cancelled, and its end wakes this task. If that is done already, the
-        # task is about to wake: it must not be stepped twice, so it learns of it then.
+        # The awaited future is cancelled, and its end wakes this task. If it is done already, the
+        # task is about to wake: it must not be stepped twice, so the next step throws the error.
         if self._waiting_for is None or not self._waiting_for.cancel(msg):
             self._must_throw, self._value = True, msg
         return True
@@ -253,12 +253,12 @@ class Task(Future):
     def _step(self, woken: Future | None) -> None:
         global _running  # noqa: PLW0603 - the only way that costs nothing
         if self._state:
-            return  # abandoned, and woken all the same
+            return  # abandoned, and woken anyway
         self._waiting_for = None
         before, _running = _running, self
         try:
             if self._must_throw:
-                awaited = self._context.run(self._coroutine.throw, self._error_due(woken))
+                awaited = self._context.run(self._coroutine.throw, self._take_error(woken))
             else:
                 awaited = self._context.run(self._coroutine.send, None)
         except StopIteration as stop:
@@ -270,14 +270,14 @@ class Task(Future):
                 self._schedule()
         except CancelledError as error:
             _loop._tasks.discard(self)
-            self._error = _without_ours(error)
+            self._error = _without_step_frame(error)
             super().cancel()
         except (SystemExit, KeyboardInterrupt) as error:
-            self._failed(error)
-            self._retrieved()
+            self._fail(error)
+            self._mark_retrieved()
             raise
-        except BaseException as error:  # noqa: BLE001 - it is the task's result, whatever it is
-            self._failed(error)
+        except BaseException as error:  # noqa: BLE001 - any error is the task's result
+            self._fail(error)
         else:
             if awaited is None:
                 _loop._ready.append((self._step, None))
@@ -286,15 +286,15 @@ class Task(Future):
         finally:
             _running = before
 
-    def _error_due(self, woken: Future | None) -> BaseException:
-        """What the step begins with."""
-        due, self._must_throw = self._must_throw, False
-        if isinstance(due, BaseException):
-            return due
+    def _take_error(self, woken: Future | None) -> BaseException:
+        """The error that the step starts with."""
+        thrown, self._must_throw = self._must_throw, False
+        if isinstance(thrown, BaseException):
+            return thrown
         if woken is not None and woken._state == CANCELLED:
-            return woken._cancellation()
+            return woken._cancellation_error()
         if woken is not None:
-            woken._retrieved()
+            woken._mark_retrieved()
         return CancelledError() if self._value is None else CancelledError(self._value)
 
     def _wait_for(self, awaited: object) -> None:
@@ -305,22 +305,22 @@ class Task(Future):
                 self._must_throw = False
             return
         if not self._must_throw:
-            told = "itself" if awaited is self else f"a `{type(awaited).__name__}`"
-            self._must_throw = RuntimeError(f"{told} cannot be awaited here")
+            text = "itself" if awaited is self else f"a `{type(awaited).__name__}`"
+            self._must_throw = RuntimeError(f"{text} cannot be awaited here")
         _loop._ready.append((self._step, None))
 
-    def _failed(self, error: BaseException) -> None:
+    def _fail(self, error: BaseException) -> None:
         _loop._tasks.discard(self)
-        self._finish(None, _without_ours(error))
+        self._finish(None, _without_step_frame(error))
 
-    def _who(self) -> str:
+    def _label(self) -> str:
         return f"Task {self.get_name()!r}"
 
 
 def _is_same_method(one: Any, other: Any) -> bool:
-    """Whether both are the same method: methods are made anew whenever they are named.
+    """Whether both are the same method: each attribute access creates a new method object.
 
-    `==` would ask what is bound, which may be an object of the user's, and show it ours.
+    `==` would call `__eq__` of the bound object, which may be the user's, with our object.
     """
     if type(one) is not MethodType or type(other) is not MethodType:
         return False
@@ -328,11 +328,11 @@ def _is_same_method(one: Any, other: Any) -> bool:
 
 
 def _plain(name: object) -> str:
-    """The text of it; a `__str__` may give a subclass with methods of its own."""
+    """`name` as a plain str; a `__str__` may return a subclass with methods of its own."""
     return str.__str__(str(name))
 
 
-def _without_ours(error: BaseException) -> BaseException:
-    """`error` without the frame of `_step`, which would tie it to its task for ever."""
+def _without_step_frame(error: BaseException) -> BaseException:
+    """`error` without the frame of `_step`, which would keep a reference to its task."""
     traceback = error.__traceback__
     return _with_traceback(error, traceback.tb_next if traceback is not None else None)

@@ -1,4 +1,4 @@
-"""(4) `gather` and `as_completed`: the results of several awaitables, together or as they come."""
+"""(4) `gather` and `as_completed`: the results of several awaitables, together or one by one."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import FINISHED, Future, Task, current_loop
+from caps.worker.inside.aio.loop import Handle, ensure_future
 from caps.worker.inside.aio.queues import Queue
 from caps.worker.inside.aio.sealed import Sealed
-from caps.worker.inside.aio.loop import Handle, ensure_future
 
 
 def gather(*coros_or_futures: Awaitable[Any], return_exceptions: bool = False) -> Future:
-    """The results of all, in order; the first error is raised unless they are asked for."""
+    """The results of all, in order. The first error is raised, unless `return_exceptions`."""
     children: list[Future] = []
     gathered = Gathering(children, bool(return_exceptions))
     done = gathered._child_done
     seen: dict[int, Future] = {}
     for each in coros_or_futures:
-        future = seen.get(id(each))  # the same one twice runs once
+        future = seen.get(id(each))  # an awaitable that is passed twice runs once
         if future is None and type(each) is CoroutineType:
             future = seen[id(each)] = Task(each)
-            future._callbacks = [done]  # it is new; there are often hundreds
+            future._callbacks = [done]  # it is new, so no call is needed; there are often hundreds
         elif future is None:
             future = seen[id(each)] = ensure_future(each)
             future.add_done_callback(done)
@@ -34,13 +34,13 @@ def gather(*coros_or_futures: Awaitable[Any], return_exceptions: bool = False) -
     return gathered
 
 
-def _once(awaitables: Iterable[Any]) -> list[Any]:
-    """Each awaitable once, by identity: user code may have its own idea of equality."""
+def _unique(awaitables: Iterable[Any]) -> list[Any]:
+    """Each awaitable once, by identity: user code may define its own equality."""
     return list({id(each): each for each in awaitables}.values())
 
 
 class Gathering(Future):
-    """What `gather` gives: cancelling it cancels all, and it ends when they have."""
+    """What `gather` returns: cancelling it cancels all children, and it ends when they have."""
 
     __slots__ = ("_cancel_requested", "_children", "_left", "_return_exceptions")
 
@@ -53,26 +53,26 @@ class Gathering(Future):
 
     def cancel(self, msg: Any = None) -> bool:
         if self._state:
-            self._retrieved()
+            self._mark_retrieved()
             return False
-        cancelled = [child.cancel(msg) for child in self._children]  # all, not until the first
+        cancelled = [child.cancel(msg) for child in self._children]  # all: `any` would stop early
         self._cancel_requested = self._cancel_requested or any(cancelled)
         return any(cancelled)
 
     def _child_done(self, child: Future) -> None:
         self._left -= 1
         if self._state:
-            child._retrieved()
+            child._mark_retrieved()
         elif self._return_exceptions or (child._state == FINISHED and child._error is None):
             if self._left == 0:
                 self._all_done(child)
         else:
-            error = child._cancellation() if child.cancelled() else child.exception()
+            error = child._cancellation_error() if child.cancelled() else child.exception()
             self._finish(None, error)
 
     def _all_done(self, last: Future) -> None:
         if self._cancel_requested:
-            error = last._cancellation() if last.cancelled() else CancelledError()
+            error = last._cancellation_error() if last.cancelled() else CancelledError()
             self._finish(None, error)
         else:
             self._finish([_outcome(child) for child in self._children], None)
@@ -84,26 +84,26 @@ def _outcome(child: Future) -> Any:
     return CancelledError("" if child._value is None else child._value)
 
 
-def refuse_one(several: object) -> None:
-    """A TypeError for a single awaitable where several are expected."""
+def reject_single(several: object) -> None:
+    """Raise TypeError for a single awaitable where several are expected."""
     if isinstance(several, Future) or type(several) is CoroutineType:
         kind = type(several).__name__
         raise TypeError(f"several awaitables are expected, in a list or a set, not one `{kind}`")
 
 
 def as_completed(fs: Iterable[Awaitable[Any]], *, timeout: float | None = None) -> AsCompleted:
-    """Awaitables as they are done: `async for` gives them, `for` waits that give the results."""
-    refuse_one(fs)
-    return AsCompleted([ensure_future(each) for each in _once(fs)], timeout)
+    """The awaitables as they complete: `async for` yields them, `for` coroutines of results."""
+    reject_single(fs)
+    return AsCompleted([ensure_future(each) for each in _unique(fs)], timeout)
 
 
 class AsCompleted(metaclass=Sealed):
-    """What `as_completed` gives."""
+    """What `as_completed` returns."""
 
     __slots__ = ("_done", "_left", "_limit", "_todo")
 
     def __init__(self, futures: list[Future], seconds: float | None) -> None:
-        self._done: Queue = Queue()  # of what is done; None for each that came too late
+        self._done: Queue = Queue()  # the done futures; None for each that was too late
         self._left = len(futures)
         self._todo = set(futures)
         self._limit: Handle | None = None

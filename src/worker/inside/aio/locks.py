@@ -1,7 +1,7 @@
-"""(4) Lock, Event, Semaphore: tasks that wait for one another, first come, first served.
+"""(4) Lock, Event, Semaphore: tasks wait for each other in FIFO order.
 
-Each waiter is a future in line. Whoever is woken and then cancelled passes its turn on, so that no
-wake-up is ever lost.
+Each waiter is a future in a queue. A waiter that is woken and then cancelled wakes the next one, so
+that no wake-up is ever lost.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from caps.worker.inside.aio.futures import Future
 from caps.worker.inside.aio.sealed import Sealed
 
 
-async def in_line(waiters: deque[Future]) -> None:
-    """Wait at the end of the line until woken."""
+async def wait_in_fifo(waiters: deque[Future]) -> None:
+    """Wait at the end of the queue until woken."""
     waiter = Future()
     waiters.append(waiter)
     try:
@@ -23,7 +23,7 @@ async def in_line(waiters: deque[Future]) -> None:
 
 
 def wake_first(waiters: deque[Future]) -> bool:
-    """Wake the first that still sleeps; whether there was one."""
+    """Wake the first waiter that is not awake yet. Returns whether there was one."""
     for waiter in waiters:
         if not waiter.done():
             waiter._finish(True, None)
@@ -32,13 +32,13 @@ def wake_first(waiters: deque[Future]) -> bool:
 
 
 def wake_all(waiters: deque[Future]) -> None:
-    """Wake all that still sleep."""
+    """Wake all waiters that are not awake yet."""
     for waiter in waiters:
         waiter._finish(True, None)
 
 
-def described(kind: str, state: str, waiters: deque[Future]) -> str:
-    """The `repr` of something that is waited for."""
+def format_repr(kind: str, state: str, waiters: deque[Future]) -> str:
+    """The `repr` of an object with waiters."""
     line = f", waiters:{len(waiters)}" if waiters else ""
     return f"<{kind} [{state}{line}]>"
 
@@ -58,7 +58,7 @@ class Lock(metaclass=Sealed):
     async def acquire(self) -> bool:
         if self._locked or not all(waiter.cancelled() for waiter in self._waiters):
             try:
-                await in_line(self._waiters)
+                await wait_in_fifo(self._waiters)
             except BaseException:
                 if not self._locked:
                     self._wake()
@@ -73,7 +73,7 @@ class Lock(metaclass=Sealed):
         self._wake()
 
     def _wake(self) -> None:
-        # Only the first: if it is awake already, the lock is as good as taken.
+        # Only the first: if it is awake already, it is about to take the lock.
         if self._waiters and not self._waiters[0].done():
             self._waiters[0]._finish(True, None)
 
@@ -84,7 +84,7 @@ class Lock(metaclass=Sealed):
         self.release()
 
     def __repr__(self) -> str:
-        return described("Lock", "locked" if self._locked else "unlocked", self._waiters)
+        return format_repr("Lock", "locked" if self._locked else "unlocked", self._waiters)
 
 
 class Event(metaclass=Sealed):
@@ -108,11 +108,11 @@ class Event(metaclass=Sealed):
 
     async def wait(self) -> bool:
         if not self._set:
-            await in_line(self._waiters)
+            await wait_in_fifo(self._waiters)
         return True
 
     def __repr__(self) -> str:
-        return described("Event", "set" if self._set else "unset", self._waiters)
+        return format_repr("Event", "set" if self._set else "unset", self._waiters)
 
 
 class Semaphore(metaclass=Sealed):
@@ -127,7 +127,7 @@ class Semaphore(metaclass=Sealed):
         self._waiters: deque[Future] = deque()
 
     def locked(self) -> bool:
-        """Whether `acquire` would wait; also while others are in line before it."""
+        """Whether `acquire` would wait, also because of other waiters."""
         return self._value == 0 or any(not waiter.cancelled() for waiter in self._waiters)
 
     async def acquire(self) -> bool:
@@ -144,17 +144,17 @@ class Semaphore(metaclass=Sealed):
             await waiter
         except BaseException:
             if waiter.done() and not waiter.cancelled():
-                self._value += 1  # it was its turn, and it will not take it
+                self._value += 1  # it was woken, and will not use its slot
             raise
         finally:
             self._waiters.remove(waiter)
-            self._hand_out()
+            self._wake_waiters()
 
     def release(self) -> None:
         self._value += 1
-        self._hand_out()
+        self._wake_waiters()
 
-    def _hand_out(self) -> None:
+    def _wake_waiters(self) -> None:
         while self._value > 0 and wake_first(self._waiters):
             self._value -= 1
 
@@ -166,7 +166,7 @@ class Semaphore(metaclass=Sealed):
 
     def __repr__(self) -> str:
         state = "locked" if self.locked() else f"unlocked, value:{self._value}"
-        return described(type(self).__name__, state, self._waiters)
+        return format_repr(type(self).__name__, state, self._waiters)
 
 
 class BoundedSemaphore(Semaphore):

@@ -1,4 +1,4 @@
-"""(4) What `asyncio.get_running_loop()` gives: the loop as user code may use it."""
+"""(4) What `asyncio.get_running_loop()` returns: the loop as user code may use it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NoReturn
 
 from caps.worker.inside.aio.futures import Future, Task, current_loop
-from caps.worker.inside.aio.sealed import Sealed
 from caps.worker.inside.aio.loop import Handle, ensure_future
+from caps.worker.inside.aio.sealed import Sealed
 
 
 def _call(call: tuple[Callable[..., object], tuple[Any, ...]]) -> None:
@@ -16,7 +16,7 @@ def _call(call: tuple[Callable[..., object], tuple[Any, ...]]) -> None:
 
 
 class EventLoop(metaclass=Sealed):
-    """The one loop of this process. It cannot be closed or stopped; there is nothing to set."""
+    """The one loop of this process. It cannot be closed, stopped or configured."""
 
     __slots__ = ()
 
@@ -43,12 +43,12 @@ class EventLoop(metaclass=Sealed):
         return current_loop().run(ensure_future(future))
 
     def run_in_executor(self, executor: object, func: Callable[..., object], *args: Any) -> Future:
-        """Calls `func` at once: there are no threads here."""
+        """Call `func` immediately: there are no threads here."""
         del executor
         done = Future()
         try:
             done._finish(func(*args), None)
-        except Exception as error:  # noqa: BLE001 - it is the result, whatever it is
+        except Exception as error:  # noqa: BLE001 - any error is the result of the future
             done._finish(None, error)
         return done
 
@@ -56,10 +56,10 @@ class EventLoop(metaclass=Sealed):
         raise RuntimeError("a loop that runs for ever would never give a result here")
 
     async def shutdown_asyncgens(self) -> None:
-        """They are closed at the end of the program."""
+        """Do nothing: they are closed at the end of the program."""
 
     def close(self) -> None:
-        """Nothing: the loop lives as long as the program."""
+        """Do nothing: the loop lives as long as the program."""
 
     def is_running(self) -> bool:
         return current_loop().is_running()

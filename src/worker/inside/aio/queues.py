@@ -13,15 +13,15 @@ from caps.worker.inside.aio.locks import Event, wake_all, wake_first
 from caps.worker.inside.aio.sealed import Sealed
 
 
-async def _turn(waiters: deque[Future]) -> None:
-    """Wait in line; who is cancelled when its turn has come hands it on."""
+async def _wait_in_line(waiters: deque[Future]) -> None:
+    """Wait in a queue of waiters; a waiter that is cancelled after it was woken wakes the next."""
     waiter = Future()
     waiters.append(waiter)
     try:
         await waiter
     except BaseException:
         if not waiter.cancelled():
-            wake_first(waiters)  # it looks again for itself whether it can go on
+            wake_first(waiters)  # the next one checks again whether it can continue
         raise
     finally:
         waiters.remove(waiter)
@@ -67,9 +67,9 @@ class Queue(metaclass=Sealed):
         return 0 < self._maxsize <= len(self._items)
 
     async def put(self, item: Any) -> None:
-        """Add an item, as soon as there is room."""
+        """Add an item; wait until there is room."""
         while self.full() and not self._shut:
-            await _turn(self._putters)
+            await _wait_in_line(self._putters)
         self.put_nowait(item)
 
     def put_nowait(self, item: Any) -> None:
@@ -83,9 +83,9 @@ class Queue(metaclass=Sealed):
         wake_first(self._getters)
 
     async def get(self) -> Any:
-        """Take an item, as soon as there is one."""
+        """Take an item; wait until there is one."""
         while not self._items and not self._shut:
-            await _turn(self._getters)
+            await _wait_in_line(self._getters)
         return self.get_nowait()
 
     def get_nowait(self) -> Any:
@@ -96,18 +96,18 @@ class Queue(metaclass=Sealed):
         return item
 
     def task_done(self) -> None:
-        """An item that was taken is dealt with."""
+        """An item that was taken is processed."""
         if self._unfinished <= 0:
             raise ValueError("task_done was called too often")
-        self._settle(1)
+        self._mark_done(1)
 
-    def _settle(self, count: int) -> None:
+    def _mark_done(self, count: int) -> None:
         self._unfinished = max(0, self._unfinished - count)
         if self._unfinished == 0:
             self._finished.set()
 
     async def join(self) -> None:
-        """Wait until every item that was put is dealt with."""
+        """Wait until every item that was put is processed."""
         if self._unfinished > 0:
             await self._finished.wait()
 
@@ -117,7 +117,7 @@ class Queue(metaclass=Sealed):
         if immediate:
             count = len(self._items)
             self._items.clear()
-            self._settle(count)
+            self._mark_done(count)
         wake_all(self._getters)
         wake_all(self._putters)
 

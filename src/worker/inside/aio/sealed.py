@@ -1,6 +1,6 @@
-"""(4) Classes of ours that user code holds: it can use them, and neither change nor extend them.
+"""(4) Our own classes that user code can get: it can use them, but neither change nor extend them.
 
-Extending is refused where class statements end, in `guards`.
+Subclassing is refused when a class statement ends, in `language/guards.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 
 class Sealed(type):
-    """The type of such a class."""
+    """The metaclass of such a class."""
 
     def __setattr__(cls, name: str, _value: Any) -> NoReturn:
         raise TypeError(f"`{name}` cannot be set on `{cls.__name__}`")

@@ -1,7 +1,7 @@
-"""(4) What a program leaves behind when it ends: running tasks, open generators, unseen errors.
+"""(4) Shutdown: cancel running tasks, close async generators, report unretrieved errors.
 
-As with `asyncio.run`: tasks are cancelled and may clean up, then asynchronous generators are
-closed, and an error that nobody asked for is told.
+As in `asyncio.run`: tasks are cancelled and may clean up, then asynchronous generators are closed,
+and an error that was never retrieved is reported.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from caps.worker.inside.aio.futures import Future, Task
+from caps.worker.inside.aio.loop import Loop, closing, is_closing
 from caps.worker.inside.aio.wait import wait
-from caps.worker.inside.aio.loop import Loop, closes, closing
 
 
-def end_all(loop: Loop, tasks: Iterable[Task], *, seconds: float | None) -> None:
-    """Cancel `tasks` and close what generates; what takes longer than `seconds` is abandoned."""
+def shutdown(loop: Loop, tasks: Iterable[Task], *, seconds: float | None) -> None:
+    """Cancel `tasks` and close async generators; what takes longer than `seconds` is abandoned."""
     left = [task for task in tasks if not task.done()]
     for task in left:
-        if not closes(task):
+        if not is_closing(task):
             task.cancel()
     _run_all(loop, left, seconds)
-    if len(loop._generators):  # to go through an empty set of weak references takes longer
+    if len(loop._generators):  # iterating over an empty WeakSet takes longer
         _run_all(loop, [Task(closing(each)) for each in list(loop._generators)], seconds)
 
 
-def wind_up(loop: Loop, seconds: float) -> None:
-    """End all, and give up what does not end: nothing of it reaches the next cell."""
+def cancel_tasks(loop: Loop, seconds: float) -> None:
+    """End all tasks, and abandon those that do not end: none of them reaches the next cell."""
     try:
-        end_all(loop, loop._tasks, seconds=seconds)
+        shutdown(loop, loop._tasks, seconds=seconds)
     finally:
         loop.abandon()
 
@@ -38,16 +38,16 @@ def _run_all(loop: Loop, tasks: list[Task], seconds: float | None) -> None:
 
 
 def turn_once(loop: Loop) -> None:
-    """One turn for what was started and never waited for, as after the end of a coroutine."""
+    """One turn for tasks that were started and never awaited, as after the end of a coroutine."""
     if loop._ready:
         ended = Future()
         ended._finish(None, None)
         loop.run(ended)
 
 
-def tell_unretrieved(loop: Loop) -> None:
-    """Tell of every error that nobody has asked for, oldest first."""
+def report_unretrieved(loop: Loop) -> None:
+    """Report every error that was never retrieved, oldest first."""
     if len(loop._unretrieved):
         for each in sorted(loop._unretrieved, key=lambda one: one.number):
-            each.tell()
-    loop._tell_lost()
+            each.report()
+    loop._report_lost()

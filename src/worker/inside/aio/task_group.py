@@ -1,8 +1,8 @@
 """(4) `asyncio.TaskGroup`: tasks that end together.
 
-The block ends when all its tasks have. The first that fails cancels the others and the block
-itself; the errors are raised as one group. The cancellation that the group asked for is its own and
-goes no further, while one from outside does.
+The block ends when all its tasks have ended. The first task that fails cancels the others and the
+block itself; the errors are raised as one group. The group's own cancellation stops at the block,
+while a cancellation from outside continues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from caps.worker.inside.aio.sealed import Sealed
 
 
 class TaskGroup(metaclass=Sealed):
-    """One such block."""
+    """One group of tasks."""
 
     __slots__ = (
         "_aborting",
@@ -30,7 +30,7 @@ class TaskGroup(metaclass=Sealed):
 
     def __init__(self) -> None:
         self._parent: Task | None = None
-        self._tasks: dict[Task, None] = {}  # in the order they were made
+        self._tasks: dict[Task, None] = {}  # in the order of their creation
         self._errors: list[BaseException] = []
         self._exiting = False
         self._aborting = False
@@ -67,11 +67,11 @@ class TaskGroup(metaclass=Sealed):
         cancelled = error if isinstance(error, CancelledError) else None
         if error is not None and not self._aborting:
             self._abort()
-        late = await self._drained()
+        late = await self._drain()
         self._end(error, cancelled if late is None else late)
 
-    async def _drained(self) -> CancelledError | None:
-        """Wait for all tasks; the cancellation that came meanwhile from outside."""
+    async def _drain(self) -> CancelledError | None:
+        """Wait for all tasks. Returns the cancellation that came from outside meanwhile."""
         cancelled: CancelledError | None = None
         while self._tasks:
             self._emptied = Future()
@@ -91,17 +91,17 @@ class TaskGroup(metaclass=Sealed):
             if isinstance(each, (SystemExit, KeyboardInterrupt)):
                 raise each
         if self._cancelled_parent and parent.uncancel() == 0:
-            cancelled = None  # nobody but the group asked for it
+            cancelled = None  # only the group itself requested it
         if cancelled is not None and not errors:
             raise cancelled
         if error is not None and not isinstance(error, CancelledError):
             errors.append(error)
         if errors:
             if parent.cancelling():
-                # Somebody outside has asked too: that must be heard at the next await.
+                # It was also cancelled from outside: the next await must raise that.
                 parent.uncancel()
                 parent.cancel()
-            self._errors = []  # an error with its frames is heavy, and they may lead back here
+            self._errors = []  # errors keep their frames alive, which may refer to this group
             raise BaseExceptionGroup("unhandled errors in a TaskGroup", errors) from None
 
     def _abort(self) -> None:

@@ -1,7 +1,7 @@
 """(4) `asyncio.timeout`: a block that is cancelled when its time is up.
 
-It cancels the task, and turns into TimeoutError only the cancellation that it asked for itself: if
-somebody else asked for one too, that one goes on.
+It cancels the task, and turns only its own cancellation into TimeoutError: if the task was also
+cancelled from elsewhere, that cancellation continues.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import Task, current_loop, current_task
-from caps.worker.inside.aio.sealed import Sealed
 from caps.worker.inside.aio.loop import Handle
+from caps.worker.inside.aio.sealed import Sealed
 
 
-class _State(Enum):
+class _TimeoutState(Enum):
     CREATED = "created"
     ENTERED = "active"
     EXPIRING = "expiring"
@@ -24,13 +24,13 @@ class _State(Enum):
 
 
 class Timeout(metaclass=Sealed):
-    """One such block."""
+    """One block with a timeout."""
 
     __slots__ = ("_cancels", "_handle", "_state", "_task", "_when")
 
     def __init__(self, when: float | None) -> None:
         self._when = None if when is None else float(when)
-        self._state = _State.CREATED
+        self._state = _TimeoutState.CREATED
         self._handle: Handle | None = None
         self._task: Task | None = None
         self._cancels = 0
@@ -39,10 +39,10 @@ class Timeout(metaclass=Sealed):
         return self._when
 
     def expired(self) -> bool:
-        return self._state in (_State.EXPIRING, _State.EXPIRED)
+        return self._state in (_TimeoutState.EXPIRING, _TimeoutState.EXPIRED)
 
     def reschedule(self, when: float | None) -> None:
-        if self._state is not _State.ENTERED:
+        if self._state is not _TimeoutState.ENTERED:
             raise RuntimeError(f"a timeout that is {self._state.value} cannot be rescheduled")
         self._when = None if when is None else float(when)
         self._disarm()
@@ -57,17 +57,17 @@ class Timeout(metaclass=Sealed):
     def _expire(self, _nothing: object) -> None:
         assert self._task is not None
         self._handle = None
-        self._state = _State.EXPIRING
+        self._state = _TimeoutState.EXPIRING
         self._task.cancel()
 
     async def __aenter__(self) -> Timeout:
-        if self._state is not _State.CREATED:
+        if self._state is not _TimeoutState.CREATED:
             raise RuntimeError("a timeout can be entered once")
         task = current_task()
         if task is None:
             raise RuntimeError("a timeout needs a task to cancel")
         self._task = task
-        self._state = _State.ENTERED
+        self._state = _TimeoutState.ENTERED
         self._cancels = task.cancelling()
         self.reschedule(self._when)
         return self
@@ -75,24 +75,24 @@ class Timeout(metaclass=Sealed):
     async def __aexit__(self, kind: type | None, error: BaseException | None, _tb: Any) -> None:
         self._disarm()
         task, self._task = self._task, None
-        if self._state is not _State.EXPIRING or task is None:
-            self._state = _State.EXITED
+        if self._state is not _TimeoutState.EXPIRING or task is None:
+            self._state = _TimeoutState.EXITED
             return
-        self._state = _State.EXPIRED
+        self._state = _TimeoutState.EXPIRED
         ours_alone = task.uncancel() <= self._cancels
         if ours_alone and kind is not None and issubclass(kind, CancelledError):
             raise TimeoutError from error
 
     def __repr__(self) -> str:
-        at = f" when={self._when}" if self._state is _State.ENTERED else ""
+        at = f" when={self._when}" if self._state is _TimeoutState.ENTERED else ""
         return f"<Timeout [{self._state.value}]{at}>"
 
 
 def timeout(delay: float | None) -> Timeout:
-    """A block that may take `delay` seconds; None is no limit."""
+    """A block that may take `delay` seconds; None means no limit."""
     return Timeout(None if delay is None else current_loop().time() + float(delay))
 
 
 def timeout_at(when: float | None) -> Timeout:
-    """A block that may take until `when`, by the clock of the loop."""
+    """A block that may run until `when`, by the clock of the loop."""
     return Timeout(when)

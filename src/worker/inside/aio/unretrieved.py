@@ -1,6 +1,7 @@
-"""(4) An error that nobody looks at is not lost.
+"""(4) Reports errors of futures that were never retrieved.
 
-A failed future alone holds an `Unretrieved`, which leaves word when it dies before somebody asked.
+Only a failed future holds an `UnretrievedError`. It reports its error if it is collected before the
+error was retrieved.
 """
 
 from __future__ import annotations
@@ -8,28 +9,28 @@ from __future__ import annotations
 import itertools
 from collections import deque
 
-Lost = deque[tuple[str, BaseException]]
+LostErrors = deque[tuple[str, BaseException]]
 
 _numbers = itertools.count()
 
 
-class Unretrieved:
-    """The error of a future, until somebody asks for it."""
+class UnretrievedError:
+    """The error of a future, until it is retrieved."""
 
-    __slots__ = ("__weakref__", "_lost", "_who", "error", "number")
+    __slots__ = ("__weakref__", "_label", "_lost", "error", "number")
 
-    def __init__(self, who: str, error: BaseException, lost: Lost) -> None:
-        self._who = who
+    def __init__(self, label: str, error: BaseException, lost: LostErrors) -> None:
+        self._label = label
         self._lost = lost
         self.error: BaseException | None = error
         self.number = next(_numbers)
 
     def __del__(self) -> None:
-        # May run in the middle of anything, so it only leaves word; the loop tells of it later.
-        self.tell()
+        # May run at any point, so it only appends to a queue; the loop reports the error later.
+        self.report()
 
-    def tell(self) -> None:
-        """Leave word, once."""
+    def report(self) -> None:
+        """Queue the error for the loop to report, once."""
         if self.error is not None:
-            self._lost.append((f"{self._who} exception was never retrieved", self.error))
+            self._lost.append((f"{self._label} exception was never retrieved", self.error))
             self.error = None

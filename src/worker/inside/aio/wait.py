@@ -1,4 +1,4 @@
-"""(4) Waiting: for time, for one of several, for all of them, or for as long as it may take."""
+"""(4) `sleep`, `wait_for`, `wait` and `shield`: waiting for time or for futures."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import Future, current_loop
-from caps.worker.inside.aio.gather import refuse_one
-from caps.worker.inside.aio.timeouts import timeout as time_limit
+from caps.worker.inside.aio.gather import reject_single
 from caps.worker.inside.aio.loop import ensure_future
+from caps.worker.inside.aio.timeouts import timeout as time_limit
 
 FIRST_COMPLETED = "FIRST_COMPLETED"
 FIRST_EXCEPTION = "FIRST_EXCEPTION"
@@ -23,7 +23,7 @@ def _next_turn() -> Generator[None, None, None]:
 
 
 async def sleep(delay: float, result: Any = None) -> Any:
-    """Let others run for `delay` seconds."""
+    """Let other tasks run for `delay` seconds."""
     if delay > 0:
         await current_loop().timer(float(delay))
     else:
@@ -32,22 +32,22 @@ async def sleep(delay: float, result: Any = None) -> Any:
 
 
 async def wait_for(fut: Awaitable[Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - asyncio's
-    """The result, or TimeoutError after `timeout` seconds, the rest cancelled."""
+    """The result. After `timeout` seconds, cancel it and raise TimeoutError."""
     if timeout is None or timeout > 0:
         async with time_limit(timeout):
             return await fut
     future = ensure_future(fut)
     if not future.done():
-        await _cancelled(future)
+        await _cancel_and_wait(future)
     try:
         return future.result()
     except CancelledError as error:
         raise TimeoutError from error
 
 
-async def _cancelled(future: Future) -> None:
-    """Cancel, and wait while it cleans up. Not for the future itself: that would hide whether this
-    wait was cancelled, or what it waits for."""
+async def _cancel_and_wait(future: Future) -> None:
+    """Cancel it, and wait while it cleans up. This does not await the future itself: that would
+    hide whether this wait was cancelled or the future."""
     waiter = Future()
     wake = _waker(waiter)
     future.add_done_callback(wake)
@@ -68,21 +68,21 @@ async def wait(
     timeout: float | None = None,  # noqa: ASYNC109 - asyncio's own signature
     return_when: str = ALL_COMPLETED,
 ) -> tuple[set[Future], set[Future]]:
-    """Those that are done and those that are not, as soon as `return_when` holds."""
-    refuse_one(fs)
+    """The futures that are done and those that are not, as soon as `return_when` holds."""
+    reject_single(fs)
     futures = set(fs)
     if not futures:
         raise ValueError("there is nothing to wait for")
     if return_when not in (FIRST_COMPLETED, FIRST_EXCEPTION, ALL_COMPLETED):
-        raise ValueError(f"`{return_when}` is no condition to wait for")
+        raise ValueError(f"`{return_when}` is not a valid condition to wait for")
     if not all(isinstance(future, Future) for future in futures):
         raise TypeError("wait takes tasks and futures; use create_task for coroutines")
-    await _until(futures, timeout, return_when)
+    await _wait_until(futures, timeout, return_when)
     done = {future for future in futures if future.done()}
     return done, futures - done
 
 
-async def _until(futures: set[Future], seconds: float | None, condition: str) -> None:
+async def _wait_until(futures: set[Future], seconds: float | None, condition: str) -> None:
     waiter = Future()
     left = len(futures)
 
@@ -106,7 +106,7 @@ async def _until(futures: set[Future], seconds: float | None, condition: str) ->
 
 
 def shield(arg: Awaitable[Any]) -> Future:
-    """The result of `arg`, which goes on even if this wait is cancelled."""
+    """The result of `arg`, which continues even if this wait is cancelled."""
     inner = ensure_future(arg)
     if inner.done():
         return inner
@@ -120,9 +120,9 @@ def shield(arg: Awaitable[Any]) -> Future:
         if not outer.done():
             outer._finish(inner._value if error is None else None, error)
 
-    def let_go(_outer: Future) -> None:
+    def detach(_outer: Future) -> None:
         inner.remove_done_callback(pass_on)
 
     inner.add_done_callback(pass_on)
-    outer.add_done_callback(let_go)
+    outer.add_done_callback(detach)
     return outer

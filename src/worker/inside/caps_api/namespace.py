@@ -1,30 +1,37 @@
-"""(4) `caps` as user space sees it, built from the manifest and from nothing else.
+"""(4) `caps` as user space sees it, built from the manifest alone.
 
-What is not granted has no wrapper: touching it raises `CapabilityMissingError`, which is a
-`PolicyDeniedError` and an `AttributeError`, so that `hasattr` is False. A wrapper checks its
-payload, sends a `CapabilityRequestMessage`, and turns the answer into a record or an error. It
-decides nothing; the broker does.
+A capability that is not granted has no wrapper: accessing it raises `CapabilityMissingError`, which
+is a `PolicyDeniedError` and an `AttributeError`, so that `hasattr` returns False. A wrapper checks
+its payload, sends a `CapabilityRequestMessage`, and turns the response into a record or an error.
+It decides nothing; the broker does.
 """
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections import deque
-from typing import Any
+from typing import Any, Self
 
 from caps.protocol.errors import (
     CALL_ERRORS,
     USER_ERRORS,
     CapabilityMissingError,
+    LimitExceededError,
     ProtocolError,
     ValidationError,
 )
-from caps.protocol.messages import CapabilityResponseMessage, ManifestEntry, ManifestMessage
-from caps.worker.inside.channel.channel import Channel
+from caps.protocol.messages import (
+    MAX_CALLS,
+    REFUSED_REQUEST_MARGIN,
+    CapabilityResponseMessage,
+    ManifestEntry,
+    ManifestMessage,
+)
+from caps.protocol.text import nearest
 from caps.worker.inside.aio.loop import Future
-from caps.worker.inside.caps_api.payload_check import Shape, bind, problems_in
+from caps.worker.inside.caps_api.payload_check import FastCheck, bind, problems_in
 from caps.worker.inside.caps_api.record import record_of
+from caps.worker.inside.channel.channel import Channel
 
 OPTIONS_SCHEMA = {
     "properties": {
@@ -35,59 +42,83 @@ OPTIONS_SCHEMA = {
 
 _ERRORS = {error.__name__: error for error in USER_ERRORS}
 
-# What the channel raises for a payload that the wire has no room for.
+# The errors of the channel for a payload that cannot be encoded or is too large.
 _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 
 
-class Caller:
+class RequestSender:
     """Sends requests for all wrappers of one execution, at most `concurrency` at a time.
 
-    The host counts a request until it has answered it, whether user space still waits or not, and
-    so does this: a slot is free again when the answer comes, not when the caller is cancelled.
+    The host refuses requests over `limits.calls`, and ends a worker that ignores many refusals. So
+    after some of them, this class refuses the requests itself.
+
+    The host counts a request as in flight until it has responded, even if user space no longer
+    waits. This class does the same: a slot is released when the response arrives, not when the
+    caller is cancelled.
     """
 
-    def __init__(self, channel: Channel, concurrency: int) -> None:
+    def __init__(
+        self, channel: Channel, policy_id: str, concurrency: int, calls: int = MAX_CALLS
+    ) -> None:
         self._channel = channel
+        self._policy_id = policy_id
+        self._calls = calls
+        self._requests_left = calls + REFUSED_REQUEST_MARGIN
         self._concurrency = self._free = concurrency
         self._queue: deque[Future] = deque()
-        self._numbers = itertools.count(1)
-        channel.at_cell_end.append(self._begin_anew)
+        self._request_numbers = itertools.count(1)
+        channel.cell_end_callbacks.append(self._reset)
 
     async def call(self, fields: dict[str, Any]) -> Any:
-        """One request and its answer: a record, or the error that the broker names."""
+        """Send one request. Return its result as a record, or raise the error of the broker."""
         if self._free > 0:
             self._free -= 1
         else:
-            await self._queue_up()
+            await self._wait_for_slot()
         try:
-            number = f"r{next(self._numbers)}"
-            answer = self._channel.request(number, self._give_slot, fields)
+            if not self._requests_left:
+                raise self._over_calls(fields["capability"])
+            number = f"r{next(self._request_numbers)}"
+            response = self._channel.request(number, self._release_slot, fields)
+            self._requests_left -= 1
         except _UNSENDABLE as error:
-            self._give_slot()  # nothing was sent, so nothing will be answered
+            self._release_slot()  # nothing was sent, so no response will come
             problem = {"path": "$", "expected": "json-like data", "got": str(error)}
-            raise _invalid(fields["capability"], [problem]) from None
+            raise _make_validation_error(fields["capability"], [problem]) from None
         except BaseException:
-            self._give_slot()
+            self._release_slot()
             raise
-        return _unwrap(await answer)
+        return _unwrap(await response)
 
-    async def _queue_up(self) -> None:
+    def _over_calls(self, capability: str) -> LimitExceededError:
+        """The error of the host for the same refusal."""
+        return LimitExceededError(
+            f"`{capability}` is over `limits.calls` of policy `{self._policy_id}`, {self._calls}",
+            capability=capability,
+            reason="calls_exceeded",
+            policy_id=self._policy_id,
+            limit="calls",
+            allowed=self._calls,
+        )
+
+    async def _wait_for_slot(self) -> None:
         turn = self._channel.loop.future()
         self._queue.append(turn)
         try:
             await turn
         except BaseException:
-            # Cancelled while queueing: pass on a slot that was already handed over.
+            # Cancelled in the queue: a slot that was already assigned goes to the next one.
             if turn.done() and not turn.cancelled():
-                self._give_slot()
+                self._release_slot()
             raise
 
-    def _begin_anew(self) -> None:
-        """A new cell: the host counts from nothing, and whoever held a slot is abandoned."""
+    def _reset(self) -> None:
+        """A new cell: the host starts counting again, and the old waiters are abandoned."""
         self._queue.clear()
         self._free = self._concurrency
+        self._requests_left = self._calls + REFUSED_REQUEST_MARGIN
 
-    def _give_slot(self) -> None:
+    def _release_slot(self) -> None:
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
@@ -106,62 +137,74 @@ def _unwrap(response: CapabilityResponseMessage) -> Any:
     raise error(failure.message, **failure.details)
 
 
-class Capability:
-    # One wrapper: `await caps.files.read(path="notes.txt")`. Its docstring is the capability's own,
-    # so the class has none.
-    __slots__ = ("__doc__", "_caller", "_entry", "_options", "_schema", "_shape")
+class _Shared:
+    """An object whose copy is the object itself: a real copy would copy the channel, too."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: Any) -> Self:
+        return self
+
+
+class Capability(_Shared):
+    # One wrapper: `await caps.files.read(path="notes.txt")`. Its `__doc__` is that of the
+    # capability, so the class has no docstring.
+    __slots__ = ("__doc__", "_entry", "_fast_check", "_options", "_schema", "_sender")
 
     def __init__(
-        self, caller: Caller, entry: ManifestEntry, options: dict[str, Any] | None = None
+        self, sender: RequestSender, entry: ManifestEntry, options: dict[str, Any] | None = None
     ) -> None:
-        self._caller = caller
+        self._sender = sender
         self._entry = entry
         self._options = options or {}
-        # Made when it is called: most are not.
+        # Built at the first call: most wrappers are never called.
         self._schema: dict[str, Any] = {}
-        self._shape: Shape | None = None
+        self._fast_check: FastCheck | None = None
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        entry, shape = self._entry, self._shape
-        if shape is None:
+        entry, fast_check = self._entry, self._fast_check
+        if fast_check is None:
             self._schema = entry.schema()
-            shape = self._shape = Shape(self._schema)
+            fast_check = self._fast_check = FastCheck(self._schema)
         try:
             payload = bind(self._schema, args, kwargs) if args else kwargs
         except TypeError as error:
             raise TypeError(f"caps.{entry.name}: {error}") from None
-        if not shape.fits(payload):
-            problems = problems_in(closed(self._schema), payload, self._schema)
+        if not fast_check.fits(payload):
+            problems = problems_in(payload_schema(self._schema), payload, self._schema)
             if problems:
-                raise _invalid(entry.name, problems)
+                raise _make_validation_error(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
-        return await self._caller.call(fields)
+        return await self._sender.call(fields)
 
     def options(
         self, *, timeout_ms: int | None = None, idempotency_key: str | None = None
     ) -> Capability:
-        """The same capability with a deadline, or with a key that makes repeats harmless."""
+        """The same capability with a deadline, or with a key that makes retries harmless."""
         chosen = {"timeout_ms": timeout_ms, "idempotency_key": idempotency_key}
         problems = problems_in(OPTIONS_SCHEMA, chosen, OPTIONS_SCHEMA, "options")
         if problems:
-            raise _invalid(self._entry.name, problems)
+            raise _make_validation_error(self._entry.name, problems)
         given = {name: value for name, value in chosen.items() if value is not None}
-        same = Capability(self._caller, self._entry, {**self._options, **given})
-        same._schema, same._shape = self._schema, self._shape
-        return same
+        copy = Capability(self._sender, self._entry, {**self._options, **given})
+        copy._schema, copy._fast_check = self._schema, self._fast_check
+        return copy
 
     def __repr__(self) -> str:
         names = ", ".join(self._entry.schema().get("properties", ()))
         return f"<capability caps.{self._entry.name}({names})>"
 
 
-def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a payload; an empty one takes no arguments."""
+def payload_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema to check a payload with; an empty schema accepts no arguments."""
     return schema or {"type": "object", "additionalProperties": False}
 
 
-def _invalid(name: str, problems: list[dict[str, str]]) -> ValidationError:
+def _make_validation_error(name: str, problems: list[dict[str, str]]) -> ValidationError:
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return ValidationError(
@@ -171,33 +214,35 @@ def _invalid(name: str, problems: list[dict[str, str]]) -> ValidationError:
     )
 
 
-class Domain:
+class Domain(_Shared):
     """`caps.files`: the granted capabilities of one domain."""
 
-    __slots__ = ("_caller", "_entries", "_made", "_name", "_policy_id")
+    __slots__ = ("_entries", "_name", "_policy_id", "_sender", "_wrappers")
 
     def __init__(
-        self, name: str, policy_id: str, caller: Caller, entries: dict[str, ManifestEntry]
+        self, name: str, policy_id: str, sender: RequestSender, entries: dict[str, ManifestEntry]
     ) -> None:
         self._name = name
         self._policy_id = policy_id
-        self._caller = caller
+        self._sender = sender
         self._entries = entries
-        self._made: dict[str, Capability] = {}
+        self._wrappers: dict[str, Capability] = {}
 
     def __getattr__(self, function: str) -> Capability:
-        # Wrappers are plain attributes of the mapping, not of the instance: nothing can be set.
+        # Wrappers are kept in a mapping, not as attributes of the instance: nothing can be set.
         if function.startswith("_"):
             raise AttributeError(function)
-        found = self._made.get(function)
+        found = self._wrappers.get(function)
         if found is None:
             entry = self._entries.get(function)
             if entry is None:
-                raise missing(f"{self._name}.{function}", self._policy_id, function, self._listed())
-            found = self._made[function] = Capability(self._caller, entry)
+                raise make_missing_error(
+                    f"{self._name}.{function}", self._policy_id, function, self._full_names()
+                )
+            found = self._wrappers[function] = Capability(self._sender, entry)
         return found
 
-    def _listed(self) -> dict[str, str]:
+    def _full_names(self) -> dict[str, str]:
         return {function: f"{self._name}.{function}" for function in self._entries}
 
     def __dir__(self) -> list[str]:
@@ -207,7 +252,7 @@ class Domain:
         return f"<caps.{self._name}: {', '.join(sorted(self._entries))}>"
 
 
-class Namespace:
+class Namespace(_Shared):
     """`caps`: the granted domains, and the errors that a call may raise."""
 
     __slots__ = ("_domains", "_policy_id")
@@ -218,10 +263,12 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
-            raise AttributeError(name)  # a copy in the making has no `_domains` yet
+            raise AttributeError(name)
         found = self._domains.get(name) or _ERRORS.get(name)
         if found is None:
-            raise missing(name, self._policy_id, name, {known: known for known in self._domains})
+            raise make_missing_error(
+                name, self._policy_id, name, {known: known for known in self._domains}
+            )
         return found
 
     def __dir__(self) -> list[str]:
@@ -231,25 +278,29 @@ class Namespace:
         return f"<caps: {', '.join(sorted(self._domains)) or 'nothing granted'}>"
 
 
-def missing(full: str, policy_id: str, name: str, listed: dict[str, str]) -> CapabilityMissingError:
-    """The error of touching `full`; `listed` maps what could be meant by `name` to full names."""
-    near = difflib.get_close_matches(name, listed, n=1, cutoff=0.6)
-    if near:
-        hint = f"; did you mean `{listed[near[0]]}`?"
+def make_missing_error(
+    full_name: str, policy_id: str, name: str, candidates: dict[str, str]
+) -> CapabilityMissingError:
+    """The error of accessing `full_name`; `candidates` maps similar short names to full ones."""
+    near = nearest(name, candidates, max_characters=None)
+    if near is not None:
+        hint = f"; did you mean `{candidates[near]}`?"
     else:
-        hint = f"; granted: {', '.join(sorted(listed.values())) or 'nothing'}"
+        hint = f"; granted: {', '.join(sorted(candidates.values())) or 'nothing'}"
     return CapabilityMissingError(
-        f"`{full}` is not granted by policy `{policy_id}`{hint}",
-        capability=full,
+        f"`{full_name}` is not granted by policy `{policy_id}`{hint}",
+        capability=full_name,
         reason="not_granted",
         policy_id=policy_id,
     )
 
 
-def build_namespace(manifest: ManifestMessage, channel: Channel, concurrency: int) -> Namespace:
-    """`caps` for one execution. A wrapper is made when it is first touched: many may be granted,
-    and few are used."""
-    caller = Caller(channel, concurrency)
+def build_namespace(
+    manifest: ManifestMessage, channel: Channel, concurrency: int, calls: int = MAX_CALLS
+) -> Namespace:
+    """`caps` for one execution. A wrapper is created when it is first accessed: many capabilities
+    may be granted, and few are used."""
+    sender = RequestSender(channel, manifest.policy_id, concurrency, calls)
     by_domain: dict[str, dict[str, ManifestEntry]] = {}
     for entry in manifest.capabilities:
         domain, _, function = entry.name.partition(".")
@@ -257,7 +308,7 @@ def build_namespace(manifest: ManifestMessage, channel: Channel, concurrency: in
     return Namespace(
         manifest.policy_id,
         {
-            name: Domain(name, manifest.policy_id, caller, entries)
+            name: Domain(name, manifest.policy_id, sender, entries)
             for name, entries in by_domain.items()
         },
     )

@@ -1,8 +1,8 @@
-"""(4) What a wrapper checks before it sends: that the payload fits the schema it was given.
+"""(4) The check of a wrapper before it sends: whether the payload matches its schema.
 
-This is a courtesy to the code, which learns of a slip without a round trip and with a line of its
-own; the broker checks everything again with the full schema. So only the common keywords are known
-here, and what is not known passes.
+It only helps user code, which gets an error at its own line and without a round trip. The broker
+checks everything again with the full schema. So this check supports only the common keywords and
+ignores all others.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _SHOWN_CHARACTERS = 80
-_DEEPEST = 32
+_MAX_DEPTH = 32
 
 Problem = dict[str, str]
 
@@ -37,48 +37,48 @@ _SCALARS: dict[str, frozenset[type]] = {
     "null": frozenset({type(None)}),
 }
 _ANY_SCALAR = frozenset(kind for kinds in _SCALARS.values() for kind in kinds)
-# What asks for more than a type: of any value, of a text, of a number (a boolean is one, too).
-_OF_ANY = frozenset({"$ref", "enum"})
-_OF_TEXT = frozenset({"minLength", "maxLength"})
-_OF_NUMBERS = frozenset({"minimum", "maximum"})
+# Keywords that check more than a type: of any value, a string, a number (a boolean is one, too).
+_ANY_KEYWORDS = frozenset({"$ref", "enum"})
+_STRING_KEYWORDS = frozenset({"minLength", "maxLength"})
+_NUMBER_KEYWORDS = frozenset({"minimum", "maximum"})
 
 
-class Shape:
-    """The scalars that a schema takes whatever their value, so that most payloads need one look.
+class FastCheck:
+    """The properties for which the type of a scalar is enough: a quick check of most payloads.
 
-    `fits` is True only where `problems_in` finds nothing; False means that it has to be asked.
+    If `fits` is True, `problems_in` finds nothing. If it is False, call `problems_in`.
     """
 
-    __slots__ = ("_kinds", "_required")
+    __slots__ = ("_accepted", "_required")
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._required = frozenset(schema.get("required", ()))
-        self._kinds: dict[str, frozenset[type]] = {}
-        if _OF_ANY.isdisjoint(schema) and schema.get("type", "object") == "object":
+        self._accepted: dict[str, frozenset[type]] = {}
+        if _ANY_KEYWORDS.isdisjoint(schema) and schema.get("type", "object") == "object":
             for name, inner in schema.get("properties", {}).items():
-                self._kinds[name] = _settled_kinds(inner)
+                self._accepted[name] = _accepted_types(inner)
 
     def fits(self, payload: dict[str, Any]) -> bool:
-        kinds = self._kinds
+        kinds = self._accepted
         for name, value in payload.items():
             if name not in kinds or type(value) not in kinds[name]:
                 return False
-        # An empty payload may come from a schema that nothing is known of.
+        # An empty payload may belong to a schema that this class does not understand.
         return bool(payload) and payload.keys() >= self._required
 
 
-def _settled_kinds(schema: Any) -> frozenset[type]:
-    """The types of scalars that fit `schema` for certain."""
-    if not isinstance(schema, dict) or not _OF_ANY.isdisjoint(schema):
+def _accepted_types(schema: Any) -> frozenset[type]:
+    """The types of scalars that match `schema` whatever their value."""
+    if not isinstance(schema, dict) or not _ANY_KEYWORDS.isdisjoint(schema):
         return frozenset()
     declared = schema.get("type")
     names = [declared] if isinstance(declared, str) else declared
     kinds = _ANY_SCALAR
     if names is not None:
         kinds = frozenset(kind for name in names for kind in _SCALARS.get(name, ()))
-    if not _OF_TEXT.isdisjoint(schema):
+    if not _STRING_KEYWORDS.isdisjoint(schema):
         kinds -= {str}
-    if not _OF_NUMBERS.isdisjoint(schema):
+    if not _NUMBER_KEYWORDS.isdisjoint(schema):
         kinds -= {int, float, bool}
     return kinds
 
@@ -86,7 +86,7 @@ def _settled_kinds(schema: Any) -> frozenset[type]:
 def bind(
     schema: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arguments as a payload; positional ones take the schema's properties in order.
+    """The arguments as a payload; positional ones are assigned to the properties in order.
 
     Raises TypeError as a Python call would.
     """
@@ -102,8 +102,8 @@ def bind(
 
 
 def problems_in(schema: Any, value: Any, root: Mapping[str, Any], path: str = "$") -> list[Problem]:
-    """What of `value` does not fit `schema`, as far as the common keywords tell."""
-    if path.count(".") + path.count("[") > _DEEPEST or not isinstance(schema, dict):
+    """Where `value` does not match `schema`, by the common keywords."""
+    if path.count(".") + path.count("[") > _MAX_DEPTH or not isinstance(schema, dict):
         return []
     if "$ref" in schema:
         return problems_in(_resolve(schema["$ref"], root), value, root, path)
@@ -141,7 +141,7 @@ def _type_problem(schema: Mapping[str, Any], value: Any, path: str) -> Problem |
 def _value_problems(schema: Mapping[str, Any], value: Any, path: str) -> list[Problem]:
     found = []
     if "enum" in schema and value not in schema["enum"]:
-        found.append(_problem(path, f"one of {_brief(schema['enum'])}", value))
+        found.append(_problem(path, f"one of {_shorten(schema['enum'])}", value))
     if isinstance(value, str):
         if len(value) < schema.get("minLength", 0):
             found.append(_problem(path, f"minLength {schema['minLength']}", value))
@@ -177,9 +177,9 @@ def _object_problems(
 
 
 def _problem(path: str, expected: str, value: Any) -> Problem:
-    return {"path": path, "expected": expected, "got": _brief(value)}
+    return {"path": path, "expected": expected, "got": _shorten(value)}
 
 
-def _brief(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

@@ -1,4 +1,4 @@
-"""(4) What a provider's object becomes in user space: a read-only record.
+"""(4) `Record`: a provider's object in user space, read-only.
 
 `r.content` and `r["content"]` both work, nested objects are records, `dict(r)` is a plain dict. A
 key that is also the name of a dict method (`items`, `keys`, …) is reached as `r["items"]`.
@@ -7,25 +7,25 @@ key that is also the name of a dict method (`items`, `keys`, …) is reached as 
 from __future__ import annotations
 
 import copy
-import difflib
 from typing import Any, NoReturn
+
+from caps.protocol.text import did_you_mean
 
 
 class Record(dict[str, Any]):
-    """A mapping that cannot be changed and also answers to attributes."""
+    """A read-only mapping whose items are also attributes."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            # A library that asks an object for a hook must not get an item for an answer.
+            # A library that looks up a special method must not get an item.
             raise AttributeError(f"the record has no `{name}`")
         try:
             return self[name]
         except KeyError:
-            near = difflib.get_close_matches(name, self, n=1)
-            held = ", ".join(self) or "nothing"
-            hint = f"; did you mean `{near[0]}`?" if near else f"; it has {held}"
+            known = ", ".join(self) or "nothing"
+            hint = did_you_mean(name, self, max_characters=None) or f"; it has {known}"
             raise AttributeError(f"the record has no `{name}`{hint}") from None
 
     def _read_only(self, *_args: Any, **_kwargs: Any) -> NoReturn:
@@ -44,12 +44,12 @@ class Record(dict[str, Any]):
         return self
 
     def __deepcopy__(self, memo: Any) -> Record:
-        # A record may hold lists, which can be changed.
+        # A record may hold lists, which are mutable.
         return Record({name: copy.deepcopy(value, memo) for name, value in self.items()})
 
 
 def record_of(value: Any) -> Any:
-    """JSON-like data with every object in it as a record."""
+    """`value`, which is JSON-like data, with every object in it as a record."""
     if isinstance(value, dict):
         return Record(
             {

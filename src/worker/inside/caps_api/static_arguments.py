@@ -1,69 +1,69 @@
-"""(4) The arguments of one call as they stand in the source, held against a schema.
+"""(4) Checks the arguments of one call in the source against a schema.
 
-The rules are those of the wrapper (`payload`), as far as the source alone can tell: names always,
-values where they are literals.
+The rules are those of the wrapper (`payload_check`), as far as the source alone shows it: names
+always, values where they are literals.
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from caps.protocol.text import did_you_mean
 from caps.worker.inside.caps_api.payload_check import problems_in
 
 _SHOWN_CHARACTERS = 64
-_NO_LITERAL = object()
-# What `literal_eval` raises for what is none, or nests too deeply to tell.
+_NOT_A_LITERAL = object()
+# The errors of `literal_eval` for an expression that is not a literal or nests too deeply.
 _UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 
 
 def argument_problems(
     call: ast.Call, schema: Mapping[str, Any], *, by_position: bool
 ) -> Iterator[tuple[ast.AST, str]]:
-    """What is wrong with the arguments of `call`, each with the node to blame."""
+    """The problems of the arguments of `call`, each with the node where it is."""
     properties: Mapping[str, Any] = schema.get("properties", {})
-    given: dict[str, ast.expr] = {}
-    yield from _take_positional(call, list(properties) if by_position else [], given)
-    yield from _take_named(call, given)
+    arguments: dict[str, ast.expr] = {}
+    yield from _bind_positional(call, list(properties) if by_position else [], arguments)
+    yield from _bind_keywords(call, arguments)
     if schema.get("additionalProperties", True) is False:
-        for name, value in given.items():
+        for name, value in arguments.items():
             if name not in properties:
-                yield value, f"has no argument `{_cut(name)}`{_hint(name, properties)}"
-    if not _is_open(call):
-        missing = [f"`{name}`" for name in schema.get("required", ()) if name not in given]
+                yield value, f"has no argument `{_shorten(name)}`{_hint(name, properties)}"
+    if not _has_unpacking(call):
+        missing = [f"`{name}`" for name in schema.get("required", ()) if name not in arguments]
         if missing:
             yield call, f"lacks {', '.join(missing)}"
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in properties:
             yield from _value_problems(name, value, properties[name], schema)
 
 
-def _take_positional(
-    call: ast.Call, names: list[str], given: dict[str, ast.expr]
+def _bind_positional(
+    call: ast.Call, names: list[str], arguments: dict[str, ast.expr]
 ) -> Iterator[tuple[ast.AST, str]]:
     for index, value in enumerate(call.args):
         if isinstance(value, ast.Starred):
-            return  # what follows is in no known place
+            return  # the positions after it are unknown
         if index >= len(names):
             most = f"at most {len(names)}" if names else "no"
             yield value, f"takes {most} positional arguments, {len(call.args)} given"
             return
-        given[names[index]] = value
+        arguments[names[index]] = value
 
 
-def _take_named(call: ast.Call, given: dict[str, ast.expr]) -> Iterator[tuple[ast.AST, str]]:
+def _bind_keywords(call: ast.Call, arguments: dict[str, ast.expr]) -> Iterator[tuple[ast.AST, str]]:
     for keyword in call.keywords:
         if keyword.arg is None:
             continue
-        if keyword.arg in given:
-            yield keyword, f"got two values for `{_cut(keyword.arg)}`"
-        given[keyword.arg] = keyword.value
+        if keyword.arg in arguments:
+            yield keyword, f"got two values for `{_shorten(keyword.arg)}`"
+        arguments[keyword.arg] = keyword.value
 
 
-def _is_open(call: ast.Call) -> bool:
-    """Whether `*args` or `**kwargs` may bring more."""
+def _has_unpacking(call: ast.Call) -> bool:
+    """Whether `*args` or `**kwargs` may add more arguments."""
     return any(isinstance(value, ast.Starred) for value in call.args) or any(
         keyword.arg is None for keyword in call.keywords
     )
@@ -73,26 +73,24 @@ def _value_problems(
     name: str, node: ast.expr, schema: Any, root: Mapping[str, Any]
 ) -> Iterator[tuple[ast.AST, str]]:
     value = _literal(node)
-    if value is _NO_LITERAL:
+    if value is _NOT_A_LITERAL:
         return
     for problem in problems_in(schema, value, root, name):
         expected, got = problem["expected"], problem["got"]
-        yield node, f"with `{_cut(problem['path'])}`: expected {expected}, got {got}"
+        yield node, f"with `{_shorten(problem['path'])}`: expected {expected}, got {got}"
 
 
 def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except _UNREADABLE:
-        return _NO_LITERAL
+        return _NOT_A_LITERAL
 
 
 def _hint(name: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(name[:_SHOWN_CHARACTERS], known, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; it takes {', '.join(f'`{one}`' for one in known) or 'none'}"
+    suggestion = did_you_mean(name[:_SHOWN_CHARACTERS], known)
+    return suggestion or f"; it takes {', '.join(f'`{one}`' for one in known) or 'none'}"
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

@@ -1,7 +1,7 @@
-"""(4) Which expressions of the source lead into `caps`: by its own name, an import or an alias.
+"""(4) Which expressions of the source refer to `caps`: by its own name, an import or an alias.
 
-Scopes are not told apart. A name counts as an alias only if the whole source binds it once, so that
-what is followed is certain, and what is not certain is not followed.
+Scopes are not distinguished. A name counts as an alias only if the whole source binds it exactly
+once. So every alias that is followed is certain.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-# Where in the namespace an expression leads: (), (domain,), (domain, function) or beyond.
+# The part of the namespace that an expression means: (), (domain,), (domain, function) or longer.
 Path = tuple[str, ...]
 
 
 class Bindings:
-    """What the names of one source stand for."""
+    """What the names of one source refer to."""
 
     def __init__(self, tree: ast.Module, namespace: str) -> None:
         self._namespace = namespace
         self._aliases: dict[str, Path] = {}
         nodes = list(ast.walk(tree))
-        counts = Counter(name for node in nodes for name in _bound_by(node))
+        counts = Counter(name for node in nodes for name in _bound_names(node))
         own = sum(_imports_as_itself(node, namespace) for node in nodes)
         self.shadowed = counts[namespace] > own
-        """The namespace's name is bound to something else, somewhere."""
-        # In the order of the source, so that an alias of an alias is known when it is met.
+        """Somewhere in the source the name of the namespace is bound to something else."""
+        # In the order of the source, so that an alias of an alias is known when it is reached.
         for node in sorted(nodes, key=_position):
-            for name, path in self._leading(node):
+            for name, path in self._alias_candidates(node):
                 if counts[name] == 1 and path is not None:
                     self._aliases[name] = path
 
     def path(self, node: ast.AST) -> Path | None:
-        """Where `node` leads; None if nowhere that is known."""
+        """What `node` refers to; None if this is not known."""
         if isinstance(node, ast.Name):
             return () if node.id == self._namespace else self._aliases.get(node.id)
         if isinstance(node, ast.Attribute):
@@ -40,17 +40,17 @@ class Bindings:
             return None if base is None else (*base, node.attr)
         if isinstance(node, ast.Call):
             called = self.path(node.func)
-            # `options` gives the same capability again.
+            # `options` returns the same capability.
             return called[:2] if called is not None and called[2:] == ("options",) else None
         return None
 
-    def start(self, node: ast.AST) -> Path | None:
-        """Where the name that `node` begins with leads by itself."""
+    def root_path(self, node: ast.AST) -> Path | None:
+        """What the name at the start of `node` refers to by itself."""
         while isinstance(node, (ast.Attribute, ast.Call)):
             node = node.value if isinstance(node, ast.Attribute) else node.func
         return self.path(node)
 
-    def _leading(self, node: ast.AST) -> Iterator[tuple[str, Path | None]]:
+    def _alias_candidates(self, node: ast.AST) -> Iterator[tuple[str, Path | None]]:
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -68,13 +68,13 @@ class Bindings:
 
 
 def _imports_as_itself(node: ast.AST, namespace: str) -> int:
-    """How often `node` binds the namespace to its own name, which changes nothing."""
+    """How many times `node` binds the namespace to its own name, which changes nothing."""
     if not isinstance(node, ast.Import):
         return 0
     return sum(one.name == namespace and one.asname in (None, namespace) for one in node.names)
 
 
-def _bound_by(node: ast.AST) -> Iterator[str]:
+def _bound_names(node: ast.AST) -> Iterator[str]:
     """The names that `node` itself binds or unbinds."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):

@@ -1,15 +1,15 @@
-"""(4) Calls of capabilities, held against the manifest before the first line runs, if asked for.
+"""(4) The static check: on request, checks capability calls against the manifest before the run.
 
-Runs in the worker, after confinement: untrusted source is parsed nowhere else. It is a courtesy
-like the payload check, whose rules it shares; the broker checks every call all the same. It says
-only what is certain: a call that it can follow to `caps.<domain>.<function>` and that cannot
-succeed. So it is silent
+Runs in the worker, after confinement: untrusted source is parsed nowhere else. Like the payload
+check, whose rules it shares, it only helps user code; the broker checks every call anyway. It
+reports only what is certain: a call that it can trace to `caps.<domain>.<function>` and that cannot
+succeed. So it reports nothing
 
 - wherever the name `caps` is bound to something else, and about names that are bound twice;
-- about arguments that are no literals, or that come as `*args` and `**kwargs`;
-- about names that the code itself asks for (`hasattr`, `getattr`, `dir`), and about failures that
-  it is ready for: an `except` around the call, or anywhere if the call is in a function, that names
-  the error. A bare `except`, or one of every `Exception`, is no such thing.
+- about arguments that are not literals, or that are passed as `*args` and `**kwargs`;
+- about names that the code itself tests for (`hasattr`, `getattr`, `dir`);
+- about errors that the code handles: an `except` around the call (or anywhere, if the call is in a
+  function) names the error. A bare `except` or an `except Exception` does not count.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from collections.abc import Iterator
 
 from caps.protocol.errors import USER_ERRORS
 from caps.protocol.messages import ManifestEntry, ManifestMessage
+from caps.worker.inside.caps_api.namespace import OPTIONS_SCHEMA, make_missing_error, payload_schema
 from caps.worker.inside.caps_api.static_arguments import argument_problems
 from caps.worker.inside.caps_api.static_bindings import Bindings, Path
 from caps.worker.inside.language.compiler import Program, parse_source, source_error
-from caps.worker.inside.caps_api.namespace import OPTIONS_SCHEMA, closed, missing
 from caps.worker.inside.language.transformer import Refusal
 
-_MOST_PROBLEMS = 64
-_LONGEST_NAME = 64
-_LONGEST_MESSAGE = 400
+_MAX_PROBLEMS = 64
+_MAX_NAME_CHARACTERS = 64
+_MAX_MESSAGE_CHARACTERS = 400
 _ERROR_NAMES = frozenset(error.__name__ for error in USER_ERRORS)
 _OPTIONS = {**OPTIONS_SCHEMA, "additionalProperties": False}
 
 _PROBES = frozenset(("hasattr", "getattr", "dir"))
-_OF_NAMES = frozenset(
+_NAME_ERRORS = frozenset(
     ("CapabilityMissingError", "PolicyDeniedError", "CapsError", "AttributeError", "ImportError")
 )
-_OF_ARGUMENTS = frozenset(("ValidationError", "CapsError", "TypeError"))
+_ARGUMENT_ERRORS = frozenset(("ValidationError", "CapsError", "TypeError"))
 
 
 def check_calls(source: str, program: Program, manifest: ManifestMessage) -> None:
-    """A SourceError of the kind `checked` if calls in `source` are certain to fail."""
+    """Raise a SourceError of the kind `checked` if calls in `source` are certain to fail."""
     tree = parse_source(source, program.filename)
     bindings = Bindings(tree, manifest.namespace)
     if bindings.shadowed:
@@ -51,7 +51,7 @@ def check_calls(source: str, program: Program, manifest: ManifestMessage) -> Non
 
 
 class _Checker:
-    """Walks the source once; the errors that it is ready for go along."""
+    """Walks the source once, and keeps for each node the errors that are caught there."""
 
     def __init__(self, manifest: ManifestMessage, bindings: Bindings) -> None:
         self._manifest = manifest
@@ -64,23 +64,23 @@ class _Checker:
 
     def walk(self, tree: ast.Module) -> None:
         nodes = list(ast.walk(tree))
-        everywhere = frozenset(name for node in nodes for name in _caught_by(node))
-        asked_for = any(self._probes(node) for node in nodes)
-        judged: set[int] = set()  # attributes that are a part of a longer one
-        waiting: list[tuple[ast.AST, frozenset[str]]] = [
-            (tree, _OF_NAMES if asked_for else frozenset())
+        caught_anywhere = frozenset(name for node in nodes for name in _caught_by(node))
+        is_probed = any(self._is_probe(node) for node in nodes)
+        checked: set[int] = set()  # attributes that are part of a longer one
+        pending: list[tuple[ast.AST, frozenset[str]]] = [
+            (tree, _NAME_ERRORS if is_probed else frozenset())
         ]
-        while waiting and len(self.problems) < _MOST_PROBLEMS:
-            node, ready = waiting.pop()
-            if id(node) not in judged:
-                self._judge(node, ready)
+        while pending and len(self.problems) < _MAX_PROBLEMS:
+            node, caught = pending.pop()
+            if id(node) not in checked:
+                self._check(node, caught)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
-                judged.add(id(node.value))
+                checked.add(id(node.value))
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                ready |= everywhere
-            waiting += [(child, ready | caught) for child, caught in _children(node)]
+                caught |= caught_anywhere
+            pending += [(child, caught | more) for child, more in _children(node)]
 
-    def _probes(self, node: ast.AST) -> bool:
+    def _is_probe(self, node: ast.AST) -> bool:
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -88,42 +88,49 @@ class _Checker:
             and any(self._bindings.path(argument) is not None for argument in node.args[:1])
         )
 
-    def _judge(self, node: ast.AST, ready: frozenset[str]) -> None:
+    def _check(self, node: ast.AST, caught: frozenset[str]) -> None:
         match node:
-            case ast.Attribute(ctx=ast.Load()) if not ready & _OF_NAMES:
-                start = self._bindings.start(node)
-                # What an alias stands for is judged where it is made, once.
-                if start is not None and not self._absent(start):
-                    self._judge_name(node, self._bindings.path(node))
-            case ast.ImportFrom(names=names, level=0) if not ready & _OF_NAMES:
+            case ast.Attribute(ctx=ast.Load()) if not caught & _NAME_ERRORS:
+                root = self._bindings.root_path(node)
+                # The value of an alias is checked once, where the alias is bound.
+                if root is not None and not self._is_missing(root):
+                    self._check_name(node, self._bindings.path(node))
+            case ast.ImportFrom(names=names, level=0) if not caught & _NAME_ERRORS:
                 for one in names if node.module == self._manifest.namespace else ():
-                    self._judge_name(one, (one.name,))
-            case ast.Call() if not ready & _OF_ARGUMENTS:
-                self._judge_call(node)
+                    self._check_name(one, (one.name,))
+            case ast.Call() if not caught & _ARGUMENT_ERRORS:
+                self._check_call(node)
             case ast.Expr(value=ast.Call() as call):
                 path = self._bindings.path(call.func)
                 if path is not None and len(path) == 2 and self._entry(path) is not None:
-                    self._say(call, f"{self._shown(path)} is never awaited; write `await`")
+                    message = f"{self._display_name(path)} is never awaited; write `await`"
+                    self._report(call, message)
 
-    def _judge_name(self, node: ast.AST, path: Path | None) -> None:
-        """A domain or a capability that is not granted."""
-        if path is None or not self._absent(path):
+    def _check_name(self, node: ast.AST, path: Path | None) -> None:
+        """Report a domain or a capability that is not granted."""
+        if path is None or not self._is_missing(path):
             return
-        domain, full = path[0], ".".join(path[:2])
+        domain, full_name = path[0], ".".join(path[:2])
         functions = self._granted.get(domain)
         if functions is not None:
-            wanted, listed = path[1], {name: entry.name for name, entry in functions.items()}
+            name = path[1]
+            candidates = {known: entry.name for known, entry in functions.items()}
         elif len(path) > 1:
-            wanted, listed = full, {entry.name: entry.name for entry in self._manifest.capabilities}
+            name = full_name
+            candidates = {entry.name: entry.name for entry in self._manifest.capabilities}
         else:
-            wanted, listed = domain, {name: name for name in self._granted}
-        error = missing(
-            full[: 2 * _LONGEST_NAME], self._manifest.policy_id, wanted[:_LONGEST_NAME], listed
+            name = domain
+            candidates = {known: known for known in self._granted}
+        error = make_missing_error(
+            full_name[: 2 * _MAX_NAME_CHARACTERS],
+            self._manifest.policy_id,
+            name[:_MAX_NAME_CHARACTERS],
+            candidates,
         )
-        self._say(node, error.message)
+        self._report(node, error.message)
 
-    def _absent(self, path: Path) -> bool:
-        """Whether touching `path` is certain to fail."""
+    def _is_missing(self, path: Path) -> bool:
+        """Whether accessing `path` is certain to fail."""
         if not path or path[0] in _ERROR_NAMES or any(part.startswith("_") for part in path[:2]):
             return False
         functions = self._granted.get(path[0])
@@ -132,28 +139,28 @@ class _Checker:
     def _entry(self, path: Path) -> ManifestEntry | None:
         return self._granted.get(path[0], {}).get(path[1])
 
-    def _judge_call(self, node: ast.Call) -> None:
+    def _check_call(self, node: ast.Call) -> None:
         path = self._bindings.path(node.func)
         entry = self._entry(path) if path is not None and len(path) > 1 else None
         if path is None or entry is None or path[2:] not in ((), ("options",)):
             return
         direct = len(path) == 2
-        schema = closed(entry.schema()) if direct else _OPTIONS
-        for place, message in argument_problems(node, schema, by_position=direct):
-            self._say(place, f"{self._shown(path)} {message}")
+        schema = payload_schema(entry.schema()) if direct else _OPTIONS
+        for argument, message in argument_problems(node, schema, by_position=direct):
+            self._report(argument, f"{self._display_name(path)} {message}")
 
-    def _shown(self, path: Path) -> str:
+    def _display_name(self, path: Path) -> str:
         return f"`{'.'.join((self._manifest.namespace, *path))}`"
 
-    def _say(self, node: ast.AST, message: str) -> None:
+    def _report(self, node: ast.AST, message: str) -> None:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         same_line = getattr(node, "end_lineno", line) == line
         end = getattr(node, "end_col_offset", None) if same_line else None
-        self.problems.append(Refusal(message[:_LONGEST_MESSAGE], line, column, end))
+        self.problems.append(Refusal(message[:_MAX_MESSAGE_CHARACTERS], line, column, end))
 
 
 def _children(node: ast.AST) -> Iterator[tuple[ast.AST, frozenset[str]]]:
-    """What `node` holds, each with the errors that `node` catches there."""
+    """The children of `node`, each with the errors that `node` catches in it."""
     caught = frozenset[str]()
     if isinstance(node, (ast.Try, ast.TryStar)):
         caught = frozenset(name for handler in node.handlers for name in _caught_by(handler))
@@ -161,7 +168,7 @@ def _children(node: ast.AST) -> Iterator[tuple[ast.AST, frozenset[str]]]:
         caught = frozenset(name for item in node.items for name in _caught_by(item.context_expr))
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns"):
-            continue  # need not be evaluated
+            continue  # may never be evaluated
         inside = caught if field == "body" else frozenset[str]()
         for child in value if isinstance(value, list) else (value,):
             if isinstance(child, ast.AST):

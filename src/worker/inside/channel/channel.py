@@ -1,13 +1,13 @@
 """(4) The worker's end of the channel: one descriptor, and the loop's idle hook.
 
-What is to be sent is collected and written once a turn, so that a `gather` travels in few system
-calls. While the channel takes no more, answers are read, as the host may take no more until they
-are.
+Messages are collected and written once per turn of the loop, so that a `gather` needs few system
+calls. While the channel is full, answers are read, because the host may read no more until its
+answers are read.
 
-Printed text leaves at once, so that nothing is lost of code that is killed afterwards, as long as
-it does not print too often: there are 64 sends to spend, and as many come back in a second. Beyond
-that text is collected until it is long, until a send has come back, or until the end of the turn.
-It always leaves before a request that was made after it, and before the result.
+Printed text is sent immediately, so that nothing is lost if the code is killed afterwards, unless
+it prints too often: sends are rate-limited to a burst of 64, refilled at 64 per second. Beyond
+that, text is collected until it is long, until a send is available, or until the end of the turn.
+It is always sent before a request that was made after it, and before the result.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from caps.worker.inside.aio.loop import Future, Loop, Task
 
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
-_OUTPUT_BURST = 64  # prints that are sent at once, one by one
-_OUTPUT_SECONDS = 1 / 64  # and how long it takes until there is one more
+_OUTPUT_BURST = 64  # prints that are sent immediately, one by one
+_OUTPUT_SECONDS = 1 / 64  # time until one more is available
 NOTHING = memoryview(b"")
-_LONGEST_WAIT_SECONDS = 3600.0  # poll refuses what does not fit its integer; the loop waits again
+_MAX_WAIT_SECONDS = 3600.0  # poll refuses a timeout that does not fit its integer; the loop repeats
 
 
 class Channel:
@@ -52,13 +52,13 @@ class Channel:
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
         self._outgoing: list[bytes] = []
-        # What is under way outlives an error in mid-flush (user space may be at its recursion
-        # limit or out of memory, and go on): a frame is never cut, and no answer is lost.
+        # These survive an error in the middle of a flush (user space may be at its recursion limit
+        # or out of memory, and continue): a frame is never truncated, and no answer is lost.
         self._unwritten = NOTHING
         self._unparsed: list[bytes] = []
         self._inbox: deque[FromHost] = deque()
         self._answers: dict[str, tuple[Future, Callable[[], None]]] = {}
-        self.at_cell_end: list[Callable[[], None]] = []
+        self.cell_end_callbacks: list[Callable[[], None]] = []
         self._printed: list[str] = []
         self._printed_characters = 0
         self._output_paid_until = 0.0
@@ -79,9 +79,9 @@ class Channel:
     def request(
         self, request_id: str, on_answer: Callable[[], None], fields: dict[str, Any]
     ) -> Future:
-        """Send a capability request; the future of its answer.
+        """Send a capability request. Returns the future of its answer.
 
-        `on_answer` is called when the answer comes, even if nobody waits for it any more. Raises
+        `on_answer` is called when the answer arrives, even if no task waits for it any more. Raises
         ProtocolError, TypeError, ValueError or OverflowError for a payload that cannot be sent.
         """
         self.send(CapabilityRequestMessage, request_id=request_id, **fields)
@@ -90,18 +90,18 @@ class Channel:
         return answer
 
     def write(self, text: str) -> None:
-        """Take printed text."""
+        """Accept printed text."""
         self.note(text)
         if self._printed_characters > _OUTPUT_CHARACTERS or self._may_send_output():
             self.flush()
 
     def note(self, text: str) -> None:
-        """Take text that leaves with what is sent next. Safe in the middle of anything."""
+        """Accept text that is sent with the next message. Safe to call at any point."""
         self._printed.append(text)
         self._printed_characters += len(text)
 
     def _may_send_output(self) -> bool:
-        """Whether a send is left; it is spent then."""
+        """Whether a send is available; if so, it is used up."""
         now = time.monotonic()
         paid_until = max(self._output_paid_until, now) + _OUTPUT_SECONDS
         if paid_until > now + _OUTPUT_BURST * _OUTPUT_SECONDS:
@@ -112,8 +112,8 @@ class Channel:
     def flush(self) -> None:
         """Write everything that is queued.
 
-        The end of a generator may print, and the collector may run it in the middle of a message;
-        what it printed waits until that message is whole.
+        The `finally` of a generator may print, and the garbage collector may run it in the middle
+        of a message; the printed text waits until that message is complete.
         """
         if self._busy:
             return
@@ -134,13 +134,13 @@ class Channel:
             try:
                 self._unwritten = self._unwritten[os.write(self._descriptor, self._unwritten) :]
             except BlockingIOError:
-                self._until_writable()
+                self._wait_writable()
             except ConnectionError:
-                leave()
-        self._unwritten = NOTHING  # what is left of a view still holds all that it was cut from
+                exit_worker()
+        self._unwritten = NOTHING  # the empty rest of a view would keep the whole buffer alive
 
-    def _until_writable(self) -> None:
-        """Wait for room to write, and take in what comes; it is acted on when the turn is over."""
+    def _wait_writable(self) -> None:
+        """Wait for room to write, and read what arrives; it is processed after the turn."""
         self._poll.modify(self._descriptor, select.POLLIN | select.POLLOUT)
         ((_, events),) = self._poll.poll()
         self._poll.modify(self._descriptor, select.POLLIN)
@@ -148,11 +148,11 @@ class Channel:
             self._read()
 
     def has_input(self, seconds: float) -> bool:
-        """Whether something has come, or comes within so many seconds."""
+        """Whether something has arrived, or arrives within `seconds`."""
         return bool(self._inbox or self._unparsed or self._poll.poll(seconds * 1000))
 
     def next_message(self) -> FromHost:
-        """Wait for one message; used before user code runs, when only one can come."""
+        """Wait for one message. Used before user code runs, when only one can arrive."""
         while not self._inbox:
             self._poll.poll()
             self._read()
@@ -160,35 +160,35 @@ class Channel:
         return self._inbox.popleft()
 
     def next_start(self) -> StartMessage:
-        """Wait for code; what still comes for the cell before it is dropped."""
+        """Wait for code. Messages for the previous cell are dropped."""
         while True:
             message = self.next_message()
             if isinstance(message, StartMessage):
                 return message
             if not isinstance(message, CapabilityResponseMessage | CancelMessage):
-                raise ProtocolError("a start was due", violation="out_of_turn")
+                raise ProtocolError("expected a start", violation="out_of_turn")
 
     def linger(self, seconds: float) -> NoReturn:
-        """Everything is said: take no notice of what comes, and leave when nothing does."""
+        """Everything is sent: ignore what arrives, and exit when nothing arrives for `seconds`."""
         while self._poll.poll(seconds * 1000):
             self._read()
             self._unparsed.clear()
-        leave()
+        exit_worker()
 
     def forget_answers(self) -> None:
-        """The cell is over: nobody waits for its answers, and their places are free again."""
+        """The cell has ended: cancel the futures of its answers, and free their slots."""
         answers, self._answers = self._answers, {}
         for answer, _ in answers.values():
             answer.cancel()
-        for forget in self.at_cell_end:
-            forget()
+        for on_cell_end in self.cell_end_callbacks:
+            on_cell_end()
         self.main = None
 
     def _flush_printed(self) -> None:
         printed, self._printed = self._printed, []
         self._printed_characters = 0
         text = "".join(printed)
-        # Long text is cut so that no print can make a frame that the host refuses.
+        # Long text is split, so that no print can make a frame that the host refuses.
         for start in range(0, len(text), 1 << 20):
             piece = text[start : start + (1 << 20)].encode("utf-8", "backslashreplace").decode()
             message = OutputMessage(text=piece, **self.connection.stamp())
@@ -198,7 +198,7 @@ class Channel:
         self.flush()
         wait_ms = None
         if timeout is not None:
-            wait_ms = int(min(timeout, _LONGEST_WAIT_SECONDS) * 1000 + 0.999)
+            wait_ms = int(min(timeout, _MAX_WAIT_SECONDS) * 1000 + 0.999)
         if not self._unparsed and self._poll.poll(wait_ms):
             self._read()
         if self._unparsed:
@@ -211,13 +211,13 @@ class Channel:
         return self.connection.receive(data)
 
     def _read(self) -> None:
-        """Take in what has come; the host is gone if that is nothing."""
+        """Read what has arrived; if that is nothing, the host has closed the channel."""
         try:
             data = os.read(self._descriptor, _READ_BYTES)
         except ConnectionError:
-            leave()
+            exit_worker()
         if not data:
-            leave()
+            exit_worker()
         self._unparsed.append(data)
 
     def _dispatch(self, message: FromHost) -> None:
@@ -229,11 +229,11 @@ class Channel:
             self.main.cancel()
 
 
-def leave(code: int = 0) -> NoReturn:
-    """End this process at once: the host is gone, or everything is said."""
+def exit_worker(code: int = 0) -> NoReturn:
+    """End this process immediately: the host has ended, or everything is sent."""
     os._exit(code)
 
 
 def python_version() -> str:
-    """The interpreter, as the ready message names it."""
+    """The interpreter's version, in the format of the ready message."""
     return ".".join(str(part) for part in sys.version_info[:3])

@@ -1,8 +1,8 @@
-"""(4) Where printed text goes: the captured output, or what user code put in its place.
+"""(4) Where printed text goes: the captured output, or an object that user code put in its place.
 
-`print`, `sys.stdout`, `pprint.pprint` and a library's own printing all end in the same stream, so
-that `redirect_stdout` means all of them. A stream is a thin thing: whatever a user puts in its
-place is called as user code could call it, with plain text.
+`print`, `sys.stdout`, `pprint.pprint` and a library's own printing all write to the same stream, so
+`redirect_stdout` affects all of them. A stream does little: an object that a user puts in its place
+is called as user code could call it, with plain text.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 from caps.worker.inside.aio.sealed import Sealed
 
 
-def _nowhere(_text: str) -> None:
-    """The sink of an execution that nobody listens to: the one that primes the zygote."""
+def _discard(_text: str) -> None:
+    """The sink of an execution whose output is not captured: the warm-up of the zygote."""
 
 
-def _nothing_to_do() -> None:
-    """The flush of a sink that keeps nothing back."""
+def _no_flush() -> None:
+    """The flush of a sink that buffers nothing."""
 
 
 class Stream(metaclass=Sealed):
@@ -37,10 +37,10 @@ class Stream(metaclass=Sealed):
         self._instead: list[Any] = []
 
     def write(self, text: str) -> int:
-        """Take text; how much of it there was."""
+        """Write text. Returns its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        plain = "".join((text, ""))  # a subclass has methods of its own
+        plain = "".join((text, ""))  # a plain str, as a subclass may have methods of its own
         if self._instead:
             self._instead[-1].write(plain)
         else:
@@ -95,15 +95,15 @@ class Redirection(metaclass=Sealed):
             self._stream._instead.pop()
 
 
-class Output(metaclass=Sealed):
-    """The two streams of one execution; both end in its captured output."""
+class OutputStreams(metaclass=Sealed):
+    """The two streams of one execution; both write to its captured output."""
 
     __slots__ = ("stderr", "stdout")
 
     def __init__(
         self,
-        sink: Callable[[str], None] = _nowhere,
-        flush: Callable[[], None] = _nothing_to_do,
+        sink: Callable[[str], None] = _discard,
+        flush: Callable[[], None] = _no_flush,
     ) -> None:
         self.stdout = Stream("<stdout>", sink, flush)
         self.stderr = Stream("<stderr>", sink, flush)
@@ -118,7 +118,7 @@ class Output(metaclass=Sealed):
 
 
 def make_print(stdout: Stream) -> Callable[..., None]:
-    """`print` into the captured output, or into what the code hands over as `file`."""
+    """`print` to the captured output, or to the object that the code passes as `file`."""
 
     def print(  # noqa: A001 - the name that user space sees
         *values: Any,
@@ -132,11 +132,11 @@ def make_print(stdout: Stream) -> Callable[..., None]:
         if not isinstance(between, str) or not isinstance(after, str):
             raise TypeError("`sep` and `end` must be strings")
         target = stdout if file is None else file
-        # Any of these may be a subclass with methods of its own; what is written is plain text.
-        # As the code itself could: what it handed over is called by a public name, with text.
+        # Any of these may be a subclass with methods of its own; what is written is a plain string.
+        # The passed object is called as the code itself could: by a public name, with a string.
         target.write("".join((str.join(between, [str(value) for value in values]), after)))
         if flush:
             target.flush()
 
-    print.__qualname__ = "print"  # what a wrong argument is told
+    print.__qualname__ = "print"  # the name in the TypeError for a wrong argument
     return print

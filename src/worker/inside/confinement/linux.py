@@ -1,9 +1,9 @@
-"""The system calls that confinement needs and Python has no name for.
+"""The system calls that confinement needs and that Python does not provide.
 
 Runs in the zygote, and in a worker until it is confined.
 
-Each function does one thing or raises OSError. Nothing here decides; `confinement` does. The worker
-drops this module before it sees untrusted code.
+Each function does one thing or raises OSError. Nothing here decides; `layers.py` does. The zygote
+removes this module from `sys.modules`, so workers cannot find it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_REC, _MS_PRIVATE = 32, 16384, 1 << 18
 _MNT_DETACH: Final = 2
 
-# x86_64 and aarch64 agree on every system call that is newer than 2019.
+# x86_64 and aarch64 have the same number for every system call that is newer than 2019.
 _LANDLOCK_CREATE_RULESET: Final = 444
 _LANDLOCK_RESTRICT_SELF: Final = 446
 _PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41}
@@ -87,12 +87,12 @@ class _CapabilityHeader(ctypes.Structure):
 
 
 def drop_capabilities() -> bool:
-    """Empty every capability set of this process; False if the bounding set may not be emptied."""
+    """Empty all capability sets of this process; False if the bounding set cannot be emptied."""
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     number = 0
     while _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
         number += 1
-    stopped_by = ctypes.get_errno()  # EINVAL past the last number, EPERM without the right
+    stopped_by = ctypes.get_errno()  # EINVAL after the last number, EPERM without the privilege
     header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
     empty = (ctypes.c_uint32 * 6)()
     call = _number_of(_CAPSET)
@@ -106,7 +106,7 @@ def empty_root(point: bytes) -> None:
     quiet = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _checked(_libc.mount(b"none", point, b"tmpfs", quiet, b"size=4k,mode=555"), "mount tmpfs")
     os.chdir(point)
-    # The new root over the old one, then the old one away: nothing of it can be reached.
+    # Put the new root over the old one, then detach the old one: nothing of it can be reached.
     _checked(_libc.syscall(_number_of(_PIVOT_ROOT), b".", b"."), "pivot_root")
     _checked(_libc.umount2(b".", _MNT_DETACH), "umount")
     os.chdir("/")
@@ -118,20 +118,20 @@ class _LandlockRuleset(ctypes.Structure):
 
 
 def landlock_version() -> int:
-    """The ABI of the running kernel; 0 if it has none."""
+    """The Landlock ABI of the running kernel; 0 if it has no Landlock."""
     version = _libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)
     return max(0, int(version))
 
 
-def landlock_nothing(fs: int, net: int, scoped: int, size: int) -> int:
-    """The descriptor of a ruleset that handles these rights and allows none of them."""
+def create_deny_all_ruleset(fs: int, net: int, scoped: int, size: int) -> int:
+    """The descriptor of a new ruleset that handles these rights and allows none of them."""
     ruleset = _LandlockRuleset(fs, net, scoped)
     create = _libc.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
     return _checked(create, "landlock_create_ruleset")
 
 
 def enter_landlock_domain(ruleset: int) -> None:
-    """Put this process and all that it forks into a new domain under `ruleset`, for good."""
+    """Put this process and all that it forks into a new domain under `ruleset`, permanently."""
     _checked(_libc.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
 
 
@@ -140,13 +140,13 @@ class _FilterProgram(ctypes.Structure):
 
 
 class SeccompFilter:
-    """A filter as `prctl` takes it. Made in the zygote; a worker only loads it."""
+    """A filter in the form that `prctl` takes. Created in the zygote; a worker only loads it."""
 
     def __init__(self, program: bytes) -> None:
-        self._held = _FilterProgram(len(program) // 8, program)  # which keeps the bytes alive
-        self._address = ctypes.addressof(self._held)
+        self._program = _FilterProgram(len(program) // 8, program)  # keeps the bytes alive
+        self._address = ctypes.addressof(self._program)
 
     def load(self) -> None:
-        """Put this process under it, for good."""
+        """Put this process under it, permanently."""
         loaded = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._address, 0, 0)
         _checked(loaded, "seccomp")

@@ -1,6 +1,7 @@
-"""(4) The kernel's limits that a worker sets on itself; the host enforces its own beside them.
+"""(4) The kernel limits that a worker sets on itself; the host enforces its own in addition.
 
-Runs in the worker, after confinement and before the code.
+Runs in the worker, after confinement and before the code. No limit is raised above the hard limit
+that the host was started with: the kernel would refuse that.
 """
 
 from __future__ import annotations
@@ -11,26 +12,49 @@ import time
 
 from caps.protocol.messages import WorkerLimits
 
+# What the code leaves for the report of its result: without it, a worker that is out of memory
+# could not even say so. The interpreter takes memory for small objects in pieces of 1 MiB.
+_RESERVE_BYTES = 4 * 1024 * 1024
+
+# The limit with the reserve, made in advance: when it is needed, nothing can be allocated.
+_whole: tuple[int, int] | None = None
+
 
 def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
-    """Hold this process to `limits`; `last` says that no other code will run in it."""
+    """Apply `limits` to this process; `last` says that no other code will run in it."""
     seconds = _cpu_seconds(limits.cpu_ms)
-    # A hard limit can never be raised again, so that further cells leave it where it is.
-    hard = seconds + 1 if last else resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
-    # What is mapped. What is used is counted by the group that the host has put this process in,
-    # where there is one; this bound is the lower of the two in practice, and raises MemoryError.
-    most = limits.memory_mb * 1024 * 1024
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    # A hard limit can never be raised again, so it is not changed if more cells may follow.
+    inherited = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    hard = within_hard_limit(resource.RLIMIT_CPU, seconds + 1) if last else inherited
+    soft = within_hard_limit(resource.RLIMIT_CPU, seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    # Limits what is mapped. The used memory is limited by the cgroup of this process, if the host
+    # has created one. In practice this limit is reached first, and raises MemoryError.
+    max_bytes = within_hard_limit(resource.RLIMIT_AS, limits.memory_mb * 1024 * 1024)
+    global _whole  # noqa: PLW0603 - the limit is the process's own
+    _whole = (max_bytes, max_bytes)
+    resource.setrlimit(resource.RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))
 
 
-def rehearse_limits(limits: WorkerLimits) -> None:
-    """Go through the same, and change nothing."""
+def use_memory_reserve() -> None:
+    """The code has ended: its result, or its error, may take what the code had to leave."""
+    if _whole is not None:  # None in a warm-up
+        resource.setrlimit(resource.RLIMIT_AS, _whole)
+
+
+def within_hard_limit(kind: int, limit: int) -> int:
+    """`limit`, or the hard limit of this process if that is lower."""
+    hard = resource.getrlimit(kind)[1]
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+
+
+def warm_up_limits(limits: WorkerLimits) -> None:
+    """Make the same calls, and change nothing."""
     _cpu_seconds(limits.cpu_ms)
     for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
         resource.setrlimit(kind, resource.getrlimit(kind))
 
 
 def _cpu_seconds(cpu_ms: int) -> int:
-    # Whole seconds, counted from the start of the process; SIGXCPU at the first, SIGKILL after it.
+    # Whole seconds since the start of the process: SIGXCPU at the soft limit, SIGKILL at the hard.
     return math.ceil(time.process_time() + cpu_ms / 1000)

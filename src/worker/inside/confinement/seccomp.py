@@ -1,7 +1,7 @@
 """The seccomp filter of a worker: what a computing process with one open socket needs, no more.
 
-What is not listed fails with EPERM, so that code which probes goes on. What is never legitimate
-kills the process at once, and the host records how it died.
+A system call that is not listed fails with EPERM, so that code which probes continues. A call that
+is never legitimate kills the process immediately, and the host records how it ended.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import msgspec
 from caps.protocol.enforcement import Enforcement, Layer
 
 ALLOWED = (
-    # the channel; not sendto and recvfrom, whose flags reach corners of unix sockets (MSG_OOB)
+    # the channel; not sendto and recvfrom, whose flags enable rare features (MSG_OOB)
     "read readv write writev poll ppoll close fstat newfstatat lseek "
     # memory
     "brk mmap munmap mremap madvise "
-    # time and chance
+    # time and random numbers
     "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time getrandom "
-    # signal returns, locks, who am I, and the way out
+    # signal returns, locks, own ids, exit
     "rt_sigreturn rt_sigprocmask sigaltstack restart_syscall futex sched_yield getrusage "
     "getpid gettid getuid geteuid getgid getegid exit exit_group"
 ).split()
@@ -37,7 +37,7 @@ KILLED = (
     "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl "
     "add_key request_key init_module finit_module delete_module kexec_load kexec_file_load "
     "reboot iopl ioperm modify_ldt personality quotactl swapon swapoff acct syslog "
-    # the file system from behind
+    # the file system, other than by path
     "mount umount2 pivot_root chroot unshare setns open_by_handle_at name_to_handle_at "
     "fanotify_init memfd_create memfd_secret move_mount open_tree fsopen fsmount "
     # identity and the sandbox itself
@@ -48,20 +48,20 @@ KILLED = (
 _PROT_EXEC = 4
 
 
-def prepared_filter() -> bytes:
-    """The filter and how much of it there is, for `understood_filter`.
+def build_filter() -> bytes:
+    """The encoded filter and its layer, for `parse_filter`.
 
-    Built once, in a child of the zygote: a worker is to hold neither libseccomp nor what it needs.
+    Built once, in a child of the zygote: workers must not have libseccomp or its dependencies.
     """
-    return msgspec.msgpack.encode(_made())
+    return msgspec.msgpack.encode(_build())
 
 
-def understood_filter(prepared: bytes) -> tuple[bytes, Layer]:
-    """The filter as the kernel takes it, and the layer that it is."""
-    return msgspec.msgpack.decode(prepared, type=tuple[bytes, Layer])
+def parse_filter(encoded: bytes) -> tuple[bytes, Layer]:
+    """The filter in the kernel's format, and the layer to report."""
+    return msgspec.msgpack.decode(encoded, type=tuple[bytes, Layer])
 
 
-def _made() -> tuple[bytes, Layer]:
+def _build() -> tuple[bytes, Layer]:
     try:
         import pyseccomp
     except (ImportError, OSError, RuntimeError) as error:
@@ -75,12 +75,12 @@ def _made() -> tuple[bytes, Layer]:
     added = {pyseccomp.ALLOW: 0, pyseccomp.KILL_PROCESS: 0}
     for action, names in ((pyseccomp.ALLOW, ALLOWED), (pyseccomp.KILL_PROCESS, KILLED)):
         for name in names:
-            # A call that this machine or libseccomp has no number for falls to the default: EPERM.
+            # A call for which this machine or libseccomp has no number gets the default: EPERM.
             if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) >= 0:
                 rules.add_rule(action, name, *_conditions(pyseccomp, name))
                 added[action] += 1
     _allow_own_limits(pyseccomp, rules)
-    return _exported(rules), Layer(
+    return _export(rules), Layer(
         name="seccomp",
         enforcement=Enforcement.FULLY,
         detail=f"{added[pyseccomp.ALLOW] + 1} system calls allowed, "
@@ -89,16 +89,18 @@ def _made() -> tuple[bytes, Layer]:
 
 
 def _allow_own_limits(pyseccomp: Any, rules: Any) -> None:
-    # A worker may lower its processor time and memory, once it knows the policy's, and look at the
-    # others. Not lower them: from 1 to 0, the limit of core dumps would allow more.
-    own = pyseccomp.Arg(0, pyseccomp.EQ, 0)
-    only_looking = pyseccomp.Arg(2, pyseccomp.EQ, 0)
-    rules.add_rule(pyseccomp.ALLOW, "prlimit64", own, only_looking)
+    # A worker may set its limits of CPU time and memory, when it knows the policy's, and read the
+    # others. It must not even lower those: from 1 to 0, the limit of core dumps would allow more.
+    this_process = pyseccomp.Arg(0, pyseccomp.EQ, 0)
+    read_only = pyseccomp.Arg(2, pyseccomp.EQ, 0)
+    rules.add_rule(pyseccomp.ALLOW, "prlimit64", this_process, read_only)
     for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS):
-        rules.add_rule(pyseccomp.ALLOW, "prlimit64", own, pyseccomp.Arg(1, pyseccomp.EQ, kind))
+        rules.add_rule(
+            pyseccomp.ALLOW, "prlimit64", this_process, pyseccomp.Arg(1, pyseccomp.EQ, kind)
+        )
 
 
-def _exported(rules: Any) -> bytes:
+def _export(rules: Any) -> bytes:
     descriptor = os.memfd_create("filter")
     with open(descriptor, "w+b") as file:  # noqa: PTH123 - it has no path
         rules.export_bpf(file)
@@ -107,7 +109,7 @@ def _exported(rules: Any) -> bytes:
 
 
 def _conditions(pyseccomp: Any, name: str) -> tuple[Any, ...]:
-    # Memory may be mapped, never to be executed: no code but what was there before.
+    # Memory may be mapped, but never as executable: no new machine code.
     if name == "mmap":
         return (pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _PROT_EXEC, 0),)
     return ()

@@ -1,11 +1,11 @@
-"""(4) What a person or a model that made a common slip is told beside the error itself."""
+"""(4) Hints for common mistakes, shown to a person or a model in addition to the error itself."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
+from caps.protocol.text import nearest
 from caps.worker.inside.facades.allowlist import FACADES
 
 _AWAIT = "the call was not awaited; write `await` before it"
@@ -20,8 +20,8 @@ _NOT_AWAITED = re.compile(r"'(coroutine|async_generator)' object|object (corouti
 
 
 def hint_for(error: BaseException) -> str | None:
-    """A line of advice for `error`; None if there is nothing to add."""
-    message = _own_text(error)
+    """A hint for `error`, in one line; None if there is nothing to add."""
+    message = _builtin_message(error)
     if message is None:
         return None
     kind = type(error)
@@ -33,7 +33,7 @@ def hint_for(error: BaseException) -> str | None:
 
 
 def hint_for_syntax(message: str) -> str | None:
-    """The same for what the compiler said."""
+    """The same for a message of the compiler."""
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
     return None
@@ -44,12 +44,12 @@ def _hint_for_name(name: str) -> str | None:
         return _BY_NAME[name]
     if name in FACADES:
         return f"write `import {name}` first"
-    near = difflib.get_close_matches(name, [*FACADES, *_BY_NAME], n=1, cutoff=0.85)
-    return f"did you mean `{near[0]}`?" if near else None
+    found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
+    return f"did you mean `{found}`?" if found else None
 
 
-def _own_text(error: Any) -> str | None:
-    """The message of an error of Python's own; what the user's classes say is theirs."""
+def _builtin_message(error: Any) -> str | None:
+    """The message of a builtin error; None for the user's own classes."""
     if type(error).__module__ != "builtins" or not error.args:
         return None
     text = error.args[0]

@@ -1,9 +1,10 @@
-"""(4) An error of the code, told so that a person or a model can act on it.
+"""(4) Describes an error of the code so that a person or a model can act on it.
 
 Only frames of the user's own files appear; ours are left out. In a session the files are its cells,
 and each frame shows the line of the cell that it was written in. Everything is bounded: a message
-may be huge, a recursion may be a thousand frames deep. And nothing of the error's own is trusted: a
-`__str__`, a `__bool__` or a property may raise, and text may be a subclass with methods of its own.
+may be huge, a recursion may be a thousand frames deep. The error object itself is not trusted: a
+`__str__`, a `__bool__` or a property may raise, and a string may be an instance of a subclass with
+methods of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any, NamedTuple
 
 from caps.protocol.errors import CapsError, ExecutionError, LimitExceededError
 from caps.protocol.messages import ErrorReport, Frame
-from caps.worker.inside.language.compiler import Program, SourceError, in_characters
-from caps.worker.inside.facades.facade import told_of_missing
-from caps.worker.inside.errors.hints import hint_for, hint_for_syntax
 from caps.worker.inside.aio.loop import CancelledError
+from caps.worker.inside.errors.hints import hint_for, hint_for_syntax
+from caps.worker.inside.facades.facade import explain_missing
+from caps.worker.inside.language.compiler import Program, SourceError, in_characters
 
 _MAX_CHARACTERS = 8 * 1024
 _MAX_FRAMES = 40
@@ -31,12 +32,12 @@ _MAX_DETAIL_CHARACTERS = 64 * 1024
 
 Position = tuple[int, int | None, int | None]
 
-# The user's programs by the file name that their frames carry.
+# The user's programs by the file name in their frames.
 Programs = Mapping[str, Program]
 
 
-class Step(NamedTuple):
-    """One frame of the user's own: where it is in which program."""
+class TracebackFrame(NamedTuple):
+    """One frame of user code: its program, its function and its position."""
 
     program: Program
     function: str
@@ -48,28 +49,36 @@ def _codes_below(kind: type[CapsError]) -> dict[type, str]:
     return {kind: kind.code, **{sub: code for codes in below for sub, code in codes.items()}}
 
 
-# Taken before user code runs: it can set `code` on a class as on an instance.
+# Read before user code runs, because it can set `code` on a class or on an instance.
 _CODES = _codes_below(CapsError)
 
 
 def describe(error: BaseException, programs: Programs) -> ErrorReport:
-    """`error` of running code as it crosses to the host; `programs` are what has run so far."""
+    """The report of a runtime error for the host; `programs` are those that have run so far."""
+    try:
+        return _describe(error, programs)
+    except BaseException as second:  # noqa: BLE001 - user code in the error may raise anything
+        message = f"the error cannot be described: {_type_name(second)}"
+        return ErrorReport(type=_type_name(error), code=_error_code(error), message=message)
+
+
+def _describe(error: BaseException, programs: Programs) -> ErrorReport:
     steps = list(_user_steps(error.__traceback__, programs))
     last = steps[-1] if steps else None
     line, column, end = last.position if last else (None, None, None)
     hint = hint_for(error)
     return ErrorReport(
         type=_type_name(error),
-        code=_code(error),
+        code=_error_code(error),
         message=message_of(error),
         filename=last.program.filename if last else None,
         line=line,
         column=column,
         end_column=end,
-        source_line=_source(last.program, last.position[0]) if last else None,
+        source_line=_source_line(last.program, last.position[0]) if last else None,
         hint=hint,
         traceback=traceback_text(error, programs, hint=hint),
-        frames=_frames(steps),
+        frames=_report_frames(steps),
         details=_details(error),
     )
 
@@ -77,7 +86,7 @@ def describe(error: BaseException, programs: Programs) -> ErrorReport:
 def traceback_text(
     error: BaseException, programs: Programs, *, chain: bool = True, hint: str | None = None
 ) -> str:
-    """The traceback as Python prints it, of the user's own frames; with its causes if `chain`."""
+    """The traceback in Python's format, with user frames only; with its causes if `chain`."""
     lines = (_chain_text if chain else _one_text)(error, programs)
     return _bounded("".join([*lines, *_hint_line(hint)]))
 
@@ -87,10 +96,10 @@ def _hint_line(hint: str | None) -> list[str]:
 
 
 def message_of(error: BaseException) -> str:
-    """The error's own text, bounded; a `__str__` that raises is no way out."""
+    """The error's message, bounded. A `__str__` that raises is caught."""
     if isinstance(error, MemoryError) and not error.args:
         return "out of memory; raise `limits.memory_mb` if it may use more"
-    missing = told_of_missing(error)
+    missing = explain_missing(error)
     return _text_of(error, "its message") if missing is None else _bounded(missing)
 
 
@@ -106,53 +115,62 @@ def _type_name(error: BaseException) -> str:
 
 
 def _bounded(text: str) -> str:
-    plain = str.__str__(text)  # a subclass has its own methods
+    plain = str.__str__(text)  # a subclass may override methods
     safe = plain.encode("utf-8", "backslashreplace").decode()
     if len(safe) <= _MAX_CHARACTERS:
         return safe
     return safe[:_MAX_CHARACTERS] + f"… ({len(safe)} characters)"
 
 
-def _code(error: BaseException) -> str:
+def _error_code(error: BaseException) -> str:
     if isinstance(error, CapsError):
         return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
-    if isinstance(error, MemoryError):
+    if _is_out_of_memory(error):
         return LimitExceededError.code
     if isinstance(error, CancelledError):
         return "cancelled"
     return ExecutionError.code
 
 
+def _is_out_of_memory(error: BaseException, depth: int = _MAX_CHAIN) -> bool:
+    """Whether it is a MemoryError, or a group with one: several tasks may have failed together."""
+    if not isinstance(error, BaseExceptionGroup) or not depth:
+        return isinstance(error, MemoryError)
+    members = BaseExceptionGroup.exceptions.__get__(error)
+    return any(_is_out_of_memory(member, depth - 1) for member in members)
+
+
 def _details(error: BaseException) -> dict[str, Any]:
-    if isinstance(error, MemoryError):
+    if _is_out_of_memory(error):
         return {"limit": "memory_mb"}
     if not isinstance(error, CapsError):
         return {}
-    # User code can raise these classes with details of its own, which may be anything.
-    held = vars(error).get("details")
-    if type(held) is not dict:
+    # User code can raise these classes with details of its own, which may be any objects.
+    details = vars(error).get("details")
+    if type(details) is not dict:
         return {}
-    kept: dict[str, Any] = {}
-    room = _MAX_DETAIL_CHARACTERS
-    for name, value in itertools.islice(held.items(), _MAX_DETAILS):
+    plain_details: dict[str, Any] = {}
+    characters_left = _MAX_DETAIL_CHARACTERS
+    # A copy, since a `__str__` or `__repr__` may change the original.
+    for name, value in itertools.islice(details.copy().items(), _MAX_DETAILS):
         plain = _plain_detail(value)
-        room -= len(repr(plain))
-        if room < 0:
+        characters_left -= len(repr(plain))
+        if characters_left < 0:
             break
-        kept[_text_of(name, "its name")[:64]] = plain
-    return kept
+        plain_details[_text_of(name, "its name")[:64]] = plain
+    return plain_details
 
 
 def _plain_detail(value: Any) -> Any:
     if type(value) is list:
-        return [_plain_problem(item) for item in value[:_MAX_DETAILS]]
+        return [_plain_item(item) for item in value[:_MAX_DETAILS]]
     return _plain_scalar(value)
 
 
-def _plain_problem(item: Any) -> Any:
+def _plain_item(item: Any) -> Any:
     if type(item) is not dict:
         return _plain_scalar(item)
-    some = itertools.islice(item.items(), 8)
+    some = itertools.islice(item.copy().items(), 8)
     return {_text_of(name, "its name")[:64]: _plain_scalar(part) for name, part in some}
 
 
@@ -167,7 +185,7 @@ def _plain_scalar(value: Any) -> Any:
 
 
 def describe_source(error: SourceError, filename: str) -> ErrorReport:
-    """An error of source that cannot run."""
+    """The report of an error in source that cannot run."""
     details = error.details
     line = details.get("line")
     column, end = details.get("column"), details.get("end_column")
@@ -195,13 +213,13 @@ def describe_source(error: SourceError, filename: str) -> ErrorReport:
     )
 
 
-def _user_steps(traceback: TracebackType | None, programs: Programs) -> Iterator[Step]:
-    """Every frame that runs the user's code."""
+def _user_steps(traceback: TracebackType | None, programs: Programs) -> Iterator[TracebackFrame]:
+    """Every frame that runs user code."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
         program = programs.get(code.co_filename)
         if program is not None:
-            yield Step(program, code.co_name, _frame_position(traceback, program))
+            yield TracebackFrame(program, code.co_name, _frame_position(traceback, program))
         traceback = traceback.tb_next
 
 
@@ -215,25 +233,25 @@ def _frame_position(traceback: TracebackType, program: Program) -> Position:
     return line, in_characters(shown, found[2]), in_characters(shown, found[3])
 
 
-def _frames(steps: list[Step]) -> list[Frame]:
+def _report_frames(steps: list[TracebackFrame]) -> list[Frame]:
     return [
         Frame(
             filename=step.program.filename,
             line=step.position[0],
-            function=_shown(step.function),
-            source=_source(step.program, step.position[0]).strip(),
+            function=_function_name(step.function),
+            source=_source_line(step.program, step.position[0]).strip(),
         )
         for step in steps[-_MAX_FRAMES:]
     ]
 
 
-def _source(program: Program, line: int) -> str:
+def _source_line(program: Program, line: int) -> str:
     if not 0 < line <= len(program.lines):
         return ""
     return program.lines[line - 1][:_MAX_LINE]
 
 
-def _shown(function: str) -> str:
+def _function_name(function: str) -> str:
     return function[:_MAX_NAME]
 
 
@@ -260,10 +278,10 @@ def _one_text(error: BaseException, programs: Programs) -> Iterator[str]:
     steps = list(_user_steps(error.__traceback__, programs))
     if steps:
         yield "Traceback (most recent call last):\n"
-    for (program, function, position), repeated in _folded(steps):
+    for (program, function, position), repeated in _fold_repeated(steps):
         line, column, end = position
-        yield f'  File "{program.filename}", line {line}, in {_shown(function)}\n'
-        yield from _caret_lines(_source(program, line), column, end)
+        yield f'  File "{program.filename}", line {line}, in {_function_name(function)}\n'
+        yield from _caret_lines(_source_line(program, line), column, end)
         if repeated > 1:
             yield f"  [previous line repeated {repeated - 1} more times]\n"
     yield f"{_type_name(error)}: {message_of(error)}\n"
@@ -276,7 +294,7 @@ def _one_text(error: BaseException, programs: Programs) -> Iterator[str]:
             yield f"  [{index}] {_type_name(member)}: {message_of(member)}\n"
 
 
-def _folded(steps: list[Step]) -> Iterator[tuple[Step, int]]:
+def _fold_repeated(steps: list[TracebackFrame]) -> Iterator[tuple[TracebackFrame, int]]:
     folded = [(step, len(list(group))) for step, group in itertools.groupby(steps)]
     return iter(folded[-_MAX_FRAMES:])
 
@@ -291,7 +309,7 @@ def _caret_lines(source: str, column: int | None, end: int | None) -> list[str]:
         start = column - lead
         stop = min((column + 1 if end is None else end) - lead, len(stripped))
         if 0 <= start <= len(stripped) and not (start == 0 and stop == len(stripped)):
-            # A tab stays one, so that the carets stand under what they mean.
+            # A tab stays a tab, so that the carets are under the right characters.
             before = "".join("\t" if one == "\t" else " " for one in stripped[:start])
             lines.append("    " + before.ljust(start) + "^" * max(1, stop - start) + "\n")
     return lines

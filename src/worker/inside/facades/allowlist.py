@@ -1,11 +1,11 @@
-"""(4) Which names of which modules user space may import. Nothing here leads to a module, a file,
-the network, or to code made from strings.
+"""(4) The names of each module that user space may import. None of them gives access to a module,
+a file, the network, or to code built from strings.
 
-Left out on purpose, among others: `types.new_class` and `enum.EnumType` (they make
-any class), `dataclasses.make_dataclass`, `enum.global_enum` (it writes into modules),
-`string.Formatter` and `collections.UserString` (their `format` walks attributes), `enum.property`
-(it reads an attribute whose name can be set), `types.coroutine` (it changes functions),
-`uuid.uuid1`, `random.SystemRandom`. What user space gets in another form is in `stand_ins`.
+Left out on purpose, among others: `types.new_class` and `enum.EnumType` (they create any class),
+`dataclasses.make_dataclass`, `enum.global_enum` (it writes into modules), `string.Formatter` and
+`collections.UserString` (their `format` reads attributes by name), `enum.property` (it reads an
+attribute whose name can be set), `types.coroutine` (it changes functions), `uuid.uuid1`,
+`random.SystemRandom`. The names that user space gets in another form are in `stdlib/replacements`.
 """
 
 from __future__ import annotations
@@ -174,19 +174,19 @@ FACADES: dict[str, str] = {
     ),
 }
 
-# Loaded at start-up because the interpreter imports them on first use: for `strptime`, for huge
-# integers, for coroutines that were never awaited.
+# Loaded at start-up, because the interpreter imports them on first use: for huge integers and for
+# `strptime`.
 ON_DEMAND = "_pylong _strptime"
 
-# Encodings that `str.encode` and `bytes.decode` know; they, too, are modules imported on first use.
+# The encodings of `str.encode` and `bytes.decode`; these are also modules imported on first use.
 ENCODINGS = (
     "ascii cp1250 cp1251 cp1252 cp437 idna iso8859-1 iso8859-15 iso8859-2 punycode "
     "raw_unicode_escape shift_jis unicode_escape utf-16 utf-16-be utf-16-le utf-32 utf-32-be "
     "utf-32-le utf-8 utf-8-sig"
 )
 
-# What a refused import is told beside the list of what there is.
-INSTEAD: dict[str, str] = {
+# The capability that the message of a refused import suggests, next to the available modules.
+MODULE_ALTERNATIVES: dict[str, str] = {
     "aiofiles": "files.read",
     "aiohttp": "web.fetch",
     "glob": "files.list",
@@ -200,8 +200,8 @@ INSTEAD: dict[str, str] = {
     "urllib3": "web.fetch",
 }
 
-# What somebody is told who looks for a name that a facade lacks.
-NAMES_INSTEAD: dict[str, str] = {
+# The capability that the message about a name that a facade lacks suggests.
+NAME_ALTERNATIVES: dict[str, str] = {
     "io.FileIO": "files.read",
     "io.open": "files.read",
     "os.listdir": "files.list",

@@ -1,24 +1,24 @@
-"""(4) A facade: it holds chosen names of a module, and cannot be changed.
+"""(4) A facade: a read-only object with selected names of a module.
 
-Its names are attributes of its class, and it has no `__getattr__`, which would make every look-up
-three times as slow: so `math.sqrt` costs what it costs in plain Python. What is missing is told
-where an error is shown. Only modules of which some names are capabilities tell it at once, since
-code that asks for those often catches the error and prints it.
+Its names are attributes of its class. It has no `__getattr__`, which would make every look-up three
+times slower, so `math.sqrt` costs as much as in plain Python. The hint about a missing name is
+added when an error is shown. Only modules with capabilities as alternatives for some names raise an
+error with the hint, because code that uses such names often catches the error and prints it.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeGuard
 
-from caps.worker.inside.facades.allowlist import NAMES_INSTEAD
+from caps.protocol.text import did_you_mean
+from caps.worker.inside.facades.allowlist import NAME_ALTERNATIVES
 from caps.worker.inside.language.opaque_types import show_as_module
 
-_FEW: Final = 12
-# The search for a near name takes time by its length, and no name is that long.
-_LONGEST_SOUGHT: Final = 100
-_ADVISING: Final = frozenset(name.rpartition(".")[0] for name in NAMES_INSTEAD)
+_MAX_LISTED_NAMES: Final = 12
+# The search for a similar name takes longer for longer names, and no real name is this long.
+_MAX_SUGGESTED_CHARACTERS: Final = 100
+_MODULES_WITH_ALTERNATIVES: Final = frozenset(name.rpartition(".")[0] for name in NAME_ALTERNATIVES)
 
 
 class _FacadeType(type):
@@ -48,7 +48,7 @@ class Facade(metaclass=_FacadeType):
 
 
 class _AdvisingFacade(Facade):
-    """Of a module of which some names are capabilities."""
+    """The facade of a module for which some missing names have a capability as alternative."""
 
     __slots__ = ()
 
@@ -57,45 +57,44 @@ class _AdvisingFacade(Facade):
 
 
 def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
-    """A facade called `name` that holds `names` and nothing else."""
-    # What would bind to the facade is kept from it; the rest costs nothing to hold.
-    held = {
+    """A facade called `name` with the attributes `names` and nothing else."""
+    # Descriptors must not bind to the facade; other values need no wrapper.
+    attributes = {
         key: staticmethod(value) if hasattr(type(value), "__get__") else value
         for key, value in names.items()
     }
-    base = _AdvisingFacade if name in _ADVISING else Facade
-    made: Facade = _FacadeType(name, (base,), {**held, "__slots__": ()})()
-    show_as_module(type(made))
-    return made
+    base = _AdvisingFacade if name in _MODULES_WITH_ALTERNATIVES else Facade
+    facade: Facade = _FacadeType(name, (base,), {**attributes, "__slots__": ()})()
+    show_as_module(type(facade))
+    return facade
 
 
 def missing_hint(facade: Facade, name: str) -> str:
-    """What to tell somebody who looks for `name`: the capability that would do, or a near name."""
-    if name.startswith("_") or len(name) > _LONGEST_SOUGHT:
+    """The hint about a missing `name`: the capability to use instead, or a similar name."""
+    if name.startswith("_") or len(name) > _MAX_SUGGESTED_CHARACTERS:
         return ""
     module = type(facade).__name__
-    instead = NAMES_INSTEAD.get(f"{module}.{name}")
-    if instead is not None:
-        return f"; a policy may grant `caps.{instead}` instead"
-    held = dir(facade)
-    near = difflib.get_close_matches(name, held, n=1)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; it has {', '.join(held)}" if 0 < len(held) <= _FEW else ""
+    alternative = NAME_ALTERNATIVES.get(f"{module}.{name}")
+    if alternative is not None:
+        return f"; a policy may grant `caps.{alternative}` instead"
+    attributes = dir(facade)
+    if suggestion := did_you_mean(name, attributes):
+        return suggestion
+    return f"; it has {', '.join(attributes)}" if 0 < len(attributes) <= _MAX_LISTED_NAMES else ""
 
 
-def told_of_missing(error: BaseException) -> str | None:
-    """What to tell of `error` if the interpreter missed a name of a facade; else None.
+def explain_missing(error: BaseException) -> str | None:
+    """The text for `error` if the interpreter raised it for a missing name of a facade; else None.
 
-    Code can make such an error, too, with any values: what it says itself is left alone.
+    User code can also create such an error, with any values: its message is left alone.
     """
     if type(error) is not AttributeError or len(error.args) != 1:
         return None
-    # Types are compared, not asked: what code put there may answer with methods of its own.
-    facade, name, said = error.obj, error.name, error.args[0]
-    if type(name) is not str or type(said) is not str or not _is_facade(facade):
+    # Compare exact types: user code may have put objects with methods of its own here.
+    facade, name, message = error.obj, error.name, error.args[0]
+    if type(name) is not str or type(message) is not str or not _is_facade(facade):
         return None
-    if said != f"'{type(facade).__name__}' object has no attribute '{name}'":
+    if message != f"'{type(facade).__name__}' object has no attribute '{name}'":
         return None
     return _missing_text(facade, name)
 

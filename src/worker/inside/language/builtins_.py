@@ -1,8 +1,8 @@
-"""(4) The builtins of user space: a dictionary made for one execution, real names left out.
+"""(4) The builtins of user space: a dictionary that is built for each execution.
 
-Missing on purpose: `open`, `compile`, `input`, `breakpoint`, `help`. `eval` and its kin come from
-`evaluation`. The guards live here too, under names that no source can spell, so that no global of
-the user's can stand before them.
+Left out on purpose: `open`, `compile`, `input`, `breakpoint`, `help`. `eval`, `exec`, `globals` and
+`locals` are added by `eval_exec`. The guards are stored here too. Their names are not valid
+identifiers, so no global variable of user code can shadow them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,25 @@ from collections.abc import Callable
 from typing import Any
 
 from caps.protocol.errors import USER_ERRORS
+from caps.worker.inside.channel.output import Stream, make_print
+from caps.worker.inside.language.class_rules import freeze_class_data
 from caps.worker.inside.language.guards import (
     AttributeGuards,
     OwnClasses,
-    plain_group,
+    check_exception_group,
 )
-from caps.worker.inside.language.special_methods import Hooks
 from caps.worker.inside.language.opaque_types import SHOWN_TYPES as SHOWN
 from caps.worker.inside.language.opaque_types import safe_type, type_of
-from caps.worker.inside.channel.output import Stream, make_print
-from caps.worker.inside.language.private_attributes import CLEAN_CLASSES, KIND_OF, OWN_GUARD, OWNED_GUARD
+from caps.worker.inside.language.private_attributes import (
+    CLEAN_CLASSES,
+    KIND_OF,
+    OWN_GUARD,
+    OWNED_GUARD,
+)
+from caps.worker.inside.language.special_methods import Hooks
 from caps.worker.inside.language.transformer import (
     CHANGE_GUARD,
+    FREEZE_GUARD,
     HOOK_GUARD,
     INHERITED_GUARD,
     READ_GUARD,
@@ -34,7 +41,7 @@ from caps.worker.inside.language.transformer import (
     WRITE_GUARD,
 )
 
-_PLAIN = (
+_UNCHANGED = (
     "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
     "bytes callable chr classmethod complex dict divmod enumerate filter float format "
     "frozenset hash hex id int isinstance issubclass iter len list map max memoryview min "
@@ -52,11 +59,11 @@ def _exceptions() -> dict[str, Any]:
 
 
 def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses) -> dict[str, Any]:
-    """The builtins of one execution; `stdout` takes what is printed."""
+    """Build the builtins of one execution; `print` writes to `stdout`."""
     guards = AttributeGuards(own)
     hooks = Hooks(own, guards)
     return {
-        **{name: getattr(builtins, name) for name in _PLAIN},
+        **{name: getattr(builtins, name) for name in _UNCHANGED},
         **_exceptions(),
         **{error.__name__: error for error in USER_ERRORS},
         "__build_class__": own.build_class,
@@ -71,17 +78,18 @@ def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses)
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,
-        CHANGE_GUARD: guards.changeable,
+        CHANGE_GUARD: guards.check_augmented,
         CLEAN_CLASSES: own.clean,
+        FREEZE_GUARD: freeze_class_data,
         HOOK_GUARD: hooks.define,
         INHERITED_GUARD: hooks.inherited,
         KIND_OF: type,
-        OWNED_GUARD: own.owned,
-        OWN_GUARD: own.own,
+        OWNED_GUARD: own.check_all_private,
+        OWN_GUARD: own.check_private,
         READ_GUARD: guards.reflection.read,
         SAFE_TYPE: safe_type,
         SHOWN_TYPES: SHOWN,
-        STAR_GUARD: plain_group,
+        STAR_GUARD: check_exception_group,
         TYPE_GUARD: type_of,
         WRITE_GUARD: hooks.writer,
     }

@@ -1,12 +1,15 @@
-"""(4) From source to a program that may run, or an error with the user's own line."""
+"""(4) Compiles source to a `Program`, or raises an error that shows the user's line."""
 
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import marshal
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 
@@ -14,14 +17,14 @@ from caps.protocol.errors import ExecutionError
 from caps.protocol.messages import MAX_SOURCE_BYTES
 from caps.worker.inside.language.transformer import RESULT_NAME, Refusal, Transformer
 
-# What Python takes for the end of a line; `splitlines` knows more, and would count differently.
+# The line endings of Python source. `splitlines` knows more of them and would count differently.
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
 class SourceError(ExecutionError):
     """The source cannot run. Details: `kind`, `line`, `column`, `problems`.
 
-    The kind is `syntax`, `refused` (by the language layer) or `checked` (calls that must fail).
+    `kind` is `syntax`, `refused` (by the language layer) or `checked` (calls that must fail).
 
     Lines count from 1, columns from 0 and in characters.
     """
@@ -40,24 +43,29 @@ class Program:
     restricted: bool = True
     private_names: frozenset[str] = frozenset()
     unguarded: frozenset[str] = field(kw_only=True)
-    """Those of them that the code touches without a check, as they are nobody's where it was
-    compiled; it may run only where that holds, too."""
+    """The private names that the code uses without a guard, because no library that was loaded at
+    compile time uses them. The program may run only where this is also true."""
 
     @property
     def is_coroutine(self) -> bool:
-        """Whether running it gives a coroutine: it awaits at the top level."""
+        """Whether the program awaits at the top level, so that running it returns a coroutine."""
         return bool(self.code.co_flags & inspect.CO_COROUTINE)
 
 
 def pack(program: Program) -> bytes:
-    """What is not in the source, for a worker of the same language and Python. See `unpack`."""
+    """Serialize what is not in the source, for a worker with the same language and Python version.
+
+    `unpack` reads it.
+    """
     private_names, unguarded = sorted(program.private_names), sorted(program.unguarded)
     return marshal.dumps((program.code, private_names, unguarded))
 
 
 def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Program:
-    """The program again. Runs in the worker: `packed` is as little to be trusted as `source` is,
-    and whoever could make it lie could only do what the source does, in the same confinement."""
+    """Restore the program. Runs in the worker: `packed` is trusted as little as `source`.
+
+    Forged bytes gain nothing: they run in the same confinement as the source would.
+    """
     code, private_names, unguarded = marshal.loads(packed)  # noqa: S302 - never on the host, see above
     return Program(
         code,
@@ -69,8 +77,8 @@ def unpack(packed: bytes, source: str, filename: str, *, restricted: bool) -> Pr
     )
 
 
-def compile_plainly(source: str, filename: str) -> Program:
-    """Plain Python, unchecked: for proving the layers beneath with this one switched off."""
+def compile_unrestricted(source: str, filename: str) -> Program:
+    """Compile without any check, to test the layers below with the language layer switched off."""
     tree = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     body = tree.body
     if body and isinstance(body[-1], ast.Expr):
@@ -82,24 +90,37 @@ def compile_plainly(source: str, filename: str) -> Program:
 
 
 def parse_source(source: str, filename: str) -> ast.Module:
-    """The syntax tree of `source` as it was written, for looking at."""
-    with warnings.catch_warnings():
+    """The syntax tree of `source` as written, without checks or guards."""
+    with warnings.catch_warnings(), _without_collection():
         warnings.simplefilter("ignore")
         tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     return tree
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection inside: it may close a generator of the user's, whose `finally` calls
+    `eval`, and Python 3.11 cannot compile while it compiles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def compile_source(source: str, filename: str = "<agent>") -> Program:
-    """Parse, check and compile; a SourceError says what is wrong and where."""
-    return _compiled(source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    """Parse, check and compile. Raises a SourceError that says what is wrong and where."""
+    return _compile(source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def compile_text(source: str, mode: str) -> Program:
-    """The same for text that running code hands to `eval` or `exec`: it cannot await."""
-    return _compiled(source, "<string>", mode, 0)
+    """The same for a string that running code passes to `eval` or `exec`: it cannot await."""
+    return _compile(source, "<string>", mode, 0)
 
 
-def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
+def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_SOURCE_BYTES:
         raise SourceError(
@@ -108,11 +129,11 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
             problems=[],
         )
     lines = tuple(_LINE_END.split(source))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_collection():
         warnings.simplefilter("ignore")
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-            tree, transformer = _transformed(tree, lines)
+            tree, transformer = _transform(tree, lines)
             code = compile(tree, filename, mode, flags, True, 0)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
@@ -120,9 +141,13 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
             raise SourceError(
                 "the source nests too deeply to compile", kind="refused", problems=[]
             ) from None
+        except SystemError as error:  # the compiler found its own state changed
+            raise SourceError(
+                f"the source cannot be compiled: {error}", kind="refused", problems=[]
+            ) from None
         except ValueError as error:  # a NUL byte, a lone surrogate
             raise SourceError(
-                f"the source is no valid text: {error}", kind="syntax", problems=[]
+                f"the source is not valid text: {error}", kind="syntax", problems=[]
             ) from None
     return Program(
         code,
@@ -133,11 +158,11 @@ def _compiled(source: str, filename: str, mode: str, flags: int) -> Program:
     )
 
 
-_FOUND_BY = {"refused": "refused", "checked": "check failed"}
+_MESSAGE_PREFIXES = {"refused": "refused", "checked": "check failed"}
 _PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
-def _transformed(
+def _transform(
     tree: ast.AST, lines: tuple[str, ...]
 ) -> tuple[ast.Module | ast.Expression, Transformer]:
     transformer = Transformer()
@@ -149,13 +174,13 @@ def _transformed(
 
 
 def source_error(refusals: list[Refusal], lines: tuple[str, ...], *, kind: str) -> SourceError:
-    """All that was found wrong with the source, as one error that leads with the first."""
+    """One error for all `refusals`; its message is that of the first one in the source."""
     ordered = sorted(refusals, key=lambda refusal: (refusal.line, refusal.column))
     first = ordered[0]
     shown = _line(lines, first.line)
     more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
     return SourceError(
-        f"{_FOUND_BY[kind]} on line {first.line}: {first.message}{more}",
+        f"{_MESSAGE_PREFIXES[kind]} on line {first.line}: {first.message}{more}",
         kind=kind,
         line=first.line,
         column=in_characters(shown, first.column),
@@ -173,7 +198,7 @@ def source_error(refusals: list[Refusal], lines: tuple[str, ...], *, kind: str) 
 
 
 def in_characters(line: str, column: int) -> int:
-    """A column that counts bytes of UTF-8, as the syntax tree does, in characters."""
+    """Convert a column from UTF-8 bytes, which the syntax tree counts, to characters."""
     return len(line.encode("utf-8", "replace")[:column].decode("utf-8", "ignore"))
 
 

@@ -1,7 +1,8 @@
-"""(4) `eval`, `exec`, `globals` and `locals`: text that running code makes is code like its own.
+"""(4) `eval`, `exec`, `globals` and `locals` for user space.
 
-It goes through the same compiler and meets the same guards, so it can do nothing that the program
-could not have spelt itself. The real dictionaries are never handed out: they hold the guards.
+Source that running code builds goes through the same compiler and the same guards. So it can do
+nothing that the program itself could not do. The real dictionaries are never returned, because they
+hold the guards.
 
 Runs in the worker, after confinement.
 """
@@ -20,7 +21,7 @@ from caps.worker.inside.language.transformer import RESULT_NAME
 
 
 def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
-    """Put the four functions among the builtins of one execution."""
+    """Add the four functions to the builtins of one execution."""
     evaluation = _Evaluation(user_globals, own)
     user_globals["__builtins__"].update(
         {
@@ -40,34 +41,34 @@ class _Evaluation:
         self._own = own
 
     def eval(self, source: str, globals: Any = None, locals: Any = None, /) -> Any:  # noqa: A002
-        code = self._compiled(source, "eval")
-        scope = self._scope(globals, locals, self._caller() if globals is None else None)
+        code = self._compile(source, "eval")
+        scope = self._make_scope(globals, locals, self._caller_frame() if globals is None else None)
         return builtins.eval(code, scope)  # noqa: S307 - checked like the program itself
 
     def exec(self, source: str, globals: Any = None, locals: Any = None, /) -> None:  # noqa: A002
-        code = self._compiled(source, "exec")
+        code = self._compile(source, "exec")
         if globals is None and locals is None:
-            caller = self._caller()
-            # In a function it sees a copy of the variables there, and assigns to that alone.
-            inside = caller.f_code.co_name != "<module>"
-            scope = dict(caller.f_locals) if inside else self._globals
+            caller = self._caller_frame()
+            # In a function it reads, and assigns to, a copy of the local variables.
+            in_function = caller.f_code.co_name != "<module>"
+            scope = dict(caller.f_locals) if in_function else self._globals
             builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
             self._globals.pop(RESULT_NAME, None)
             return
-        scope = self._scope(globals, locals, None)
+        scope = self._make_scope(globals, locals, None)
         builtins.exec(code, scope)  # noqa: S102 - the same
         target = globals if locals is None else locals
-        target.update(_shown(scope))
+        target.update(_visible_variables(scope))
 
     def globals(self) -> dict[str, Any]:
         """A copy of the program's variables."""
-        return _shown(self._globals)
+        return _visible_variables(self._globals)
 
     def locals(self) -> dict[str, Any]:
         """A copy of the caller's variables."""
-        return _shown(self._caller().f_locals)
+        return _visible_variables(self._caller_frame().f_locals)
 
-    def _compiled(self, source: Any, mode: str) -> Any:
+    def _compile(self, source: Any, mode: str) -> Any:
         if not isinstance(source, str):
             raise TypeError(f"`{mode}` takes text here, not a `{type(source).__name__}`")
         try:
@@ -76,29 +77,29 @@ class _Evaluation:
             )
         except SourceError as error:
             raise SyntaxError(error.message) from None
-        self._own.will_meet(program.private_names)
+        self._own.add_private_names(program.private_names)
         return program.code
 
-    def _caller(self) -> FrameType:
-        """The frame of the code that called us; never that of a library in between."""
+    def _caller_frame(self) -> FrameType:
+        """The frame of the user code that called; never that of a library in between."""
         frame = sys._getframe(2)
         if frame.f_globals is not self._globals:
             raise RuntimeError("call it directly, not through a library")
         return frame
 
-    def _scope(self, given: Any, local: Any, caller: FrameType | None) -> dict[str, Any]:
-        """The variables that text sees: a dictionary of ours, with the real builtins in it."""
-        for variables in (given, local):
+    def _make_scope(self, global_: Any, local: Any, caller: FrameType | None) -> dict[str, Any]:
+        """The variables of the evaluated code: a new dictionary with the real `__builtins__`."""
+        for variables in (global_, local):
             if variables is not None and not isinstance(variables, dict):
                 raise TypeError("variables are given as a dictionary")
-        outer = self._globals if given is None else _shown(given)
-        inner = {} if caller is None else _shown(caller.f_locals)
+        outer = self._globals if global_ is None else _visible_variables(global_)
+        inner = {} if caller is None else _visible_variables(caller.f_locals)
         fixed = {name: self._globals[name] for name in ("__builtins__", "__name__")}
-        return {**outer, **inner, **(_shown(local) if local else {}), **fixed}
+        return {**outer, **inner, **(_visible_variables(local) if local else {}), **fixed}
 
 
-def _shown(variables: dict[str, Any]) -> dict[str, Any]:
-    """What of these the code could have spelt."""
+def _visible_variables(variables: dict[str, Any]) -> dict[str, Any]:
+    """The variables whose names user code could write."""
     return {
         name: value
         for name, value in variables.items()

@@ -1,42 +1,42 @@
-"""(4) `str.format` that never reads attributes: a field may use arguments and items alone.
+"""(4) A `str.format` that never reads attributes: a field may use only arguments and items.
 
-A field like `{0.x.y[z]}` reads attributes by names inside a string, where no compiler sees them.
+A field such as `{0.x.y[z]}` names attributes inside a string, where the compiler cannot see them.
 """
 
 from __future__ import annotations
 
-import _string  # type: ignore[import-not-found]  # what string.Formatter itself stands on
+import _string  # type: ignore[import-not-found]  # string.Formatter is built on it
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-def reads_no_attribute(template: str) -> bool:
-    """Whether the real method may have this template; what is none, it will refuse itself."""
+def is_plain_template(template: str) -> bool:
+    """Whether the real method may get this template; it refuses an invalid template itself."""
     try:
-        return next(_walking_fields(template), None) is None
+        return next(_attribute_fields(template), None) is None
     except ValueError:
         return True
 
 
-def _walking_fields(template: str, depth: int = 2) -> Iterator[str]:
-    """The fields that read attributes; a format specification may hold fields of its own."""
+def _attribute_fields(template: str, depth: int = 2) -> Iterator[str]:
+    """The fields that read attributes, also those nested in a format specification."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             _, rest = _string.formatter_field_name_split(field)
             if any(is_attribute for is_attribute, _ in rest):
                 yield field
         if spec and depth:
-            yield from _walking_fields(spec, depth - 1)
+            yield from _attribute_fields(spec, depth - 1)
 
 
 def _check(template: str) -> str:
-    for field in _walking_fields(template):
+    for field in _attribute_fields(template):
         raise ValueError(f"`{field}`: a format cannot read attributes; use an f-string")
     return template
 
 
 class BoundText:
-    """What `"…".format` belongs to in user space."""
+    """The object behind `"…".format` in user space."""
 
     __slots__ = ("_text",)
 
@@ -51,7 +51,7 @@ class BoundText:
 
 
 class UnboundText:
-    """What `str.format` belongs to."""
+    """The class behind `str.format` in user space."""
 
     __slots__ = ()
 
@@ -67,4 +67,4 @@ class UnboundText:
 def _plain(template: str) -> str:
     if not isinstance(template, str):
         raise TypeError(f"a template is a string, not a `{type(template).__name__}`")
-    return str.__str__(template)  # a subclass could show one text here and another to the method
+    return str.__str__(template)  # a subclass could give different text later

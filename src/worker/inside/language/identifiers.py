@@ -1,8 +1,8 @@
-"""(4) Which identifiers user code may spell, as data: the static half of the language layer.
+"""(4) The identifiers that user code may use, as data: the static half of the language layer.
 
-An identifier is harmless unless it can lead from an object to the interpreter behind it. Those that
-can are refused wherever they stand. Python folds identifiers to NFKC before they reach the syntax
-tree, so a look-alike is checked as what it really names.
+An identifier is harmless unless it gives access from an object to the interpreter. Those that do
+are refused everywhere. Python normalizes identifiers to NFKC before they reach the syntax tree, so
+a look-alike is checked as the name that it becomes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def _dunders(names: str) -> frozenset[str]:
     return frozenset(f"__{name}__" for name in names.split())
 
 
-# Methods that a class may define and everybody may call: what they do, an operator, a statement or
-# a builtin function does as well.
+# Methods that a class may define and any code may call: an operator, a statement or a builtin
+# function does the same.
 OPERATIONS = frozenset(
     f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in _OPERATORS
 ) | _dunders(
@@ -48,36 +48,36 @@ OPERATIONS = frozenset(
 )
 
 # Methods that are called with the name of an attribute, or with a class that is not finished. A
-# class may define them, and call the inherited ones, under the rules of `hooks`. Not here: what
-# changes how every attribute is read, what a class is, or how objects are taken apart
-# (`__getattribute__`, `__prepare__`, `__instancecheck__`, `__mro_entries__`, `__reduce__`, …), and
-# `__del__`, which would run in the midst of our own code.
+# class may define them, and call the inherited ones, under the rules of `special_methods`. Left
+# out are methods that change how every attribute is read, what a class is, or how objects are
+# copied (`__getattribute__`, `__prepare__`, `__instancecheck__`, `__mro_entries__`, `__reduce__`,
+# …), and `__del__`, which would run in the middle of our own code.
 HOOKS = _dunders("class_getitem delattr delete get getattr init_subclass new set set_name setattr")
 
 DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
 
-# Double-underscore attributes that say something about an object and lead nowhere.
+# Double-underscore attributes that describe an object and give access to nothing else.
 READABLE = OPERATIONS | _dunders(
     "cause context doc members name notes qualname suppress_context traceback"
 )
 
-# Of these, what code may set, and only on what is its own: `hooks.Writer` checks it.
+# Those that code may also set; `special_methods.AttributeWriter` checks on which objects.
 WRITABLE = _dunders("cause context doc name qualname suppress_context traceback")
 
-# What must not be met as it is: methods of `str` that walk attributes by name, an AttributeError's
-# object, which was never meant to leave a library, the dictionaries behind objects, and the
-# classes that a checked one stands on. `reflection` hands out what is harmless of them.
+# Attributes that user code must not get unchanged: methods of `str` that read attributes by name,
+# the object of an AttributeError, which a library never meant to expose, the dictionaries of
+# objects, and the base classes of a checked class. `reflection` returns the harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
 REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
 CHECKED = FORMATTERS | REFLECTED | {"mro", "obj"}
 
-# What a decimal context has of these leads into its memory and does not keep it there. They are
-# names that anything may have, so that only reading them is checked.
+# In a decimal context these point into its memory but do not keep it alive. Any object may have
+# attributes of these names, so only reading them is checked.
 SIGNALS = frozenset({"flags", "traps"})
 
-# Private by spelling, and yet what namedtuples and enums offer to everybody.
+# Names with an underscore that are nevertheless the public API of namedtuples and enums.
 NAMEDTUPLE_NAMES = frozenset({"_asdict", "_field_defaults", "_fields", "_make", "_replace"})
-OFFERED = NAMEDTUPLE_NAMES | {
+PUBLIC_UNDERSCORE_NAMES = NAMEDTUPLE_NAMES | {
     "_generate_next_value_",
     "_ignore_",
     "_member_map_",
@@ -88,15 +88,17 @@ OFFERED = NAMEDTUPLE_NAMES | {
     "_value_",
 }
 
-# Variables that say something about a program: it may set and read them.
+# Variables that describe a program: it may set and read them.
 VARIABLES = _dunders("all author copyright credits date email license maintainer status version")
 READABLE_VARIABLES = VARIABLES | {"__debug__", "__doc__", "__file__", "__name__"}
-# What a class body may assign; of its own methods it may also read those that it has defined.
+# Names that a class body may assign; it may also read the methods that it has defined.
 ASSIGNABLE_IN_CLASS = OPERATIONS | _dunders("doc match_args slots")
+# Those that the interpreter or a library reads again later: `class_rules` freezes their values.
+FROZEN_IN_CLASS = _dunders("doc match_args slots")
 
 
 def refusal(name: str) -> str | None:
-    """Why no identifier may be spelt `name`; None if it may be."""
+    """Why user code must not use the identifier `name`; None if it may."""
     if name.startswith("__") and name.endswith("__") and len(name) > 4:
         return f"`{name}` reaches into the interpreter"
     if name.startswith(_INTERPRETER_PREFIXES) or name in _INTERPRETER_NAMES:
@@ -110,12 +112,12 @@ def is_private(name: str) -> bool:
 
 
 def needs_guard(name: str) -> bool:
-    """Whether the object, too, decides if an attribute of this name may be read."""
+    """Whether reading an attribute of this name needs a check of the object at run time."""
     return is_private(name) or name in CHECKED
 
 
 def mangled(name: str, class_name: str | None) -> str:
-    """The attribute that `name` stands for inside a class: Python makes `__x` private to it."""
+    """The attribute that `name` means inside a class: Python mangles `__x` to `_Class__x`."""
     bare = (class_name or "").lstrip("_")
     if not bare or not name.startswith("__") or name.endswith("__"):
         return name

@@ -1,17 +1,18 @@
-"""(4) The private names of everything that is loaded: what is none of them needs no guard.
+"""(4) The private names of everything that is loaded. Any other private name needs no guard.
 
-A private attribute of a library's object may lead anywhere, so compiled code asks whose an object
-is before it touches one (`privacy`). But a name that nothing here has or spells leads nowhere, on
-whatever object: to read it gives the user's own attribute or an AttributeError, and what is written
-under it nobody reads (public names may be written anyhow). Such a name is *nobody's*, and code that
-spells it runs without a check.
+A private attribute of a library's object may give access to anything, so compiled code checks who
+owns an object before it uses one (`private_attributes`). But a private name that no loaded library
+uses is harmless on any object: reading it gives the user's own attribute or an AttributeError, and
+no library reads what is written to it (public names may be written anyway). Such a name is *unused*
+and needs no guard.
 
-The zygote learns the names once everything is loaded, before it forks; nothing can be imported
-after that. They are all that could become an attribute: what classes, modules and other dicts hold,
-and every word with a leading underscore in a name or text of code, so that `setattr` and templates
-are covered, too. What remains are names that a library puts together while it runs. The standard
-library behind the facades makes none that it keeps to itself; real modules that a policy grants may
-do anything, so beside them, as wherever nothing was learnt, all private names are guarded.
+The zygote records the names when everything is loaded, before it forks; nothing can be imported
+after that. The record has every name that could become an attribute: the keys of classes, modules
+and other dicts, and every word with a leading underscore in a name or a string of code, so that
+`setattr` and templates are covered, too. It lacks names that a library builds while it runs. The
+standard library behind the facades builds none for its private use. Real modules that a policy
+grants may do anything, so next to them, and wherever nothing was recorded, all private names are
+guarded.
 """
 
 from __future__ import annotations
@@ -23,34 +24,34 @@ from types import CodeType, FunctionType
 from typing import Any
 
 _PRIVATE_WORD = re.compile(r"(?<!\w)_\w*")
-_HOLDERS = frozenset((dict, tuple, list, set, frozenset))
+_CONTAINER_TYPES = frozenset((dict, tuple, list, set, frozenset))
 
-# None while it is not known what is loaded.
-_held: frozenset[str] | None = None
+# None until `record_loaded_names` has run.
+_loaded_names: frozenset[str] | None = None
 
 
-def learn() -> None:
-    """Note what is loaded. Runs in the zygote, when no more is going to be."""
-    global _held  # noqa: PLW0603 - there is one process, and what it has loaded
-    _held = private_names()
+def record_loaded_names() -> None:
+    """Record what is loaded. Runs in the zygote, when nothing more will be loaded."""
+    global _loaded_names  # noqa: PLW0603 - one process, one set of loaded modules
+    _loaded_names = private_names()
 
 
 def private_names() -> frozenset[str]:
-    """Every private name that anything loaded has, or that code could give it."""
-    return frozenset(_words(_texts()))
+    """Every private name that a loaded object has, or that loaded code could give it."""
+    return frozenset(_private_words(_collect_strings()))
 
 
-def learnt() -> frozenset[str] | None:
-    """What was learnt; None while nothing was."""
-    return _held
+def loaded_names() -> frozenset[str] | None:
+    """The recorded names; None if nothing was recorded."""
+    return _loaded_names
 
 
-def is_nobodys(name: str) -> bool:
-    """Whether nothing but the user's own code has an attribute of this name."""
-    return _held is not None and name not in _held
+def is_unused_name(name: str) -> bool:
+    """Whether only the user's own code can have an attribute of this name."""
+    return _loaded_names is not None and name not in _loaded_names
 
 
-def _words(texts: Iterable[str]) -> Iterator[str]:
+def _private_words(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         if "_" not in text:
             continue
@@ -60,50 +61,50 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-def _texts() -> set[str]:
-    """Every text that is, or may become, the name of an attribute."""
+def _collect_strings() -> set[str]:
+    """Every string that is, or may become, the name of an attribute."""
     codes: list[CodeType] = []
     loaded = gc.get_objects()
-    texts: set[str] = set()  # made after the line above: it must not be among what is gone over
+    texts: set[str] = set()  # created after `loaded`, which must not contain it
     for item in loaded:
         kind = type(item)
-        if kind in _HOLDERS:
+        if kind in _CONTAINER_TYPES:
             for text in item:
                 if type(text) is str:
                     texts.add(text)
         elif kind is FunctionType:
             codes.append(item.__code__)
-    for owner in _classes():
+    for owner in _all_classes():
         texts.update(vars(owner))
-    _add_spelt(codes, texts)
+    _add_code_strings(codes, texts)
     return texts
 
 
-def _classes() -> Iterator[type]:
-    """All classes, the interpreter's own among them, which the collector does not know."""
+def _all_classes() -> Iterator[type]:
+    """All classes, also the static ones of the interpreter, which the collector does not track."""
     seen: set[type] = set()
-    left: list[type] = [object]
-    while left:
-        owner = left.pop()
+    pending: list[type] = [object]
+    while pending:
+        owner = pending.pop()
         if owner not in seen:
             seen.add(owner)
             yield owner
-            left += type.__subclasses__(owner)
+            pending += type.__subclasses__(owner)
 
 
-def _add_spelt(codes: list[CodeType], texts: set[str]) -> None:
-    """Add the names and texts in code, and in what it holds."""
-    left: list[Any] = list(codes)
+def _add_code_strings(codes: list[CodeType], texts: set[str]) -> None:
+    """Add the names and strings in `codes`, and in the code and containers nested in them."""
+    pending: list[Any] = list(codes)
     seen: set[int] = set()
-    while left:
-        item = left.pop()
+    while pending:
+        item = pending.pop()
         kind = type(item)
         if kind is CodeType:
             if id(item) not in seen:
                 seen.add(id(item))
                 texts.update(item.co_names)
-                left += item.co_consts
+                pending += item.co_consts
         elif kind is str:
             texts.add(item)
-        elif kind in _HOLDERS:
-            left += item
+        elif kind in _CONTAINER_TYPES:
+            pending += item

@@ -1,8 +1,9 @@
-"""(4) What `type(x)` answers: the type itself, or a stand-in where the real one would be a power.
+"""(4) What `type(x)` returns: the real type, or an opaque type where the real one is dangerous.
 
-The real `type` makes classes of any kind, and the types of functions, frames and code make those.
-User code may compare a stand-in, name it and test with `isinstance`; it can neither call nor
-subclass it (but it may make a view of a mapping, which leads to what it put in).
+The real `type` creates classes of any kind, and the types of functions, frames and code create
+functions, frames and code. User code may compare an opaque type, print it and use it in
+`isinstance`. It can neither call nor subclass it, with one exception: it may create a view of a
+mapping (`MappingProxyType`), which shows only what the code put in.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ import types
 from abc import ABCMeta
 from typing import Any, NoReturn
 
-_STANDS_FOR: dict[type, type] = {}
+_REAL_TYPES: dict[type, type] = {}
 
 
 class OpaqueType(type):
-    """The type of the stand-ins."""
+    """The metaclass of the opaque types."""
 
     def __call__(cls, *_args: Any, **_keywords: Any) -> NoReturn:
         raise TypeError(f"a `{cls.__name__}` cannot be made this way")
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return type_of(value) is cls or isinstance(value, _STANDS_FOR[cls])
+        return type_of(value) is cls or isinstance(value, _REAL_TYPES[cls])
 
     def __subclasscheck__(cls, other: Any) -> bool:
-        return isinstance(other, type) and issubclass(other, _STANDS_FOR[cls])
+        return isinstance(other, type) and issubclass(other, _REAL_TYPES[cls])
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise TypeError(f"`{cls.__name__}` cannot be changed")
@@ -34,7 +35,7 @@ class OpaqueType(type):
 
 
 class _TypeOfTypes(OpaqueType):
-    """`type`: with one argument the type of it; never a way to make classes."""
+    """`type`: returns the type of its one argument, and never creates a class."""
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
         if len(args) != 1 or keywords:
@@ -46,24 +47,24 @@ class _TypeOfTypes(OpaqueType):
 
 
 class _TypeOfViews(OpaqueType):
-    """`types.MappingProxyType`: user code may make read-only views of its own mappings."""
+    """`types.MappingProxyType`: user code may create read-only views of its own mappings."""
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        return _STANDS_FOR[cls](*args, **keywords)
+        return _REAL_TYPES[cls](*args, **keywords)
 
 
-def _opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
-    made = meta(kind.__name__, (), {"__slots__": ()})
-    _STANDS_FOR[made] = kind
-    return made
+def _make_opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
+    opaque = meta(kind.__name__, (), {"__slots__": ()})
+    _REAL_TYPES[opaque] = kind
+    return opaque
 
 
-safe_type = _opaque(type, _TypeOfTypes)
-# A class statement may name it as its metaclass; there it stands for the real one.
-safe_abc_meta = _opaque(ABCMeta)
+safe_type = _make_opaque(type, _TypeOfTypes)
+# A class statement may name it as its metaclass; `class_rules` replaces it by the real one.
+safe_abc_meta = _make_opaque(ABCMeta)
 
-_SHOWN_AS: dict[type, type] = {
-    kind: _opaque(kind)
+_OPAQUE_TYPES: dict[type, type] = {
+    kind: _make_opaque(kind)
     for kind in (
         types.AsyncGeneratorType,
         types.BuiltinFunctionType,
@@ -77,16 +78,16 @@ _SHOWN_AS: dict[type, type] = {
         types.ModuleType,
         types.TracebackType,
     )
-} | {types.MappingProxyType: _opaque(types.MappingProxyType, _TypeOfViews)}
+} | {types.MappingProxyType: _make_opaque(types.MappingProxyType, _TypeOfViews)}
 
 
 class _ShownTypes(dict[type, type]):
-    """Each type that was asked for, and how it is shown: a look-up is cheaper than a call."""
+    """Cache of each type and the type shown for it: a look-up is cheaper than a call."""
 
     __slots__ = ()
 
     def __missing__(self, kind: type) -> type:
-        shown = self[kind] = safe_type if issubclass(kind, type) else _SHOWN_AS.get(kind, kind)
+        shown = self[kind] = safe_type if issubclass(kind, type) else _OPAQUE_TYPES.get(kind, kind)
         return shown
 
 
@@ -94,16 +95,16 @@ SHOWN_TYPES = _ShownTypes()
 
 
 def type_of(value: Any) -> type:
-    """`type(value)`, with a stand-in where the real thing would be a power."""
+    """`type(value)`, or the opaque type where the real one is dangerous."""
     return SHOWN_TYPES[type(value)]
 
 
 def shown_type(kind: type) -> type:
-    """`kind`, or its stand-in."""
+    """`kind`, or its opaque type."""
     return SHOWN_TYPES[kind]
 
 
 def show_as_module(kind: type) -> None:
-    """From now on the type of a `kind` is shown as that of a module."""
-    _SHOWN_AS[kind] = _SHOWN_AS[types.ModuleType]
+    """From now on show the type of instances of `kind` as the type of modules."""
+    _OPAQUE_TYPES[kind] = _OPAQUE_TYPES[types.ModuleType]
     SHOWN_TYPES.pop(kind, None)

@@ -1,13 +1,14 @@
-"""(4) Where `x._own` is checked: as seldom as it takes.
+"""(4) Emits the checks of private attributes (`x._own`), as few as possible.
 
-Whether a private attribute is the user's depends on the class of the object, which cannot change.
-So a look at the class is enough, and one look lasts as long as a variable keeps its object:
+Whether a private attribute is the user's depends on the class of the object, which cannot change:
+`__class__` cannot be assigned, and `stdlib.copying` refuses to write it.
+So a check of the class is enough, and it stays valid as long as a variable keeps its object:
 
-    self._x, in a method    one check when the method is entered, if nothing there binds `self` anew
+    self._x, in a method    one check at the start of the method, if nothing there rebinds `self`
     x._x, elsewhere         (x if <kind>(x) in <clean> else <own>(x, "_x"))._x
     f()._x                  <own>(f(), "_x")._x
 
-`<clean>` holds the user's classes that inherit no private name from a library's.
+`<clean>` holds the user's classes that inherit no private name from a library class.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ KIND_OF = "<kind>"
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-# Whether garbage may be collected after the call of `<kind>`: the end of a generator is code of the
-# user's, which could give the variable another object between two looks at it.
-_COLLECTS_BETWEEN = sys.version_info >= (3, 12)
+# Whether garbage collection may run after the call of `<kind>`: it may close a generator, which
+# runs user code, and this code could rebind the variable between the check and the use.
+_GC_MAY_RUN_AFTER_CALL = sys.version_info >= (3, 12)
 
-# What a method calls its object. A function with another name for it may be static.
-_SELVES = ("self", "cls")
+# The first parameter of a method. A function that uses another name may be static.
+_SELF_NAMES = ("self", "cls")
 
 
 def guarded(guard: str, value: ast.expr, node: ast.expr, *names: str) -> ast.Call:
-    """The call `guard(value, *names)` in the place of `node`."""
+    """The call `guard(value, *names)`, located at `node`."""
     arguments = [value, *(ast.Constant(name) for name in names)]
     call = ast.Call(func=ast.Name(guard, ast.Load()), args=arguments, keywords=[])
     copy_locations(call, node)
     return call
 
 
-def own_value(value: ast.expr, node: ast.expr, name: str) -> ast.expr:
-    """`value`, or an AttributeError if its private attribute `name` is not the user's."""
+def emit_own_check(value: ast.expr, node: ast.expr, name: str) -> ast.expr:
+    """An expression that gives `value`, or raises if its private `name` is not the user's."""
     check = guarded(OWN_GUARD, value, node, name)
-    if not isinstance(value, ast.Name) or _COLLECTS_BETWEEN:
+    if not isinstance(value, ast.Name) or _GC_MAY_RUN_AFTER_CALL:
         return check
     variable = ast.Name(value.id, ast.Load())
     choice = ast.IfExp(test=_is_clean(value.id, ast.In()), body=variable, orelse=check)
@@ -57,17 +58,17 @@ def _is_clean(variable: str, operator: ast.cmpop) -> ast.expr:
     return ast.Compare(kind, [operator], [ast.Name(CLEAN_CLASSES, ast.Load())])
 
 
-def settled_variable(function: FunctionNode) -> str | None:
-    """The variable that holds a method's object from its first line to its last, if any does."""
+def stable_self(function: FunctionNode) -> str | None:
+    """The name of the parameter `self` or `cls` if `function` never rebinds it, else None."""
     parameters = [*function.args.posonlyargs, *function.args.args]
-    if not parameters or parameters[0].arg not in _SELVES:
+    if not parameters or parameters[0].arg not in _SELF_NAMES:
         return None
     name = parameters[0].arg
-    times = sum(1 for bound in _bound_names(function) if bound == name)
-    return name if times == 1 else None
+    bindings = sum(1 for bound in _bound_names(function) if bound == name)
+    return name if bindings == 1 else None
 
 
-def entry_check(variable: str, attributes: Mapping[str, ast.expr]) -> ast.stmt:
+def emit_entry_check(variable: str, attributes: Mapping[str, ast.expr]) -> ast.stmt:
     """A statement that raises unless all these private attributes are the user's."""
     place = next(iter(attributes.values()))
     value = ast.Name(variable, ast.Load())
@@ -79,7 +80,7 @@ def entry_check(variable: str, attributes: Mapping[str, ast.expr]) -> ast.stmt:
 
 
 def _bound_names(function: FunctionNode) -> Iterator[str | None]:
-    """Every name that anything within `function` binds, its parameters among them."""
+    """Every name that is bound anywhere in `function`, including its parameters."""
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -92,5 +93,5 @@ def _bound_names(function: FunctionNode) -> Iterator[str | None]:
         elif isinstance(node, ast.MatchMapping):
             yield node.rest
         else:
-            # Definitions, handlers, captures, type parameters: `name`, if it is text, is bound.
+            # Definitions, handlers, captures, type parameters: they bind a `name` that is a string.
             yield getattr(node, "name", None)

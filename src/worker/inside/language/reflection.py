@@ -1,11 +1,11 @@
-"""(4) Attributes that are not met as they are, and what user space sees of them.
+"""(4) Attributes that user space does not get unchanged, and what it gets instead.
 
-    "…".format          checked by `formats`
-    error.obj           the object, unless it is a frame, a module or the like
-    context.flags       as it is; the context is kept
+    "…".format          checked by `format_strings`
+    error.obj           the object, unless it is a frame, a module or similar
+    context.flags       unchanged; the context is kept alive
     x.__dict__          a dictionary that writes through, without what is not the user's
-    C.__mro__, C.mro()  without the library's classes in between
-    C.__subclasses__()  the user's own
+    C.__mro__, C.mro()  without the library classes in between
+    C.__subclasses__()  only the user's own classes
 
 Runs in the worker, after confinement. The invariant of `guards` holds here, too.
 """
@@ -13,6 +13,7 @@ Runs in the worker, after confinement. The invariant of `guards` holds here, too
 from __future__ import annotations
 
 import builtins
+import copy
 import decimal
 import inspect
 import types
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from caps.worker.inside.language.guards import OwnClasses
 
 _Signals: Any = type(decimal.Context().flags)
-_UNSEEN = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+_HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 
-# Classes that code can name anyway.
+# Classes that user code can name in any case.
 _PLAIN_CLASSES = frozenset(
     value
     for value in vars(builtins).values()
@@ -38,18 +39,18 @@ _PLAIN_CLASSES = frozenset(
 
 
 def is_users_function(value: Any) -> bool:
-    """Whether it is a function of the user's own making.
+    """Whether `value` is a function that user code defined.
 
-    What a library's function holds (annotations, attributes) may be classes and modules.
+    The annotations and attributes of a library's function may be classes and modules.
     """
     return type(value) is types.FunctionType and OWN_GUARD in getattr(value, "__builtins__", ())
 
 
 class OwnDict(dict[str, Any]):
-    """What `x.__dict__` is for an object of the user's: changes reach the object.
+    """`x.__dict__` of an object of the user's: changes are written to the object.
 
-    The real dictionary would take any key, and what libraries ask an object for (`__deepcopy__`,
-    `__mro_entries__`, …) must never be an answer of the user's.
+    The real dictionary would accept any key. But user code must not define what libraries look up
+    on an object (`__deepcopy__`, `__mro_entries__`, …).
     """
 
     __slots__ = ("_check", "_real")
@@ -57,14 +58,12 @@ class OwnDict(dict[str, Any]):
     _real: dict[str, Any]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if type(name) is not str:
-            raise TypeError("attribute name must be a string")
-        self._check(name)
+        self._check(_plain_name(name))
         self._real[name] = value
         super().__setitem__(name, value)
 
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(name)
+        super().__delitem__(_plain_name(name))
         del self._real[name]
 
     def update(self, *args: Any, **kwargs: Any) -> None:
@@ -81,7 +80,7 @@ class OwnDict(dict[str, Any]):
         return self[name]
 
     def pop(self, name: str, *default: Any) -> Any:
-        if name in self:
+        if _plain_name(name) in self:
             self._real.pop(name, None)
         return super().pop(name, *default)
 
@@ -97,14 +96,29 @@ class OwnDict(dict[str, Any]):
     def copy(self) -> dict[str, Any]:
         return dict(self)
 
+    # The copy of such a dictionary follows the same rules, but writes to no object.
+
+    def __copy__(self) -> OwnDict:
+        return _own_dict(dict(self), self._check)
+
+    def __deepcopy__(self, memo: Any) -> OwnDict:
+        return _own_dict(copy.deepcopy(dict(self), memo), self._check)
+
+
+def _plain_name(name: Any) -> str:
+    # A subclass of str could be one name in this dictionary and another one in the real one.
+    if type(name) is not str:
+        raise TypeError("attribute name must be a string")
+    return name
+
 
 def _own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
-    made = OwnDict()
-    made._real, made._check = real, check
+    view = OwnDict()
+    view._real, view._check = real, check
     for name, value in real.items():
         if _passes(check, name):
-            dict.__setitem__(made, name, value)
-    return made
+            dict.__setitem__(view, name, value)
+    return view
 
 
 def _passes(check: Callable[[str], None], name: Any) -> bool:
@@ -116,7 +130,7 @@ def _passes(check: Callable[[str], None], name: Any) -> bool:
 
 
 class Reflection:
-    """Reads what is in `names.CHECKED`."""
+    """Reads the attributes of `identifiers.CHECKED`."""
 
     def __init__(self, own: OwnClasses, check_writable: Callable[[Any, str], None]) -> None:
         self._own = own
@@ -131,53 +145,53 @@ class Reflection:
         }
 
     def read(self, value: Any, name: str) -> Any:
-        """`value.name`. Where what was found decides, it is because aliases pass attributes on."""
+        """`value.name`. Some checks look at the attribute found: aliases forward attributes."""
         reader = self._readers.get(name)
         if reader is not None:
             return reader(value)
-        if name == "mro" and self._own.made(value):
+        if name == "mro" and self._own.is_own(value):
             return lambda: list(self._classes(value, "__mro__"))
         found = getattr(value, name)
         if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
             return getattr(BoundText(str.__str__(found.__self__)), name)
         if type(found) is types.MethodDescriptorType and found.__objclass__ is str:
             return getattr(UnboundText, name)
-        # `type.mro`, of a class or, by way of `typing.Type`, of all classes.
+        # `type.mro`, of a class or, through `typing.Type`, of all classes.
         bound = type(found) is types.BuiltinMethodType and isinstance(found.__self__, type)
         unbound = type(found) is types.MethodDescriptorType and found.__objclass__ is type
         lists_classes = bound or unbound
-        if lists_classes or isinstance(found, _UNSEEN):
-            raise AttributeError(f"`{name}` is not shown")
+        if lists_classes or isinstance(found, _HIDDEN_TYPES):
+            raise AttributeError(f"`{name}` is not accessible in the sandbox")
         if type(found) is _Signals:
-            # The context must live as long as we do: what was read of it writes to where it stands.
+            # `found` points into the memory of the context, so keep the context alive.
             self._contexts[id(value)] = value
         return shown_type(found) if isinstance(found, type) else found
 
     def dictionary(self, value: Any) -> dict[str, Any]:
-        """What an object, a class or a function of the user's holds."""
-        if self._own.made(value):
-            # A class's own dictionary is never written to, not even by Python code.
+        """The `__dict__` of an object, a class or a function of the user's."""
+        if self._own.is_own(value):
+            # The dictionary of a class is read-only in Python, too.
             return {
-                name: held
-                for name, held in vars(value).items()
+                name: attribute
+                for name, attribute in vars(value).items()
                 if _passes(lambda one: self._check_writable(value, one), name)
             }
-        if not is_users_function(value) and not self._own.made(type(value)):
+        if not is_users_function(value) and not self._own.is_own(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
         return _own_dict(value.__dict__, lambda name: self._check_writable(value, name))
 
     def _annotations(self, value: Any) -> dict[str, Any]:
-        if not is_users_function(value) and not self._own.made(value):
+        if not is_users_function(value) and not self._own.is_own(value):
             raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
         return dict(inspect.get_annotations(value))
 
     def _classes(self, value: Any, name: str) -> tuple[type, ...]:
-        if not self._own.made(value):
+        if not self._own.is_own(value):
             raise AttributeError(f"`{name}` is shown of your own classes only")
         found: tuple[type, ...] = getattr(value, name)
-        return tuple(kind for kind in found if kind in _PLAIN_CLASSES or self._own.made(kind))
+        return tuple(kind for kind in found if kind in _PLAIN_CLASSES or self._own.is_own(kind))
 
     def _subclasses(self, value: Any) -> Callable[[], list[type]]:
-        if not self._own.made(value):
+        if not self._own.is_own(value):
             raise AttributeError("`__subclasses__` is shown of your own classes only")
-        return lambda: [kind for kind in type.__subclasses__(value) if self._own.made(kind)]
+        return lambda: [kind for kind in type.__subclasses__(value) if self._own.is_own(kind)]

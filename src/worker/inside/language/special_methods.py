@@ -1,21 +1,21 @@
-"""(4) Methods that take part in how attributes are found and classes are made.
+"""(4) Special methods that take part in attribute access and in the creation of classes.
 
-A class may define them; what its method is then called with, and what it may reach by calling the
-inherited one, is checked here:
+A class may define them. This module checks the arguments of the user's method, and what the method
+can do by calling the inherited one:
 
-    def __getattr__     is never asked for a name that reaches into the interpreter, so that what a
-                        library asks an object for is never an answer of the user's
-    def __setattr__     nor told of one
+    def __getattr__     is never called with a name that reaches into the interpreter, so that
+                        user code does not define what a library looks up on an object
+    def __setattr__     is never called with such a name either
     def __init_subclass__, __set_name__
-                        see a class only after it has been checked
-    def __new__         gives an object of the user's, or a plain value: what makes copies writes
-                        the state of one object, private names and all, into what it is given
+                        get a class only after it has been checked
+    def __new__         returns an object of the user's, or a plain value: copying writes the whole
+                        state of an object, including private names, into the returned object
     super().__setattr__(n, v), object.__setattr__(self, n, v)
                         follow the rules of `setattr`, on the user's own objects
     super().__new__(cls), str.__new__(cls, …)
-                        make instances of the user's own classes
+                        create instances of the user's own classes
 
-Runs in the worker, after confinement. User code can spell none of these functions' names.
+Runs in the worker, after confinement. User code cannot name any of these functions.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.reflection import is_users_function
 
-_BY_NAME = frozenset({"__delattr__", "__setattr__"})
-_OF_CLASSES = frozenset({"__init_subclass__", "__set_name__"})
+_ATTRIBUTE_CHANGES = frozenset({"__delattr__", "__setattr__"})
+_CLASS_HOOKS = frozenset({"__init_subclass__", "__set_name__"})
 _DESCRIPTORS = frozenset({"__delete__", "__get__", "__set__"})
 _EXCEPTION_ATTRIBUTES = frozenset(
     {"__cause__", "__context__", "__suppress_context__", "__traceback__"}
@@ -37,7 +37,7 @@ _EXCEPTION_ATTRIBUTES = frozenset(
 
 
 class Hooks:
-    """What the transformer emits for `names.HOOKS` and `names.WRITABLE`."""
+    """The guards that the transformer emits for `identifiers.HOOKS` and `identifiers.WRITABLE`."""
 
     def __init__(self, own: OwnClasses, attributes: AttributeGuards) -> None:
         self._own = own
@@ -52,9 +52,9 @@ class Hooks:
             return classmethod(self._checked(name, function.__func__))
         if name == "__getattr__":
             return _checked_getattr(function)
-        if name in _BY_NAME:
+        if name in _ATTRIBUTE_CHANGES:
             return _checked_change(name, function)
-        if name in _OF_CLASSES:
+        if name in _CLASS_HOOKS:
             return self._checked_class(name, function)
         if name == "__new__":
             return self._checked_new(function)
@@ -62,10 +62,11 @@ class Hooks:
 
     def _checked_new(self, function: Any) -> Any:
         def new(cls: type, /, *args: Any, **keywords: Any) -> Any:
-            made = function(cls, *args, **keywords)
-            if not self._own.may_stand_for(type(made), cls):
-                raise TypeError(f"`__new__` of `{cls.__name__}` cannot give a `{_name(made)}`")
-            return made
+            instance = function(cls, *args, **keywords)
+            kind = type(instance)
+            if not self._own.may_return(kind, cls):
+                raise TypeError(f"`__new__` of `{cls.__name__}` cannot give a `{kind.__name__}`")
+            return instance
 
         return new
 
@@ -73,12 +74,12 @@ class Hooks:
         if name == "__init_subclass__":
 
             def init_subclass(cls: type, **keywords: Any) -> Any:
-                return function(self._own.adopt_unfinished(cls), **keywords)
+                return function(self._own.register_unfinished(cls), **keywords)
 
             return init_subclass
 
         def set_name(one: Any, owner: type, attribute: str) -> Any:
-            return function(one, self._own.adopt_unfinished(owner), attribute)
+            return function(one, self._own.register_unfinished(owner), attribute)
 
         return set_name
 
@@ -86,7 +87,7 @@ class Hooks:
         """`owner.name`, where `owner` is `super()`, a class, or an object of the user's."""
         if name == "__new__":
             return self._new(owner)
-        if name in _BY_NAME:
+        if name in _ATTRIBUTE_CHANGES:
             return self._change(owner, name)
         if name in _DESCRIPTORS and type(owner) is types.FunctionType:
             return getattr(owner, name)
@@ -96,14 +97,14 @@ class Hooks:
 
     def _is_own(self, owner: Any) -> bool:
         if type(owner) is super:
-            return self._own.made(super.__self_class__.__get__(owner))  # type: ignore[attr-defined]
-        return self._own.made(owner) or self._own.made(type(owner))
+            return self._own.is_own(super.__self_class__.__get__(owner))  # type: ignore[attr-defined]
+        return self._own.is_own(owner) or self._own.is_own(type(owner))
 
     def _new(self, owner: Any) -> Callable[..., Any]:
         make = owner.__new__
 
         def new(cls: Any, *args: Any, **keywords: Any) -> Any:
-            if not self._own.made(cls):
+            if not self._own.is_own(cls):
                 raise TypeError("`__new__` makes instances of your own classes only")
             return make(cls, *args, **keywords)
 
@@ -111,7 +112,7 @@ class Hooks:
 
     def _change(self, owner: Any, name: str) -> Callable[..., Any]:
         change = getattr(owner, name)
-        # Whom it changes is settled now: a `super()` can be made anew for another object.
+        # Read the target now: `super.__init__` can bind the same `super()` to another object later.
         target = super.__self__.__get__(owner) if type(owner) is super else owner  # type: ignore[attr-defined]
 
         def by_class(target: Any, attribute: Any, *value: Any) -> Any:
@@ -127,21 +128,19 @@ class Hooks:
     def _check(self, target: Any, attribute: Any) -> None:
         if type(attribute) is not str:
             raise TypeError("attribute name must be a string")
-        if not self._own.made(type(target)):
-            raise AttributeError(f"a `{type(target).__name__}` is not yours to change this way")
+        if not self._own.is_own(type(target)):
+            raise AttributeError(
+                f"attributes of `{type(target).__name__}` cannot be changed from sandboxed code"
+            )
         self._attributes.check_writable(target, attribute)
 
-    def writer(self, target: Any) -> Writer:
-        """`target`, as something that `__name__` and its like can be set on."""
-        return Writer(target, self._own)
-
-
-def _name(value: Any) -> str:
-    return type(value).__name__
+    def writer(self, target: Any) -> AttributeWriter:
+        """An object that sets `__name__` and the other writable attributes of `target`."""
+        return AttributeWriter(target, self._own)
 
 
 def _checked_getattr(function: Any) -> Any:
-    def getattr(one: Any, name: str) -> Any:  # noqa: A001 - what it stands for
+    def getattr(one: Any, name: str) -> Any:  # noqa: A001 - the function that it replaces
         if refusal(name) is not None:
             raise AttributeError(f"`{type(one).__name__}` has no `{name}`")
         return function(one, name)
@@ -153,14 +152,14 @@ def _checked_change(name: str, function: Any) -> Any:
     plain = getattr(object, name)
 
     def change(one: Any, attribute: str, *value: Any) -> None:
-        # What the interpreter and libraries set (`__traceback__`, …) is not the code's to see.
+        # User code must not see what the interpreter and libraries set (`__traceback__`, …).
         (plain if refusal(attribute) is not None else function)(one, attribute, *value)
 
     return change
 
 
-class Writer:
-    """Stands for an object while one of `names.WRITABLE` is set; nobody ever holds it."""
+class AttributeWriter:
+    """Replaces an object while one of `identifiers.WRITABLE` is set; user code never keeps it."""
 
     __slots__ = ("_own", "_target")
     _own: OwnClasses
@@ -175,7 +174,7 @@ class Writer:
         if name in _EXCEPTION_ATTRIBUTES:
             if not isinstance(target, BaseException):
                 raise AttributeError(f"`{name}` belongs to exceptions")
-        elif not is_users_function(target) and not self._own.made(target):
+        elif not is_users_function(target) and not self._own.is_own(target):
             raise AttributeError(f"`{name}` can be set of your own functions and classes only")
         else:
             value = _plain_text(name, value)
@@ -183,7 +182,7 @@ class Writer:
 
 
 def _plain_text(name: str, value: Any) -> Any:
-    """Text without methods of its own: our messages name functions and classes."""
+    """`value` as a plain string, since our messages use the names of functions and classes."""
     if value is None and name == "__doc__":
         return None
     if not isinstance(value, str):

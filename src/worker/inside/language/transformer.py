@@ -1,22 +1,23 @@
-"""(4) The syntax tree, made safe: RestrictedPython's transformer with our own rules.
+"""(4) Checks and rewrites the syntax tree: RestrictedPython's transformer with our own rules.
 
-Its frame is kept: every node type has a visitor, and a node without one is refused, so that new
-syntax is never trusted before somebody looked at it. Its guards are not: attributes whose name is
-harmless, items, iteration and calls run as plain bytecode. A guard is emitted only where a name
-alone does not settle it, and then under a name that no source can spell:
+We keep its structure: every type of node has a visitor, and a node without one is refused, so that
+new syntax is never allowed before it has been reviewed. We do not use its guards: attributes with
+harmless names, items, iteration and calls run as plain bytecode. A guard is emitted only where the
+name alone does not decide, under a name that is not a valid identifier:
 
     x._own              ->  <own>(x, "_own")._own     only the user's own objects have private
-                                                      attributes; `privacy` says where one check
-                                                      is enough for many, `library_names` where
-                                                      none is needed
+                                                      attributes; `private_attributes` says where
+                                                      one check covers several uses, and
+                                                      `known_private_names` where none is needed
     x.format, x.obj     ->  <read>(x, "format")       see `reflection`
     x.obj += y          ->  <change>(x, "obj").obj += y
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
-    type(x)             ->  <shown>[<kind>(x)]        if `type` is still ours
-    x.__name__ = y      ->  <write>(x).__name__ = y   see `hooks`, as for the next two
+    type(x)             ->  <shown>[<kind>(x)]        if `type` is not rebound
+    x.__name__ = y      ->  <write>(x).__name__ = y   see `special_methods`; also the next two
     x.__setattr__       ->  <inherited>(x, "__setattr__")
     def __getattr__     ->  @<hook>("__getattr__") def __getattr__
-    except* E           ->  except* <star>(E)         only groups that split as Python's own do
+    except* E           ->  except* <star>(E)         only groups that do not override `split`
+    __slots__ = y       ->  <freeze>() at the end of the class body, see `class_rules`
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from typing import Any
 
 from RestrictedPython.transformer import copy_locations
 
-from caps.worker.inside.language.format_strings import reads_no_attribute
-from caps.worker.inside.language.known_private_names import is_nobodys
+from caps.worker.inside.language.format_strings import is_plain_template
 from caps.worker.inside.language.identifiers import (
     ASSIGNABLE_IN_CLASS,
     CHECKED,
     DEFINABLE,
     FORMATTERS,
+    FROZEN_IN_CLASS,
     HOOKS,
     OPERATIONS,
     READABLE,
@@ -46,17 +47,19 @@ from caps.worker.inside.language.identifiers import (
     needs_guard,
     refusal,
 )
+from caps.worker.inside.language.known_private_names import is_unused_name
 from caps.worker.inside.language.private_attributes import (
     KIND_OF,
     FunctionNode,
-    entry_check,
+    emit_entry_check,
+    emit_own_check,
     guarded,
-    own_value,
-    settled_variable,
+    stable_self,
 )
-from caps.worker.inside.language.visitor import Walk
+from caps.worker.inside.language.visitor import CachedVisitor
 
 CHANGE_GUARD = "<change>"
+FREEZE_GUARD = "<freeze>"
 HOOK_GUARD = "<hook>"
 INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
@@ -70,7 +73,7 @@ RESULT_NAME = "<result>"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One thing in the source that is not allowed, and where."""
+    """One construct in the source that is not allowed, and where it is."""
 
     message: str
     line: int
@@ -78,7 +81,7 @@ class Refusal:
     end_column: int | None
 
 
-class Transformer(Walk):
+class Transformer(CachedVisitor):
     """Checks every identifier and emits the guards."""
 
     def __init__(self) -> None:
@@ -86,15 +89,17 @@ class Transformer(Walk):
         self.refusals: list[Refusal] = []
         self._in_class = False
         self._class_name: str | None = None
-        # Variables that were checked when their function was entered, and the private attributes
-        # of theirs that the check has to cover.
-        self._settled: dict[str, dict[str, ast.expr]] = {}
-        # Every private attribute that the source spells.
+        # Whether the class body that is being visited assigns one of `FROZEN_IN_CLASS`.
+        self._assigns_frozen = False
+        # Variables that are checked at the start of their function, and the private attributes
+        # that this check has to cover.
+        self._entry_checked: dict[str, dict[str, ast.expr]] = {}
+        # Every private attribute that the source uses.
         self.private_names: set[str] = set()
-        # Those of them that nothing but the user's own code has: see `library_names`.
+        # Those that only the user's own code uses: see `known_private_names`.
         self.unguarded: set[str] = set()
 
-    # -- how a refusal is kept ------------------------------------------------------------------
+    # -- recording refusals ---------------------------------------------------------------------
 
     def refuse(self, node: ast.AST, message: str) -> None:
         line = getattr(node, "lineno", 1)
@@ -104,7 +109,7 @@ class Transformer(Walk):
         self.refusals.append(Refusal(message, line, column, end))
 
     def error(self, node: ast.AST, info: str) -> None:
-        """What the base class finds wrong."""
+        """Called by the base class for a problem that it finds."""
         self.refuse(node, info)
 
     def not_allowed(self, node: ast.AST) -> None:
@@ -117,30 +122,32 @@ class Transformer(Walk):
 
     # -- nodes that only need their contents visited --------------------------------------------
 
-    _plain = Walk.node_contents_visit
+    _visit_contents = CachedVisitor.node_contents_visit
 
-    visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _plain
-    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _plain
-    visit_ListComp = visit_SetComp = visit_Subscript = visit_With = _plain
-    visit_arguments = visit_comprehension = visit_match_case = _plain
-    visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _plain
-    visit_MatchValue = _plain
+    visit_AnnAssign = visit_Assign = visit_AsyncFor = visit_AsyncWith = _visit_contents
+    visit_Await = visit_DictComp = visit_For = visit_GeneratorExp = visit_Lambda = _visit_contents
+    visit_ListComp = visit_SetComp = visit_Subscript = visit_With = _visit_contents
+    visit_arguments = visit_comprehension = visit_match_case = _visit_contents
+    visit_Match = visit_MatchOr = visit_MatchSequence = visit_MatchSingleton = _visit_contents
+    visit_MatchValue = _visit_contents
 
     def visit_Constant(self, node: ast.Constant) -> Any:
-        return node  # there is nothing in it
+        return node  # it has no children to check
 
     # -- names ----------------------------------------------------------------------------------
 
     def visit_Name(self, node: ast.Name) -> Any:
         message = refusal(node.id)
-        if message is not None and not self._may_name(node):
+        if message is not None and not self._is_allowed_variable(node):
             self.refuse(node, message)
         return node
 
-    def _may_name(self, node: ast.Name) -> bool:
-        """Whether a variable may have this name whatever `refusal` says of it."""
+    def _is_allowed_variable(self, node: ast.Name) -> bool:
+        """Whether a variable may have this name although `refusal` refuses it."""
         if isinstance(node.ctx, ast.Load):
             return node.id in READABLE_VARIABLES or (self._in_class and node.id in OPERATIONS)
+        if self._in_class and node.id in FROZEN_IN_CLASS:
+            self._assigns_frozen = True
         return node.id in VARIABLES or (self._in_class and node.id in ASSIGNABLE_IN_CLASS)
 
     def visit_Global(self, node: ast.Global) -> Any:
@@ -155,15 +162,15 @@ class Transformer(Walk):
 
     def visit_arg(self, node: ast.arg) -> Any:
         self.check(node, node.arg)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     def visit_keyword(self, node: ast.keyword) -> Any:
         self.check(node, node.arg)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.check(node, node.name)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     # -- attributes and calls -------------------------------------------------------------------
 
@@ -176,7 +183,7 @@ class Transformer(Walk):
             node.value = guarded(WRITE_GUARD, value, node)
             return node
         self.check(node, name)
-        node.value = self._own(value, node) if is_private(name) else value
+        node.value = self._guard_private(value, node) if is_private(name) else value
         return node
 
     def _read(self, node: ast.Attribute, value: ast.expr, name: str) -> Any:
@@ -188,20 +195,20 @@ class Transformer(Walk):
             return guarded(INHERITED_GUARD, value, node, name)
         if name not in READABLE:
             self.check(node, name)
-        node.value = self._own(value, node) if is_private(name) else value
+        node.value = self._guard_private(value, node) if is_private(name) else value
         return node
 
-    def _own(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
-        """`value`, with what it takes to know that its private attribute is the user's."""
+    def _guard_private(self, value: ast.expr, node: ast.Attribute) -> ast.expr:
+        """`value`, with a check that its private attribute is the user's, where one is needed."""
         name = mangled(node.attr, self._class_name)
         self.private_names.add(name)
-        if is_nobodys(name):
+        if is_unused_name(name):
             self.unguarded.add(name)
             return value
-        if isinstance(value, ast.Name) and value.id in self._settled:
-            self._settled[value.id].setdefault(name, node)
+        if isinstance(value, ast.Name) and value.id in self._entry_checked:
+            self._entry_checked[value.id].setdefault(name, node)
             return value
-        return own_value(value, node, name)
+        return emit_own_check(value, node, name)
 
     def visit_Call(self, node: ast.Call) -> Any:
         method = node.func
@@ -210,27 +217,27 @@ class Transformer(Walk):
             and method.attr in FORMATTERS
             and isinstance(method.value, ast.Constant)
             and type(method.value.value) is str
-            and reads_no_attribute(method.value.value)
+            and is_plain_template(method.value.value)
         ):
-            # The template is known, and no field of it reads an attribute: a call like any other.
+            # The template is a literal, and none of its fields reads an attribute: a normal call.
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
-        node = self._plain(node)
-        return _looked_up_type(node) if _asks_type(node) else node
+        node = self._visit_contents(node)
+        return _inline_type_call(node) if _is_type_call(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
         if isinstance(target, ast.Attribute) and target.attr in WRITABLE:
             self.refuse(node, f"`{target.attr}` can only be assigned")
-        node = self._plain(node)
+        node = self._visit_contents(node)
         if isinstance(target, ast.Attribute) and target.attr in CHECKED | SIGNALS:
-            # It is read, too, and what stands on the right is handed what was read.
+            # The attribute is also read, and the operand on the right gets the value.
             target.value = guarded(CHANGE_GUARD, target.value, target, target.attr)
         return node
 
     def visit_TryStar(self, node: ast.AST) -> Any:
-        node = self._plain(node)
+        node = self._visit_contents(node)
         for handler in getattr(node, "handlers", []):
             handler.type = guarded(STAR_GUARD, handler.type, handler.type)
         return node
@@ -240,19 +247,19 @@ class Transformer(Walk):
     def _visit_function(self, node: FunctionNode) -> Any:
         if not (self._in_class and node.name in DEFINABLE):
             self.check(node, node.name)
-        # Decorators, defaults and annotations belong to the scope around.
-        self._visit_around(node)
-        before = self._in_class, self._settled
-        variable = settled_variable(node) if self._in_class else None
+        # Decorators, defaults and annotations belong to the enclosing scope.
+        self._visit_signature(node)
+        saved = self._in_class, self._entry_checked
+        variable = stable_self(node) if self._in_class else None
         self._in_class = False
-        self._settled = {**self._settled, **({variable: {}} if variable else {})}
+        self._entry_checked = {**self._entry_checked, **({variable: {}} if variable else {})}
         try:
             node.body = self._visit_body(node.body)
-            if variable and self._settled[variable]:
-                check = entry_check(variable, self._settled[variable])
-                node.body.insert(_docstring(node), check)
+            if variable and self._entry_checked[variable]:
+                check = emit_entry_check(variable, self._entry_checked[variable])
+                node.body.insert(_docstring_length(node), check)
         finally:
-            self._in_class, self._settled = before
+            self._in_class, self._entry_checked = saved
         if self._in_class and node.name in HOOKS:
             hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
             copy_locations(hook, node)
@@ -261,7 +268,7 @@ class Transformer(Walk):
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
 
-    def _visit_around(self, node: FunctionNode) -> None:
+    def _visit_signature(self, node: FunctionNode) -> None:
         node.decorator_list = [self.visit(one) for one in node.decorator_list]
         self._visit_type_parameters(node)
         node.args = self.visit(node.args)
@@ -279,16 +286,20 @@ class Transformer(Walk):
         for outside in (node.decorator_list, node.bases, node.keywords):
             outside[:] = [self.visit(part) for part in outside]
         self._visit_type_parameters(node)
-        before = self._in_class, self._class_name
-        self._in_class, self._class_name = True, node.name
+        saved = self._in_class, self._class_name, self._assigns_frozen
+        self._in_class, self._class_name, self._assigns_frozen = True, node.name, False
         try:
             node.body = self._visit_body(node.body)
+            if self._assigns_frozen:
+                freeze = ast.Expr(ast.Call(ast.Name(FREEZE_GUARD, ast.Load()), [], []))
+                copy_locations(freeze, node)
+                node.body.append(freeze)
         finally:
-            self._in_class, self._class_name = before
+            self._in_class, self._class_name, self._assigns_frozen = saved
         return node
 
     def _refuse_mangled(self, node: ast.ClassDef) -> None:
-        """Which class a `__name` in the head of a generic one belongs to hangs on the Python."""
+        """Refuse `__name` in the head of a generic class: its mangling depends on the Python."""
         heads = [*node.bases, *node.keywords, *getattr(node, "type_params", [])]
         for part in heads:
             for inner in ast.walk(part):
@@ -303,32 +314,32 @@ class Transformer(Walk):
 
     def _visit_type_parameter(self, node: Any) -> Any:
         self.check(node, node.name)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_type_parameter
-    visit_TypeAlias = _plain
+    visit_TypeAlias = _visit_contents
 
     # -- patterns -------------------------------------------------------------------------------
 
     def visit_MatchAs(self, node: ast.MatchAs) -> Any:
         self.check(node, node.name)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     def visit_MatchStar(self, node: ast.MatchStar) -> Any:
         self.check(node, node.name)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
         self.check(node, node.rest)
-        return self._plain(node)
+        return self._visit_contents(node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> Any:
         for name in node.kwd_attrs:  # read without an attribute node
             self.check(node, name)
             if needs_guard(name) or name in SIGNALS:
                 self.refuse(node, f"a pattern cannot read the attribute `{name}`")
-        # By position it reads what `__match_args__` names; OwnClasses keeps that harmless.
-        return self._plain(node)
+        # A positional pattern reads the names in `__match_args__`, which OwnClasses keeps harmless.
+        return self._visit_contents(node)
 
     # -- modules --------------------------------------------------------------------------------
 
@@ -356,36 +367,36 @@ class Transformer(Walk):
         return node
 
     def visit_Module(self, node: ast.Module) -> Any:
-        node = self._plain(node)
+        node = self._visit_contents(node)
         if node.body and isinstance(node.body[-1], ast.Expr):
             last = node.body[-1]
-            # Not `copy_locations`, which would go through all of the value, which has its own.
+            # Not `copy_locations`: it would walk the whole value, whose nodes have locations.
             target = ast.copy_location(ast.Name(RESULT_NAME, ast.Store()), last)
             keep = ast.Assign(targets=[target], value=last.value)
             node.body[-1] = ast.copy_location(keep, last)
         return node
 
 
-def _docstring(node: FunctionNode) -> int:
-    """How many statements stand before the first that may be anything: the docstring."""
+def _docstring_length(node: FunctionNode) -> int:
+    """The number of statements that the docstring takes: 0 or 1."""
     first = node.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return 0
     return int(type(first.value.value) is str)
 
 
-def _asks_type(node: ast.Call) -> bool:
-    """Whether this is `type(x)` of a variable."""
+def _is_type_call(node: ast.Call) -> bool:
+    """Whether `node` is `type(x)` with a variable `x`."""
     function = node.func
     by_name = isinstance(function, ast.Name) and function.id == "type"
     return by_name and [type(one) for one in node.args] == [ast.Name] and not node.keywords
 
 
-def _looked_up_type(node: ast.Call) -> ast.expr:
-    """`type(x)` without the call, as long as `type` is ours: code often asks in a loop."""
+def _inline_type_call(node: ast.Call) -> ast.expr:
+    """`type(x)` as a look-up while `type` is not rebound: code often calls it in a loop."""
     kind = ast.Call(ast.Name(KIND_OF, ast.Load()), list(node.args), [])
-    ours = ast.Compare(node.func, [ast.Is()], [ast.Name(SAFE_TYPE, ast.Load())])
+    is_unchanged = ast.Compare(node.func, [ast.Is()], [ast.Name(SAFE_TYPE, ast.Load())])
     shown = ast.Subscript(ast.Name(SHOWN_TYPES, ast.Load()), kind, ast.Load())
-    choice = ast.IfExp(test=ours, body=shown, orelse=node)
+    choice = ast.IfExp(test=is_unchanged, body=shown, orelse=node)
     copy_locations(choice, node)
     return choice

@@ -1,8 +1,8 @@
-"""(4) How the syntax tree is walked: as RestrictedPython and `ast` do it, in a third of the time.
+"""(4) Walks the syntax tree as RestrictedPython and `ast` do, in a third of the time.
 
-They put together the name of a visitor and look it up anew at every node. Here it is looked up once
-for each type of node. What is visited, in which order, and what becomes of what a visitor returns
-is the same: a node for which there is no visitor is refused.
+They build the name of a visitor and look it up again at every node. Here it is looked up once for
+each type of node. Which nodes are visited, in which order, and how the return value of a visitor is
+used are the same: a node without a visitor is refused.
 """
 
 from __future__ import annotations
@@ -13,31 +13,33 @@ from typing import Any
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-# Most of what a node holds that is no node; and how a name is used, which every name says, and in
-# which nothing is that could be refused.
+# Field values that need no visit: the most common ones that are not nodes, and the context of a
+# name (load, store, delete), which contains nothing that could be refused.
 _NOT_VISITED = frozenset({str, int, type(None), ast.Load, ast.Store, ast.Del})
 
 _Visitor = Callable[[Any, Any], Any]
 
 
 class _Visitors(dict[type[ast.AST], _Visitor]):
-    """Those of one transformer, by the type of node that each is for."""
+    """The visitors of one transformer, by type of node."""
 
-    def __init__(self, transformer: type[Walk]) -> None:
+    def __init__(self, transformer: type[CachedVisitor]) -> None:
         super().__init__()
         self._transformer = transformer
 
     def __missing__(self, kind: type[ast.AST]) -> _Visitor:
-        """Of a type that is met for the first time."""
-        own = self._transformer
-        # One that has none comes to `generic_visit`, which refuses it.
-        visitor: _Visitor = getattr(own, f"visit_{kind.__name__}", own.generic_visit)
+        """Look up the visitor of a type of node that is seen for the first time."""
+        transformer = self._transformer
+        # A type without a visitor gets `generic_visit`, which refuses it.
+        visitor: _Visitor = getattr(
+            transformer, f"visit_{kind.__name__}", transformer.generic_visit
+        )
         self[kind] = visitor
         return visitor
 
 
-class Walk(RestrictingNodeTransformer):
-    """A transformer whose visitors are methods `visit_<type of node>`, as ever."""
+class CachedVisitor(RestrictingNodeTransformer):
+    """A transformer whose visitors are methods `visit_<type of node>`, as in `ast`."""
 
     _visitors: _Visitors
 
@@ -48,7 +50,7 @@ class Walk(RestrictingNodeTransformer):
         return self._visitors[type(node)](self, node)
 
     def node_contents_visit(self, node: Any) -> Any:
-        """Also the visitor itself of nodes that only need their contents visited."""
+        """Visit the fields of `node`. Also the visitor of nodes that need nothing else."""
         visitors = self._visitors
         for field in node._fields:
             value = getattr(node, field, None)
@@ -65,13 +67,13 @@ class Walk(RestrictingNodeTransformer):
         return node
 
     def _visit_all(self, items: list[Any]) -> None:
-        """Put in the place of each what its visitor gives for it: one, several or none."""
+        """Replace each item by the result of its visitor: one node, several or none."""
         visitors = self._visitors
-        given: list[Any] = []
+        results: list[Any] = []
         for item in items:
             visited = visitors[type(item)](self, item) if isinstance(item, ast.AST) else item
             if isinstance(visited, list):
-                given += visited
+                results += visited
             elif visited is not None or item is None:  # a dict has None for `**other`
-                given.append(visited)
-        items[:] = given
+                results.append(visited)
+        items[:] = results

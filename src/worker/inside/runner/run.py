@@ -1,4 +1,4 @@
-"""(4) Running a program in its user space, and the fields of the result that comes of it."""
+"""(4) Runs a program in its user space, and makes the fields of its result message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 from caps.protocol.values import encode_value
 from caps.worker.inside.aio.shutdown import turn_once
-from caps.worker.inside.runner.user_space import UserSpace
 from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.language.compiler import Program
+from caps.worker.inside.confinement.rlimits import use_memory_reserve
 from caps.worker.inside.errors.report import describe
+from caps.worker.inside.language.compiler import Program
+from caps.worker.inside.runner.user_space import UserSpace
 
 _EXIT_CODE: Any = SystemExit.code
 _MAX_RESULT_BYTES = 8 * 1024 * 1024
@@ -23,30 +24,34 @@ _MAX_PARTS = 50_000
 
 
 def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
-    """Run the program; the fields of its result message."""
+    """Run the program. Returns the fields of its result message."""
     space.begin(program)
     try:
-        fields = result_fields(execute(program, space.globals, channel))
-    except SystemExit as left:
+        value = execute(program, space.globals, channel)
+        use_memory_reserve()
+        fields = result_fields(value)
+    except SystemExit as exit_error:
+        use_memory_reserve()
         fields = (
             result_fields(None)
-            if left_in_order(left)
-            else {"error": describe(left, space.programs)}
+            if is_clean_exit(exit_error)
+            else {"error": describe(exit_error, space.programs)}
         )
-    except BaseException as error:  # noqa: BLE001 - whatever the code raised is its result
+    except BaseException as error:  # noqa: BLE001 - any error of the code is its result
+        use_memory_reserve()
         fields = {"error": describe(error, space.programs)}
-    space.settle(program)
+    space.finish(program)
     return fields
 
 
-def left_in_order(left: SystemExit) -> bool:
-    """Whether it is the ordinary end that `sys.exit()` means: no status, and no message."""
-    code = _EXIT_CODE.__get__(left)  # whatever a subclass has under this name
+def is_clean_exit(exit_error: SystemExit) -> bool:
+    """Whether it is an ordinary end, as with `sys.exit()`: no status, and no message."""
+    code = _EXIT_CODE.__get__(exit_error)  # ignores what a subclass defines under this name
     return code is None or (type(code) is int and code == 0)
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
-    """The value of the last expression."""
+    """Run the program. Returns the value of its last expression."""
     outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
@@ -61,16 +66,16 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
 
 
 def result_fields(value: Any) -> dict[str, Any]:
-    """The value as it crosses, or its `repr`, marked as such."""
+    """The encoded value, or its `repr`, marked as such."""
     try:
         return {"value": encode_value(value, max_bytes=_MAX_RESULT_BYTES)}
-    except Exception:  # noqa: BLE001 - values may have methods of the user's own
+    except Exception:  # noqa: BLE001 - values may have user-defined methods
         return {"value": _repr_bytes(value), "value_is_repr": True}
 
 
 def _repr_bytes(value: Any) -> bytes:
     try:
-        text = repr(value) if _holds_few(value) else BoundedRepr().repr(value)
+        text = repr(value) if _is_small(value) else BoundedRepr().repr(value)
     except Exception as error:  # noqa: BLE001 - user-defined __repr__ may raise anything
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     if len(text) > _MAX_REPR_CHARACTERS:
@@ -80,8 +85,8 @@ def _repr_bytes(value: Any) -> bytes:
 
 
 class BoundedRepr(reprlib.Repr):
-    """A `repr` that gives up after so many parts: a few objects that hold each other many times
-    would unfold into more than the memory holds."""
+    """A `repr` that stops after a maximum number of parts: a few objects that contain each other
+    many times would expand to more text than fits into memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,15 +94,15 @@ class BoundedRepr(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = _MAX_PARTS
         self.maxdeque = self.maxarray = _MAX_PARTS
         self.maxstring = self.maxlong = self.maxother = _MAX_REPR_CHARACTERS
-        self._left = _MAX_PARTS
+        self._parts_left = _MAX_PARTS
 
     def repr1(self, x: Any, level: int) -> str:
-        self._left -= 1
-        return super().repr1(x, level) if self._left > 0 else "..."
+        self._parts_left -= 1
+        return super().repr1(x, level) if self._parts_left > 0 else "..."
 
 
-def _holds_few(value: Any) -> bool:
-    """Whether the plain `repr` of a container ends soon, counting every way to each part."""
+def _is_small(value: Any) -> bool:
+    """Whether the plain `repr` of a container is small; a part counts each time it is reached."""
     waiting, seen = [value], 0
     while waiting and seen <= _MAX_PARTS:
         part = waiting.pop()

@@ -1,9 +1,9 @@
-"""(4) A worker's life: shut itself in, take a manifest and code, run it, say how it ended.
+"""(4) The life of a worker: confine itself, receive manifest and code, run it, send the result.
 
-In a session it takes the next cell then, in the same user space; else it has served, and leaves.
+In a session it then takes the next cell, in the same user space; otherwise it exits.
 
-Forked and locked down by the zygote, with its end of a socket pair as descriptor 0. That is the
-only descriptor that it has, and the only one it can ever have.
+The zygote forks and confines it, with its end of a socket pair as descriptor 0. That is the only
+descriptor that it has, and the only one it can ever have.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ from caps.protocol.messages import (
     StartMessage,
 )
 from caps.worker.inside.caps_api.static_check import check_calls
-from caps.worker.inside.runner.user_space import UserSpace
-from caps.worker.inside.channel.channel import Channel, leave, python_version
+from caps.worker.inside.channel.channel import Channel, exit_worker, python_version
+from caps.worker.inside.confinement.rlimits import limit_resources
+from caps.worker.inside.errors.report import describe_source
 from caps.worker.inside.language.compiler import (
     Program,
     SourceError,
-    compile_plainly,
     compile_source,
+    compile_unrestricted,
     pack,
     unpack,
 )
 from caps.worker.inside.language.version import language_version
-from caps.worker.inside.confinement.rlimits import limit_resources
-from caps.worker.inside.runner.warmup import Rehearsal
-from caps.worker.inside.errors.report import describe_source
 from caps.worker.inside.runner.run import run
+from caps.worker.inside.runner.user_space import UserSpace
+from caps.worker.inside.runner.warmup import WarmUp
 
 CHANNEL = 0
-# Who has waited for so long will most likely wait longer than a rehearsal takes.
-_CALM_SECONDS = 0.03
-_LONGEST_LOOK_SECONDS = 1.0
+# A worker that was idle for this long will most likely stay idle for longer than a warm-up takes.
+_IDLE_SECONDS = 0.03
+_MAX_POLL_SECONDS = 1.0
 
 RealModules = Mapping[str, ModuleType]
 
 
-def shut_in(keep: int) -> None:
-    """Give up what the start-up needed: descriptors, the import system, the command line.
+def drop_interpreter_access(keep: int) -> None:
+    """Give up what only the start-up needed: descriptors, the import system, the command line.
 
-    After this nothing more can be imported, whatever the language layer lets through.
+    After this nothing more can be imported, even if the language layer fails.
     """
     sys.stdin = sys.stdout = sys.stderr = None
     os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
@@ -68,23 +68,23 @@ def shut_in(keep: int) -> None:
     gc.freeze()
 
 
-class Birthright:
-    """What a worker is born with: a channel, a user space on it, and a rehearsal to perform.
+class WorkerTemplate:
+    """What a worker has when it is forked: a channel, a user space on it, and a warm-up to perform.
 
-    Made in the zygote, which only writes the first message into it: its children have it without
-    making it.
+    Created in the zygote, which only queues the first message in it. Its children inherit it and
+    need not create it.
     """
 
     def __init__(self, script: list[bytes], real: RealModules, *, restricted: bool) -> None:
         self.restricted = restricted
-        self.rehearsal = Rehearsal(script, real, restricted=restricted)
+        self.warm_up = WarmUp(script, real, restricted=restricted)
         self.channel = Channel(CHANNEL)
         self.space = UserSpace(self.channel, real, restricted=restricted)
 
-    def say_ready(self) -> None:
-        """What each worker says first, written once for all; its time is that of the writing.
+    def queue_ready(self) -> None:
+        """Queue the first message of each worker, once for all; it has the time of the queueing.
 
-        It leaves when the worker has shut itself in. After everything is loaded.
+        A worker sends it when it has confined itself. Called after everything is loaded.
         """
         self.channel.send(
             ReadyMessage,
@@ -94,46 +94,46 @@ class Birthright:
         )
 
 
-def serve_execution(born_with: Birthright) -> NoReturn:
+def serve_execution(template: WorkerTemplate) -> NoReturn:
     """Serve one execution on the channel. Runs in the worker, after confinement."""
     try:
-        serve(born_with)
-        # The host looks at what this process used, and then kills it.
-        born_with.channel.linger(_LONGEST_LOOK_SECONDS)
+        serve(template)
+        # The host measures what this process used, and then kills it.
+        template.channel.linger(_MAX_POLL_SECONDS)
     except ProtocolError:
-        leave(2)
+        exit_worker(2)
 
 
-def serve(born_with: Birthright) -> None:
-    """One execution, or the cells of one session, from ready to the last result.
+def serve(template: WorkerTemplate) -> None:
+    """One execution, or the cells of one session, from the ready message to the last result.
 
-    Or none at all: one source to compile, and then this process never runs any. If nobody wants it
-    yet, it uses the time to get in practice.
+    Or one source to compile: then this process never runs any code. While it is idle at the start,
+    it performs its warm-up.
     """
-    channel, restricted = born_with.channel, born_with.restricted
-    channel.flush()  # that it is ready
-    if not channel.has_input(_CALM_SECONDS):
-        born_with.rehearsal.perform()
-    born_with.space.enter()
+    channel, restricted = template.channel, template.restricted
+    channel.flush()  # sends the ready message
+    if not channel.has_input(_IDLE_SECONDS):
+        template.warm_up.perform()
+    template.space.enter()
     first = channel.next_message()
     if isinstance(first, ManifestMessage):
-        serve_cells(channel, born_with.space, first, restricted=restricted)
+        serve_cells(channel, template.space, first, restricted=restricted)
     elif isinstance(first, CompileMessage):
         serve_compilation(channel, first, restricted=restricted)
     else:
-        raise ProtocolError("a manifest was due", violation="out_of_turn")
+        raise ProtocolError("expected a manifest", violation="out_of_turn")
 
 
 def serve_cells(
     channel: Channel, space: UserSpace, manifest: ManifestMessage, *, restricted: bool
 ) -> None:
-    """Run what comes: one program, or in a session one after another."""
-    granted = False
+    """Run one program, or in a session one program after another."""
+    is_granted = False
     while True:
         start = channel.next_start()
         limit_resources(start.limits, last=not manifest.session)
         try:
-            program = program_of(start, restricted=restricted)
+            program = load_program(start, restricted=restricted)
             if start.check:
                 check_calls(start.source, program, manifest)
         except SourceError as error:
@@ -143,30 +143,30 @@ def serve_cells(
         else:
             channel.send(StartedMessage)
             channel.flush()
-            if not granted:
-                space.grant(manifest, start.limits.concurrency)
-                granted = True
+            if not is_granted:
+                space.grant(manifest, start.limits)
+                is_granted = True
             channel.send(ResultMessage, **run(program, space, channel))
         channel.flush()
         if not manifest.session:
             return
 
 
-def program_of(start: StartMessage, *, restricted: bool) -> Program:
-    """The program to run: what a compiler process made of this source, or made here and now."""
+def load_program(start: StartMessage, *, restricted: bool) -> Program:
+    """The program to run: compiled before by a compiler process, or compiled now."""
     if start.program:
         return unpack(start.program, start.source, start.filename, restricted=restricted)
-    compile_code = compile_source if restricted else compile_plainly
+    compile_code = compile_source if restricted else compile_unrestricted
     return compile_code(start.source, start.filename)
 
 
 def serve_compilation(channel: Channel, order: CompileMessage, *, restricted: bool) -> None:
-    """Compile one source for whoever runs it; nothing if it does not compile."""
+    """Compile one source for the cache; the program is empty if it does not compile."""
     limit_resources(order.limits)
-    compile_code = compile_source if restricted else compile_plainly
+    compile_code = compile_source if restricted else compile_unrestricted
     try:
         program = pack(compile_code(order.source, order.filename))
     except SourceError:
-        program = b""  # the worker that is to run it says what is wrong with it
+        program = b""  # the worker that runs this source reports the error
     channel.send(CompiledMessage, program=program)
     channel.flush()

@@ -1,8 +1,9 @@
-"""(4) User space as it lives on from one cell of a session to the next.
+"""(4) User space, which persists from one cell of a session to the next.
 
 One dictionary of globals, one set of own classes, one set of builtins, for as long as the worker
-lives. What a cell leaves running ends with it: its tasks are cancelled and may clean up within its
-own limits, and an answer that comes later finds nobody. Any other execution is a single cell.
+lives. Tasks that a cell leaves running end with it: they are cancelled and may clean up within the
+limits of the cell, and an answer that arrives later is dropped. Any other execution is a single
+cell.
 """
 
 from __future__ import annotations
@@ -14,38 +15,38 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.messages import ManifestMessage
+from caps.protocol.messages import ManifestMessage, WorkerLimits
 from caps.worker.inside.aio.futures import enter
-from caps.worker.inside.aio.shutdown import end_all, tell_unretrieved, wind_up
-from caps.worker.inside.language.builtins_ import make_builtins
-from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.language.compiler import Program
-from caps.worker.inside.runner.unhandled import Complaints
-from caps.worker.inside.stdlib.asyncio_ import Concurrency
-from caps.worker.inside.language.eval_exec import add_evaluation
-from caps.worker.inside.facades.facade import make_facade
-from caps.worker.inside.stdlib.importer import Importer
-from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.language.known_private_names import is_nobodys
+from caps.worker.inside.aio.shutdown import cancel_tasks, report_unretrieved, shutdown
 from caps.worker.inside.caps_api.namespace import build_namespace
-from caps.worker.inside.channel.output import Output
+from caps.worker.inside.channel.channel import Channel
+from caps.worker.inside.channel.output import OutputStreams
+from caps.worker.inside.facades.facade import make_facade
+from caps.worker.inside.language.builtins_ import make_builtins
+from caps.worker.inside.language.compiler import Program
+from caps.worker.inside.language.eval_exec import add_evaluation
+from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.language.known_private_names import is_unused_name
+from caps.worker.inside.runner.unhandled import UnhandledErrors
+from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
+from caps.worker.inside.stdlib.importer import Importer
 
-# How long cancelled tasks may clean up; then the result goes out all the same.
+# How long cancelled tasks may clean up; then the result is sent anyway.
 _GRACE_SECONDS = 2.0
 
 
 class UserSpace:
-    """What the user's code finds and leaves behind; `programs` are its cells by file name."""
+    """The state of the user's code; `programs` are its cells by file name."""
 
     def __init__(
         self, channel: Channel, real: Mapping[str, ModuleType], *, restricted: bool
     ) -> None:
-        """All that is the same whatever is granted. Made in the zygote: each of its children is
-        born with a user space, and makes it its own with `enter`."""
+        """Set up all that does not depend on the grant. Created in the zygote: each of its children
+        inherits a user space, and takes it over with `enter`."""
         self._own = own = OwnClasses()
         self.programs: dict[str, Program] = {}
-        self._output = output = Output(channel.write, channel.flush)
-        extra = {"asyncio": make_facade("asyncio", Concurrency(channel.loop).names())}
+        self._output = output = OutputStreams(channel.write, channel.flush)
+        extra = {"asyncio": make_facade("asyncio", AsyncioFacade(channel.loop).names())}
         self._importer = Importer(own, extra, output, self.programs, real)
         guarded = make_builtins(output.stdout, self._importer, own)
         self.globals: dict[str, Any] = {
@@ -56,40 +57,40 @@ class UserSpace:
             add_evaluation(self.globals, own)
         self._channel = channel
         self._session = False
-        self._complaints = Complaints(channel.note, self.programs)
-        channel.loop.listen(self._complaints.lost)
+        self._unhandled = UnhandledErrors(channel.note, self.programs)
+        channel.loop.set_error_handler(self._unhandled.report_error)
 
     def enter(self) -> None:
-        """From now on this is the user space of this process."""
+        """Make this the user space of this process."""
         enter(self._channel.loop, None)
         sys.stdout = self._output.stdout  # what a library prints is captured, too
-        self._complaints.listen()
+        self._unhandled.install()
 
-    def grant(self, manifest: ManifestMessage, concurrency: int) -> None:
-        """Put `caps` in, once, before the first cell."""
-        caps = build_namespace(manifest, self._channel, concurrency)
-        self._importer.offer(manifest.namespace, caps)
+    def grant(self, manifest: ManifestMessage, limits: WorkerLimits) -> None:
+        """Add `caps`, once, before the first cell."""
+        caps = build_namespace(manifest, self._channel, limits.concurrency, limits.calls)
+        self._importer.add_module(manifest.namespace, caps)
         self.globals[manifest.namespace] = caps
         self._session = manifest.session
 
     def begin(self, program: Program) -> None:
-        """A cell starts: its source is kept for tracebacks, the last result is not.
+        """A cell starts: keep its source for tracebacks, and drop the last result.
 
-        Raises ProtocolError for code that was compiled beside other libraries.
+        Raises ProtocolError for code that was compiled with other libraries loaded.
         """
-        if not all(map(is_nobodys, program.unguarded)):
+        if not all(map(is_unused_name, program.unguarded)):
             raise ProtocolError("code that was not compiled for this worker", violation="malformed")
-        self._own.will_meet(program.private_names)
+        self._own.add_private_names(program.private_names)
         self.programs[program.filename] = program
         self.globals.pop(program.result_name, None)
 
-    def settle(self, program: Program) -> None:
-        """A cell is over, its result not yet sent: end what it left running, and tell what would
-        be lost without a word."""
+    def finish(self, program: Program) -> None:
+        """A cell has ended, and its result is not sent yet: end the tasks that it left running, and
+        report errors that would be lost silently."""
         try:
             self._end_tasks()
-            self._complaints.close()
-        except BaseException as error:  # noqa: BLE001 - it is told, and the result stays what it is
+            self._unhandled.close()
+        except BaseException as error:  # noqa: BLE001 - it is reported, and the result is kept
             self._channel.note(f"the clean-up at the end failed: {type(error).__name__[:100]}\n")
         if self._session:
             self.globals.pop(program.result_name, None)
@@ -98,9 +99,9 @@ class UserSpace:
     def _end_tasks(self) -> None:
         loop = self._channel.loop
         if self._session:
-            wind_up(loop, _GRACE_SECONDS)
-            tell_unretrieved(loop)
-            return  # a coroutine that is held may be awaited in a later cell
-        end_all(loop, loop._tasks, seconds=_GRACE_SECONDS)
-        tell_unretrieved(loop)
-        self._complaints.held(self.globals.values())
+            cancel_tasks(loop, _GRACE_SECONDS)
+            report_unretrieved(loop)
+            return  # a coroutine that is still held may be awaited in a later cell
+        shutdown(loop, loop._tasks, seconds=_GRACE_SECONDS)
+        report_unretrieved(loop)
+        self._unhandled.report_held(self.globals.values())

@@ -1,11 +1,12 @@
-"""(4) A worker's whole life, rehearsed with harmless code before anybody waits for it.
+"""(4) The warm-up: a worker's whole life with harmless code, before a caller waits for it.
 
 Pages that a fork shares with the zygote are copied when they are first written to, and Python
-writes to whatever it looks at. A worker that rehearsed after the fork has its copies of what almost
-any code uses: reading a manifest, compiling, printing, a capability call, a result.
+writes to every object that it reads (reference counts). A worker that has warmed up after the fork
+has its copies of the pages that almost any code uses: reading a manifest, compiling, printing, a
+capability call, a result.
 
-Nothing of it is left but that: the rehearsal has a channel of its own, without a descriptor, and
-what its code made is collected.
+Nothing else remains of it: the warm-up has a channel of its own, without a descriptor, and the
+objects of its code are collected.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.inside.runner.user_space import UserSpace
 from caps.worker.inside.channel.channel import NOTHING, Channel, python_version
-from caps.worker.inside.language.compiler import compile_plainly, compile_source, pack, unpack
-from caps.worker.inside.confinement.rlimits import rehearse_limits
+from caps.worker.inside.confinement.rlimits import warm_up_limits
+from caps.worker.inside.language.compiler import compile_source, compile_unrestricted, pack, unpack
 from caps.worker.inside.runner.run import run
+from caps.worker.inside.runner.user_space import UserSpace
 
 _SOURCE = """\
 import json
@@ -61,9 +62,9 @@ json.loads(json.dumps(words))
 _READY: dict[str, Any] = {
     "protocol": PROTOCOL_VERSION,
     "python": python_version(),
-    "language": "rehearsed",
+    "language": "warm-up",
 }
-_FILENAME = "<rehearsal>"
+_FILENAME = "<warm-up>"
 _LIMITS = WorkerLimits(cpu_ms=1000, memory_mb=256, concurrency=4)
 _ENTRY = ManifestEntry.of(
     name="stage.ask",
@@ -80,8 +81,8 @@ _ENTRY = ManifestEntry.of(
 )
 
 
-class Stage(Channel):
-    """A channel that gets what was written down for it, and whose words go nowhere."""
+class ScriptedChannel(Channel):
+    """A channel that receives the recorded script, and whose output is dropped."""
 
     def __init__(self, script: list[bytes]) -> None:
         super().__init__(0)
@@ -89,7 +90,7 @@ class Stage(Channel):
         self._poll: Any = self
 
     def poll(self, _timeout_ms: int | None = None) -> bool:
-        """In the place of `select.poll`: whether there is something to read."""
+        """Replaces `select.poll`: whether there is something to read."""
         return bool(self._script)
 
     def _read(self) -> None:
@@ -99,64 +100,64 @@ class Stage(Channel):
         self._unwritten = NOTHING
 
 
-def write_script() -> list[bytes]:
-    """What the host says in a rehearsal. Runs in the zygote, once."""
+def record_host_script() -> list[bytes]:
+    """What the host sends in a warm-up. Runs in the zygote, once."""
     host, worker = HostConnection(), Channel(0)
-    host.receive(_said(worker, ReadyMessage, **_READY))
-    granted = host.send(
+    host.receive(_encode_from_worker(worker, ReadyMessage, **_READY))
+    start = host.send(
         ManifestMessage(
-            execution_id="rehearsal",
+            execution_id="warm-up",
             namespace="caps",
-            policy_id="rehearsal",
+            policy_id="warm-up",
             capabilities=[_ENTRY],
             **host.stamp(),
         )
     ) + host.send(StartMessage(source=_SOURCE, filename=_FILENAME, limits=_LIMITS, **host.stamp()))
-    worker.connection.receive(granted)
-    host.receive(_said(worker, StartedMessage))
-    asked = {"request_id": "r1", "capability": _ENTRY.name, "payload": {"question": "who?"}}
-    host.receive(_said(worker, CapabilityRequestMessage, **asked))
+    worker.connection.receive(start)
+    host.receive(_encode_from_worker(worker, StartedMessage))
+    request = {"request_id": "r1", "capability": _ENTRY.name, "payload": {"question": "who?"}}
+    host.receive(_encode_from_worker(worker, CapabilityRequestMessage, **request))
     answer = CapabilityResponseMessage(request_id="r1", result={"text": "I"}, **host.stamp())
-    return [granted, host.send(answer)]
+    return [start, host.send(answer)]
 
 
-def _said(worker: Channel, kind: Any, **fields: Any) -> bytes:
+def _encode_from_worker(worker: Channel, kind: Any, **fields: Any) -> bytes:
     return worker.connection.send(kind(**fields, **worker.connection.stamp()))
 
 
-class Rehearsal:
-    """A rehearsal that is ready to begin. Made in the zygote, so that its children only perform."""
+class WarmUp:
+    """A prepared warm-up. Created in the zygote, so that its children only have to perform it."""
 
     def __init__(
         self, script: list[bytes], real: Mapping[str, ModuleType], *, restricted: bool
     ) -> None:
-        self._stage = Stage(script)
-        self._space = UserSpace(self._stage, real, restricted=restricted)
+        self._channel = ScriptedChannel(script)
+        self._space = UserSpace(self._channel, real, restricted=restricted)
         self._restricted = restricted
 
     def perform(self) -> None:
-        """Go once through everything, once; what fails here would fail for the user, so it is
-        raised."""
-        stage, space = self._stage, self._space
+        """Go through all steps once. May be called once. Errors are raised: what fails here would
+        fail for the user, too."""
+        channel, space = self._channel, self._space
         before = set(space.globals)
         space.enter()
-        stage.send(ReadyMessage, **_READY)
-        manifest = stage.next_message()
-        start = stage.next_start()
+        channel.send(ReadyMessage, **_READY)
+        manifest = channel.next_message()
+        start = channel.next_start()
         assert isinstance(manifest, ManifestMessage)
-        compile_code = compile_source if self._restricted else compile_plainly
+        compile_code = compile_source if self._restricted else compile_unrestricted
         packed = pack(compile_code(start.source, start.filename))
         program = unpack(packed, start.source, start.filename, restricted=self._restricted)
-        rehearse_limits(start.limits)
-        stage.send(StartedMessage)
-        space.grant(manifest, start.limits.concurrency)
-        ended = run(program, space, stage)
-        if "error" in ended:
-            raise RuntimeError(f"the rehearsal failed: {ended['error'].message}")
-        stage.send(ResultMessage, **ended)
-        stage.flush()
-        stage.forget_answers()
-        # The space itself stays: giving back what it shares with the zygote would copy that, too.
+        warm_up_limits(start.limits)
+        channel.send(StartedMessage)
+        space.grant(manifest, start.limits)
+        fields = run(program, space, channel)
+        if "error" in fields:
+            raise RuntimeError(f"the warm-up failed: {fields['error'].message}")
+        channel.send(ResultMessage, **fields)
+        channel.flush()
+        channel.forget_answers()
+        # The space itself stays: to free what it shares with the zygote would copy those pages.
         for name in set(space.globals) - before:
             del space.globals[name]
         space.programs.clear()

@@ -1,9 +1,9 @@
-"""(4) array and struct: types of the library that user code could turn against the interpreter.
+"""(4) `array` and `struct`: library types that user code could use to corrupt memory.
 
-Both call code of the user's in the middle of their work (`__index__`), and do not expect to find
-themselves changed after it: an array emptied, a Struct made anew. They would write to memory that
-is no longer theirs. So user space gets objects that keep one to themselves, and what they hand on
-is a plain number.
+Both call user code (`__index__`) in the middle of an operation and do not expect that it changes
+them: it may empty the array, or initialize the Struct again. They would then write to memory that
+they no longer own. So user space gets objects that wrap a private library object and pass only
+plain numbers to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Struct:
-    """`struct.Struct`; made anew it keeps a new one, and the old one ends its work."""
+    """`struct.Struct`; a second `__init__` stores a new one, and the old one completes its call."""
 
     __slots__ = ("_struct",)
 
@@ -53,145 +53,146 @@ def _text(value: Any) -> str:
     return "".join((value, ""))
 
 
-def _number_of(typecode: str) -> Callable[[Any], Any]:
+def _converter_for(typecode: str) -> Callable[[Any], Any]:
     if typecode == "u":
         return _text
     return float if typecode in "df" else operator.index
 
 
 class array:  # noqa: N801 - the name that user space sees
-    """`array.array`, without its buffer: `tobytes` gives the bytes."""
+    """`array.array` without the buffer interface; use `tobytes`."""
 
-    __slots__ = ("_held", "_number")
+    __slots__ = ("_array", "_convert")
 
     def __init__(self, typecode: str, initializer: Any = (), /) -> None:
-        held: Any = library_array.array(_text(typecode))
-        self._held, self._number = held, _number_of(held.typecode)
+        real: Any = library_array.array(_text(typecode))
+        self._array, self._convert = real, _converter_for(real.typecode)
         if isinstance(initializer, (bytes, bytearray)):
-            held.frombytes(initializer)
+            real.frombytes(initializer)
         else:
             self.extend(initializer)
 
     @property
     def typecode(self) -> str:
-        return str(self._held.typecode)
+        return str(self._array.typecode)
 
     @property
     def itemsize(self) -> int:
-        return int(self._held.itemsize)
+        return int(self._array.itemsize)
 
     def append(self, value: Any, /) -> None:
-        plain = self._number(value)
-        self._held.append(plain)
+        converted = self._convert(value)
+        self._array.append(converted)
 
     def extend(self, values: Iterable[Any], /) -> None:
-        plain = self._plain(values)
-        self._held.extend(plain)
+        converted = self._plain_array(values)
+        self._array.extend(converted)
 
     fromlist = fromunicode = extend
 
     def frombytes(self, buffer: Any, /) -> None:
-        self._held.frombytes(bytes(buffer))
+        self._array.frombytes(bytes(buffer))
 
     def insert(self, index: int, value: Any, /) -> None:
-        where, plain = operator.index(index), self._number(value)
-        self._held.insert(where, plain)
+        position, converted = operator.index(index), self._convert(value)
+        self._array.insert(position, converted)
 
     def pop(self, index: int = -1, /) -> Any:
-        where = operator.index(index)
-        return self._held.pop(where)
+        position = operator.index(index)
+        return self._array.pop(position)
 
     def remove(self, value: Any, /) -> None:
-        self._held.remove(self._number(value))
+        self._array.remove(self._convert(value))
 
     def index(self, value: Any, /) -> int:
-        return int(self._held.index(self._number(value)))
+        return int(self._array.index(self._convert(value)))
 
     def count(self, value: Any, /) -> int:
-        return int(self._held.tolist().count(value))
+        return int(self._array.tolist().count(value))
 
     def reverse(self) -> None:
-        self._held.reverse()
+        self._array.reverse()
 
     def byteswap(self) -> None:
-        self._held.byteswap()
+        self._array.byteswap()
 
     def tobytes(self) -> bytes:
-        return bytes(self._held.tobytes())
+        return bytes(self._array.tobytes())
 
     def tolist(self) -> list[Any]:
-        return list(self._held.tolist())
+        return list(self._array.tolist())
 
     def tounicode(self) -> str:
-        return str(self._held.tounicode())
+        return str(self._array.tounicode())
 
-    def _plain(self, values: Iterable[Any]) -> Any:
-        """Numbers that are nobody's objects, in a list that nobody else holds."""
+    def _plain_array(self, values: Iterable[Any]) -> Any:
+        """The values as plain numbers, in a new array that user code cannot reach."""
         if isinstance(values, array):
             if values.typecode != self.typecode:
                 raise TypeError("can only extend with an array of the same kind")
-            return values._held[:]
-        return library_array.array(self._held.typecode, [self._number(one) for one in values])
+            return values._array[:]
+        return library_array.array(self._array.typecode, [self._convert(one) for one in values])
 
-    def _place(self, index: Any) -> Any:
+    def _plain_index(self, index: Any) -> Any:
         if not isinstance(index, slice):
             return operator.index(index)
         ends = (index.start, index.stop, index.step)
         return slice(*(None if end is None else operator.index(end) for end in ends))
 
-    def _like(self, held: Any) -> array:
-        made = array(self.typecode)
-        made._held = held
-        return made
+    def _wrap(self, real: Any) -> array:
+        wrapper = array(self.typecode)
+        wrapper._array = real
+        return wrapper
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._held[self._place(index)]
-        return self._like(found) if isinstance(index, slice) else found
+        found = self._array[self._plain_index(index)]
+        return self._wrap(found) if isinstance(index, slice) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        place = self._place(index)
-        plain = self._plain(value) if isinstance(index, slice) else self._number(value)
-        self._held[place] = plain
+        position = self._plain_index(index)
+        is_slice = isinstance(index, slice)
+        converted = self._plain_array(value) if is_slice else self._convert(value)
+        self._array[position] = converted
 
     def __delitem__(self, index: Any) -> None:
-        place = self._place(index)
-        del self._held[place]
+        position = self._plain_index(index)
+        del self._array[position]
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._array)
 
     def __iter__(self) -> Iterator[Any]:
-        place = 0
-        while place < len(self._held):
-            yield self._held[place]
-            place += 1
+        position = 0
+        while position < len(self._array):
+            yield self._array[position]
+            position += 1
 
     def __contains__(self, value: Any) -> bool:
-        return value in self._held.tolist()
+        return value in self._array.tolist()
 
     def __add__(self, other: Any) -> array:
         if not isinstance(other, array):
             return NotImplemented
-        return self._like(self._held + other._held)
+        return self._wrap(self._array + other._array)
 
     def __iadd__(self, other: Any) -> array:
         self.extend(other)
         return self
 
     def __mul__(self, times: Any) -> array:
-        return self._like(self._held * operator.index(times))
+        return self._wrap(self._array * operator.index(times))
 
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, array):
             return NotImplemented
-        return bool(self._held == other._held)
+        return bool(self._array == other._array)
 
     def __lt__(self, other: Any) -> bool:
         if not isinstance(other, array):
             return NotImplemented
-        return bool(self._held < other._held)
+        return bool(self._array < other._array)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -199,20 +200,20 @@ class array:  # noqa: N801 - the name that user space sees
         return self.tobytes()
 
     def __copy__(self) -> array:
-        return self._like(self._held[:])
+        return self._wrap(self._array[:])
 
     def __deepcopy__(self, _memo: Any) -> array:
-        return self._like(self._held[:])
+        return self._wrap(self._array[:])
 
     def __repr__(self) -> str:
-        return repr(self._held)
+        return repr(self._array)
 
 
-def array_names(_surroundings: Any) -> dict[str, Any]:
-    """What `array` has in place of the library's own."""
+def array_names(_context: Any) -> dict[str, Any]:
+    """The replacements in `array`."""
     return {"array": array}
 
 
-def struct_names(_surroundings: Any) -> dict[str, Any]:
-    """What `struct` has in place of the library's own."""
+def struct_names(_context: Any) -> dict[str, Any]:
+    """The replacements in `struct`."""
     return {"Struct": Struct}

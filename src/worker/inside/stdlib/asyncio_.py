@@ -1,4 +1,4 @@
-"""(4) The `asyncio` that user space imports: chosen names over our own loop."""
+"""(4) The `asyncio` that user space imports: selected names on top of our own loop."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from types import CoroutineType
 from typing import Any
 
 from caps.worker.inside.aio import errors
-from caps.worker.inside.aio.loop_facade import EventLoop
+from caps.worker.inside.aio.conditions import Barrier, Condition
 from caps.worker.inside.aio.futures import Future, Task, current_loop, current_task, enter
 from caps.worker.inside.aio.gather import as_completed, gather
-from caps.worker.inside.aio.shutdown import end_all
 from caps.worker.inside.aio.locks import BoundedSemaphore, Event, Lock, Semaphore
-from caps.worker.inside.aio.conditions import Barrier, Condition
+from caps.worker.inside.aio.loop import Handle, Loop, ensure_future
+from caps.worker.inside.aio.loop_facade import EventLoop
 from caps.worker.inside.aio.queues import LifoQueue, PriorityQueue, Queue
+from caps.worker.inside.aio.shutdown import shutdown
 from caps.worker.inside.aio.task_group import TaskGroup
 from caps.worker.inside.aio.timeouts import Timeout, timeout, timeout_at
 from caps.worker.inside.aio.wait import (
@@ -26,7 +27,6 @@ from caps.worker.inside.aio.wait import (
     wait,
     wait_for,
 )
-from caps.worker.inside.aio.loop import Handle, Loop, ensure_future
 
 _CLASSES = (
     Barrier,
@@ -60,7 +60,7 @@ def all_tasks(loop: object = None) -> set[Task]:
 
 
 def create_task(coro: Coroutine[Any, Any, Any], *, name: object = None) -> Task:
-    """Start a coroutine; it runs while others wait."""
+    """Start a coroutine as a task."""
     return Task(coro, name=name)
 
 
@@ -77,7 +77,7 @@ def isfuture(obj: object) -> bool:
 
 
 async def to_thread(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Calls `func` at once: there are no threads here, so others wait for it."""
+    """Calls `func` immediately: there are no threads here, so other tasks wait for it."""
     return func(*args, **kwargs)
 
 
@@ -92,12 +92,12 @@ def get_running_loop() -> EventLoop:
 
 
 def new_event_loop() -> EventLoop:
-    """The one that there is."""
+    """The only event loop; no new one is created."""
     return _EVENT_LOOP
 
 
 def set_event_loop(loop: object) -> None:
-    """Nothing: there is only one."""
+    """Does nothing: there is only one event loop."""
 
 
 _EVENT_LOOP = EventLoop()
@@ -125,8 +125,8 @@ _FUNCTIONS = (
 )
 
 
-class Concurrency:
-    """`asyncio` over one loop."""
+class AsyncioFacade:
+    """`asyncio` for one loop."""
 
     __slots__ = ("_loop",)
 
@@ -140,7 +140,7 @@ class Concurrency:
         enter(loop, None)
 
     def names(self) -> dict[str, object]:
-        """What `import asyncio` offers."""
+        """The names of the module `asyncio`."""
         return {
             **{each.__name__: each for each in (*_CLASSES, *_FUNCTIONS)},
             "ALL_COMPLETED": ALL_COMPLETED,
@@ -151,10 +151,10 @@ class Concurrency:
         }
 
     def run(self, main: Awaitable[Any], *, debug: bool | None = None) -> Any:
-        """Run `main` to its end; what it started and left running is cancelled.
+        """Run `main` to its end, then cancel the tasks that it started and left running.
 
-        In a program that awaits at the top level, or in a task, the loop is not its own: there it
-        does what `await` does, and what was started goes on.
+        In a program that awaits at the top level, or in a task, the loop is already running: there
+        it works like `await`, and tasks that were started continue.
         """
         del debug
         loop = self._loop
@@ -164,4 +164,4 @@ class Concurrency:
         try:
             return loop.run(ensure_future(main))
         finally:
-            end_all(loop, loop._tasks - before, seconds=None)
+            shutdown(loop, loop._tasks - before, seconds=None)

@@ -1,10 +1,12 @@
-"""(4) functools and operator: what reads, writes or finds functions by name, under our rules.
+"""(4) `functools` and `operator`: functions that use names known only at run time, under our rules.
 
-operator.attrgetter, methodcaller     read attributes whose names exist only at run time: each part
-                                      goes through the same guard as `getattr`
-functools.wraps, update_wrapper       write any attribute of anything: here names and documentation
-functools.cached_property             its `attrname` can be set: any key in an instance's dictionary
-functools.singledispatch, …method     evaluate annotations that are text: here a name is looked up
+operator.attrgetter, methodcaller     read attributes by name: here each part of the name goes
+                                      through the same guard as `getattr`
+functools.wraps, update_wrapper       write any attribute of any object: here names, documentation
+                                      and public attributes
+functools.cached_property             its `attrname` can be set to any key of the instance's dict
+functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
+                                      looked up
 """
 
 from __future__ import annotations
@@ -18,21 +20,21 @@ from typing import Any
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.reflection import is_users_function
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.stdlib.context import StdlibContext
 
 _COPIED = ("__name__", "__qualname__")
 
 
-def operator_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `operator` has in place of the library's own."""
-    guards = surroundings.guards
+def operator_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `operator`."""
+    guards = context.guards
 
     def attrgetter(attr: str, /, *attrs: str) -> Callable[[Any], Any]:
         """`operator.attrgetter`; every part of a dotted name is checked when it is read."""
-        ways = [_parts(name) for name in (attr, *attrs)]
+        paths = [_parts(name) for name in (attr, *attrs)]
 
         def get(obj: Any, /) -> Any:
-            found = tuple(_follow(guards, obj, way) for way in ways)
+            found = tuple(_follow(guards, obj, path) for path in paths)
             return found[0] if len(found) == 1 else found
 
         return get
@@ -51,7 +53,7 @@ def operator_names(surroundings: Surroundings) -> dict[str, Any]:
 
 
 def _parts(name: Any) -> list[str]:
-    # A subclass of str could answer one thing here and another to the guard.
+    # A subclass of str could give one name here and another one to the guard.
     if type(name) is not str:
         raise TypeError("attribute name must be a string")
     return name.split(".")
@@ -64,8 +66,8 @@ def _follow(guards: AttributeGuards, value: Any, parts: list[str]) -> Any:
 
 
 class cached_property:  # noqa: N801 - the name that user space sees
-    # `functools.cached_property` that only a class statement can name. Its docstring is that of the
-    # function, so the class has none.
+    # `functools.cached_property` whose name only a class statement can set. Its `__doc__` is that
+    # of the function, so the class has no docstring.
     __slots__ = ("__doc__", "_function", "_name", "_owner")
 
     def __init__(self, func: Callable[[Any], Any]) -> None:
@@ -80,15 +82,17 @@ class cached_property:  # noqa: N801 - the name that user space sees
     def __get__(self, instance: Any, _owner: type | None = None) -> Any:
         if instance is None:
             return self
-        # It may have been set on another class, where the name is not the user's.
-        if self._name is None or self._owner not in type(instance).__mro__:
+        # User code may have set it on another class, where the name is not the user's. And the
+        # function may give it to another class under another name.
+        name = self._name
+        if name is None or self._owner not in type(instance).__mro__:
             raise TypeError("a cached_property belongs into a class statement")
-        value = instance.__dict__[self._name] = self._function(instance)
+        value = instance.__dict__[name] = self._function(instance)
         return value
 
 
 class singledispatchmethod:  # noqa: N801 - the name that user space sees
-    """`functools.singledispatchmethod`, over our `singledispatch`."""
+    """`functools.singledispatchmethod`, on top of our `singledispatch`."""
 
     __slots__ = ("_dispatcher",)
 
@@ -98,7 +102,7 @@ class singledispatchmethod:  # noqa: N801 - the name that user space sees
         self._dispatcher = singledispatch(func)
 
     def register(self, cls: Any, method: Any = None) -> Any:
-        """Take `method` for arguments of the type `cls`."""
+        """Use `method` for arguments of the type `cls`."""
         return self._dispatcher.register(cls, method)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -119,7 +123,7 @@ def singledispatch(func: Any) -> Any:
     library_register = dispatcher.register
 
     def register(cls: Any, func: Any = None) -> Any:
-        """Take `func` for arguments of the type `cls`, or of the one that its annotation names."""
+        """Use `func` for arguments of the type `cls`, or of the type in its annotation."""
         if isinstance(cls, (type, types.UnionType)):
             return library_register(cls, func)
         if func is not None or not is_users_function(cls):
@@ -136,24 +140,26 @@ def _annotated_type(function: Any) -> Any:
         raise TypeError(f"annotate the first argument of `{function.__name__}`, or name a class")
     kind = found[1]
     if type(kind) is str:
-        # What the function itself would find under this name; never more than a name.
-        spelt = kind.isidentifier() and refusal(kind) is None
-        known = {**function.__builtins__, **function.__globals__} if spelt else {}
-        kind = known.get(kind, kind)
+        # Look it up as the function itself would. Only a plain name, never an expression.
+        is_allowed = kind.isidentifier() and refusal(kind) is None
+        variables = {**function.__builtins__, **function.__globals__} if is_allowed else {}
+        kind = variables.get(kind, kind)
     if not isinstance(kind, (type, types.UnionType)):
-        raise TypeError(f"the annotation of `{found[0]}` is no class; write `register(the_class)`")
+        raise TypeError(
+            f"the annotation of `{found[0]}` is not a class; write `register(the_class)`"
+        )
     return kind
 
 
-def functools_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `functools` has in place of the library's own."""
-    own = surroundings.own
+def functools_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `functools`."""
+    own = context.own
 
     def update_wrapper(
         wrapper: Any, wrapped: Any, assigned: Any = None, updated: Any = None
     ) -> Any:
         """`functools.update_wrapper`: names, documentation and public attributes."""
-        del assigned, updated  # which ones is settled here
+        del assigned, updated  # the set of attributes is fixed here
         _copy_names(own, wrapper, wrapped)
         return wrapper
 
@@ -177,14 +183,14 @@ def functools_names(surroundings: Surroundings) -> dict[str, Any]:
 
 
 def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
-    is_object = own.made(type(wrapper))  # a decorator that is a class
-    if type(wrapper) is not types.FunctionType and not own.made(wrapper) and not is_object:
+    is_object = own.is_own(type(wrapper))  # an instance of a decorator class
+    if type(wrapper) is not types.FunctionType and not own.is_own(wrapper) and not is_object:
         return
     write = object.__setattr__ if is_object else setattr
     for name in _COPIED:
-        given = getattr(wrapped, name, None)
-        if isinstance(given, str):
-            write(wrapper, name, "".join([given, ""]))
+        text = getattr(wrapped, name, None)
+        if isinstance(text, str):
+            write(wrapper, name, "".join([text, ""]))
     documentation = getattr(wrapped, "__doc__", None)
     if documentation is None or type(documentation) is str:
         write(wrapper, "__doc__", documentation)

@@ -1,7 +1,7 @@
-"""(4) pathlib and the fields of it that are pure: names taken apart and put together, no files.
+"""(4) The pure part of `pathlib`: it splits and joins names, and accesses no files.
 
-`pathlib.PurePosixPath` itself holds a module (`parser`) that leads to the file system, so user
-space gets an object that keeps one to itself and answers for it.
+`pathlib.PurePosixPath` has an attribute (`parser`) that is a module and gives access to the file
+system. So user space gets an object that wraps a private `PurePosixPath`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ class PurePosixPath:
 
     def __init__(self, *parts: Any) -> None:
         self._path = pathlib.PurePosixPath(*map(_part, parts))
+
+    def __copy__(self) -> PurePosixPath:
+        return self  # it cannot be changed
+
+    def __deepcopy__(self, _memo: Any) -> PurePosixPath:
+        return self
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -128,9 +134,9 @@ def _part(part: Any) -> str:
         return str(part._path)
     if not isinstance(part, str):
         raise TypeError(f"a part of a path is a string or a path, not a `{type(part).__name__}`")
-    return "".join((part, ""))  # a subclass has methods of its own
+    return "".join((part, ""))  # a plain copy: a subclass may override methods
 
 
-def pathlib_names(_surroundings: Any) -> dict[str, Any]:
-    """All that `pathlib` has here."""
+def pathlib_names(_context: Any) -> dict[str, Any]:
+    """All names of `pathlib` in user space."""
     return {"PurePath": PurePosixPath, "PurePosixPath": PurePosixPath}

@@ -1,20 +1,19 @@
-"""(4) Library names that would be a power as they are, and what user space gets in their place.
+"""(4) Replacements for library names that are too powerful for user space, and why each is needed:
 
-enum.Enum, Flag, …         the call that makes an enum from names: any name, `__getattr__` too
-difflib.SequenceMatcher    we use it, too, for the hints in our messages
-copy.deepcopy              its `memo` shows every object inside the copied one
-dataclasses.dataclass      runs code made from the names of fields, and a `Field` can be renamed
-collections.namedtuple     runs code made from names; and its class is the user's own
+enum.Enum, Flag, …         calling it creates an enum from any names, also `__getattr__`
+difflib.SequenceMatcher    our own messages use it for their hints
+dataclasses.dataclass      runs code built from the names of fields, and a `Field` can be renamed
+collections.namedtuple     runs code built from names; and its class must count as the user's own
 
-The others are told apart by topic: `binary`, `calling`, `captured_warnings`, `pure_paths`,
-`shown_errors`, `system_views`, `type_views`, `zones`. None of them guards by overriding a method of
-a library's class: `super(…)` would reach the method beneath.
+The other replacements are in modules by topic: `array_struct`, `copying`, `functools_operator`,
+`pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`, `zoneinfo_`. No
+replacement protects a library class by overriding a method: `super(…)` would reach the original
+method.
 """
 
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import difflib
 import enum
@@ -24,33 +23,34 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from caps.worker.inside import (
-    binary,
-    calling,
-    captured_warnings,
-    pure_paths,
-    shown_errors,
-    system_views,
-    type_views,
-    zones,
-)
-from caps.worker.inside.language.class_rules import harmless_pattern
+from caps.worker.inside.language.class_rules import safe_match_args
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.stdlib import (
+    array_struct,
+    copying,
+    functools_operator,
+    pathlib_,
+    sys_os_time,
+    traceback_pprint,
+    types_typing,
+    warnings_,
+    zoneinfo_,
+)
+from caps.worker.inside.stdlib.context import StdlibContext
 
 
 class _CheckedEnumType(enum.EnumType):
-    """Enums come from class statements, whose names the transformer has seen."""
+    """Allows enums only from class statements, whose names the transformer has checked."""
 
     def __new__(
         metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
     ) -> _CheckedEnumType:
-        # Its members are made, by code of the user's, before `OwnClasses` sees the class.
+        # User code creates its members before `OwnClasses` registers the class.
         if "__match_args__" in classdict:
-            harmless = harmless_pattern(classdict["__match_args__"])
-            dict.__setitem__(classdict, "__match_args__", harmless)
+            safe = safe_match_args(classdict["__match_args__"])
+            dict.__setitem__(classdict, "__match_args__", safe)
         return super().__new__(metacls, cls, bases, classdict, **options)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
@@ -77,21 +77,16 @@ class IntFlag(enum.IntFlag, metaclass=_CheckedEnumType):
     pass
 
 
-def deepcopy(x: Any) -> Any:
-    """`copy.deepcopy`."""
-    return copy.deepcopy(x)
-
-
 class SequenceMatcher(difflib.SequenceMatcher[Any]):
-    """`difflib.SequenceMatcher`; what code sets on it does not reach the one that we use."""
+    """`difflib.SequenceMatcher`; attributes that code sets on it do not affect the one we use."""
 
 
-# Nothing of ours is in it, so a class may derive from it.
+# It has no internal state of ours, so user classes may derive from it.
 SequenceMatcher.__module__ = "difflib"
 
 
 class FieldView(NamedTuple):
-    """What `field` and `fields` give: it describes a field, and is none."""
+    """Returned by `field` and `fields`: it describes a field, but is not a real `Field`."""
 
     name: str | None
     type: Any
@@ -105,127 +100,148 @@ class FieldView(NamedTuple):
     kw_only: Any = dataclasses.MISSING
 
 
+class _Field(dataclasses.Field):  # type: ignore[type-arg]
+    """A field that no other code than the library can rename: its name becomes code."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "name" and value is not None and value != (self.name or _checked_name(value)):
+            raise AttributeError("a field has one name")
+        super().__setattr__(name, value)
+
+
 _FIELD_NAMES = FieldView._fields
-_CHOICES = ("init", "repr", "hash", "compare", "kw_only")
+_FLAGS = ("init", "repr", "hash", "compare", "kw_only")
 
 
 def field(**options: Any) -> FieldView:
     """`dataclasses.field`."""
     view = FieldView(name=None, type=None, **options)
-    _real_field(view)  # the library's own complaints, here and not at the class
+    _real_field(view)  # raises the library's errors here, not at the class
     return view
 
 
 def _real_field(view: FieldView) -> Any:
-    # As a tuple: user code can put other attributes into the class of the view.
+    # Read it as a tuple: user code can set other attributes on the class of the view.
     options = dict(zip(_FIELD_NAMES, tuple.__iter__(view), strict=True))
     del options["name"], options["type"]
-    for name in _CHOICES:
+    for name in _FLAGS:
         if options[name] is not None and options[name] is not dataclasses.MISSING:
             options[name] = bool(options[name])
-    return dataclasses.field(**options)
+    real = dataclasses.field(**options)
+    real.__class__ = _Field
+    return real
 
 
 def fields(class_or_instance: Any) -> tuple[FieldView, ...]:
     """`dataclasses.fields`."""
     found = dataclasses.fields(class_or_instance)
-    return tuple(FieldView(*(getattr(one, name) for name in _FIELD_NAMES)) for one in found)
+    return tuple(FieldView(*(getattr(field_, name) for name in _FIELD_NAMES)) for field_ in found)
 
 
-def collections_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `collections` has in place of the library's own."""
-    own = surroundings.own
+def collections_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `collections`."""
+    own = context.own
 
     def namedtuple(typename: str, field_names: Any, **options: Any) -> Any:
         """`collections.namedtuple`; every name is checked."""
         names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
         checked = [_checked_name(name) for name in [typename, *names]]
         chosen = {**options, "module": "__main__"}
-        return own.adopt(collections.namedtuple(checked[0], checked[1:], **chosen))
+        return own.register(collections.namedtuple(checked[0], checked[1:], **chosen))
 
     return {"namedtuple": namedtuple}
 
 
-def dataclasses_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `dataclasses` has in place of the library's own."""
-    own = surroundings.own
+def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `dataclasses`."""
+    own = context.own
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
-        """`dataclasses.dataclass`; with `slots=True` it makes the class anew."""
+        """`dataclasses.dataclass`; with `slots=True` it creates the class again."""
         if cls is None:
             return functools.partial(dataclass, **options)
-        if not own.made(cls):
+        if not own.is_own(cls):
             raise TypeError("a dataclass is made from a class statement")
-        return own.adopt(_make_dataclass(own, cls, options))
+        return own.register(_make_dataclass(own, cls, options))
 
     return {"dataclass": dataclass, "field": field, "fields": fields}
 
 
 def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type:
-    """`dataclasses.dataclass`, with no real `Field` ever in the user's hands.
+    """`dataclasses.dataclass`, without user code ever getting a real `Field`.
 
-    The library runs code made from the names in them.
+    The library runs code built from the names in real fields.
     """
     chosen = {name: bool(value) for name, value in options.items()}
-    # The compiler has checked the names of a class body, but a base may hold others: the keys of a
-    # typed dictionary are any text.
+    # The compiler has checked the names of a class body, but a base may have others: the keys of a
+    # typed dictionary are any strings.
     names = [_checked_name(name) for name in inspect.get_annotations(cls)]
     inherited = [_checked_name(name) for name in getattr(cls, "__dataclass_fields__", ())]
     if any(needs_guard(name) for name in (*names, *inherited)):
-        chosen["match_args"] = False  # a pattern reads fields with no guard
-    given = {name: getattr(cls, name, None) for name in names}
-    real = {name: _real_field(view) for name, view in given.items() if type(view) is FieldView}
+        chosen["match_args"] = False  # a pattern reads fields without a guard
+    defaults = {name: getattr(cls, name, None) for name in names}
+    views = {name: view for name, view in defaults.items() if type(view) is FieldView}
+    real_fields = {name: _real_field(view) for name, view in views.items()}
     before = dict(vars(cls))
-    # From here until the class is made no code of the user's may run: it could reach a `Field`.
+    # From here until the class is complete no user code may run: it could get a real `Field`.
     own.check_fields(cls, names)
     for name in names:
-        if not _is_quiet(inspect.getattr_static(cls, name, None)):
+        default = inspect.getattr_static(cls, name, None)
+        if not _runs_no_user_code(default):
             raise TypeError(f"the field `{name}` cannot have a descriptor as its default")
-    for name, one in real.items():
-        setattr(cls, name, one)
+        # The library looks whether the default is mutable.
+        value = real_fields[name].default if name in real_fields else default
+        if not _runs_no_user_code(inspect.getattr_static(type(value), "__hash__", None)):
+            raise TypeError(f"the default of `{name}` has a descriptor as its `__hash__`")
+    for name, field_ in real_fields.items():
+        setattr(cls, name, field_)
     try:
-        made: type = dataclasses.dataclass(cls, **chosen)
+        result: type = dataclasses.dataclass(cls, **chosen)
     except BaseException:
-        for name in {"__dataclass_fields__", *real} & vars(cls).keys():
+        for name in {"__dataclass_fields__", *real_fields} & vars(cls).keys():
             delattr(cls, name)
         raise
-    if any(needs_guard(one.name) for one in fields(made) if one.name):
-        _bind_methods(made, before)
-    return made
+    if any(needs_guard(field_.name) for field_ in fields(result) if field_.name):
+        _bind_methods(result, before)
+    return result
 
 
-# What runs no code of the user's when it is read of a class.
-_QUIET_DESCRIPTORS = (
+# Descriptors that run no user code when they are read from a class.
+_HARMLESS_DESCRIPTORS = (
     property,
     staticmethod,
     types.FunctionType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
 )
 
 
-def _is_quiet(default: Any) -> bool:
-    return type(default) in _QUIET_DESCRIPTORS or not hasattr(type(default), "__get__")
+def _runs_no_user_code(default: Any) -> bool:
+    return type(default) in _HARMLESS_DESCRIPTORS or not hasattr(type(default), "__get__")
 
 
-def _bind_methods(made: type, before: Mapping[str, Any]) -> None:
-    """Let the methods that the library made serve instances of `made` alone.
+def _bind_methods(cls: type, before: Mapping[str, Any]) -> None:
+    """Make the methods that the library generated accept only instances of `cls`.
 
-    They read and write the fields of whatever they are called with, with no guard.
+    They read and write the fields of any object that they are called with, without a guard.
     """
-    for name, function in list(vars(made).items()):
+    for name, function in list(vars(cls).items()):
         if type(function) is types.FunctionType and before.get(name) is not function:
-            setattr(made, name, _bound_to(made, function))
+            setattr(cls, name, _bound_to(cls, function))
 
 
-def _bound_to(made: type, function: Any) -> Any:
+def _bound_to(cls: type, function: Any) -> Any:
     def method(self: Any, /, *args: Any, **options: Any) -> Any:
-        if made not in type(self).__mro__:
-            raise TypeError(f"a `{made.__name__}` was due, not a `{type(self).__name__}`")
+        if cls not in type(self).__mro__:
+            raise TypeError(f"a `{cls.__name__}` was due, not a `{type(self).__name__}`")
         return function(self, *args, **options)
 
     functools.update_wrapper(method, function)
-    # pprint looks here for what tells it that the library made it.
+    # pprint uses this attribute to see that the library generated the method.
     method.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
     return method
 
@@ -236,31 +252,31 @@ def _checked_name(name: Any) -> str:
     return name
 
 
-def _always(names: dict[str, Any]) -> Callable[[Surroundings], dict[str, Any]]:
-    return lambda _surroundings: names
+def _constant(names: dict[str, Any]) -> Callable[[StdlibContext], dict[str, Any]]:
+    return lambda _context: names
 
 
-# For each module what makes its stand-ins, called when an execution first imports it.
-STAND_INS: Mapping[str, Callable[[Surroundings], dict[str, Any]]] = {
-    "abc": _always({"ABCMeta": safe_abc_meta}),
-    "array": binary.array_names,
+# For each module a function that creates its replacements, called at the first import.
+REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
+    "abc": _constant({"ABCMeta": safe_abc_meta}),
+    "array": array_struct.array_names,
     "collections": collections_names,
-    "contextlib": system_views.contextlib_names,
-    "copy": _always({"deepcopy": deepcopy}),
+    "contextlib": sys_os_time.contextlib_names,
+    "copy": _constant({"deepcopy": copying.deepcopy}),
     "dataclasses": dataclasses_names,
-    "difflib": _always({"SequenceMatcher": SequenceMatcher}),
-    "enum": _always({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
-    "functools": calling.functools_names,
-    "operator": calling.operator_names,
-    "os": system_views.os_names,
-    "pathlib": pure_paths.pathlib_names,
-    "pprint": shown_errors.pprint_names,
-    "struct": binary.struct_names,
-    "sys": system_views.sys_names,
-    "time": system_views.time_names,
-    "traceback": shown_errors.traceback_names,
-    "types": type_views.types_names,
-    "typing": type_views.typing_names,
-    "warnings": captured_warnings.warnings_names,
-    "zoneinfo": zones.zoneinfo_names,
+    "difflib": _constant({"SequenceMatcher": SequenceMatcher}),
+    "enum": _constant({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
+    "functools": functools_operator.functools_names,
+    "operator": functools_operator.operator_names,
+    "os": sys_os_time.os_names,
+    "pathlib": pathlib_.pathlib_names,
+    "pprint": traceback_pprint.pprint_names,
+    "struct": array_struct.struct_names,
+    "sys": sys_os_time.sys_names,
+    "time": sys_os_time.time_names,
+    "traceback": traceback_pprint.traceback_names,
+    "types": types_typing.types_names,
+    "typing": types_typing.typing_names,
+    "warnings": warnings_.warnings_names,
+    "zoneinfo": zoneinfo_.zoneinfo_names,
 }

@@ -1,7 +1,7 @@
-"""(4) sys, os, time and contextlib: what is harmless of them, seen from a process that has nothing.
+"""(4) The harmless parts of `sys`, `os`, `time` and `contextlib`, in a process without resources.
 
-The environment is empty because it is: a worker has none. There is no file system, so `os` has
-names and pure functions of paths and no more.
+The environment is empty, as it really is in a worker. There is no file system, so `os` has only
+constants and pure path functions.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import sys
 import time
 from typing import Any
 
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.stdlib.context import StdlibContext
 
-# Beyond this a recursion through the interpreter's own functions can outgrow the stack of the
-# process, which ends it without a word.
-DEEPEST_RECURSION = 5_000
+# Above this limit, recursion through C functions of the interpreter can overflow the stack of the
+# process, which then dies without any message.
+MAX_RECURSION = 5_000
 
 
 def setrecursionlimit(limit: int, /) -> None:
-    """`sys.setrecursionlimit`, up to what the stack holds; a higher one means that."""
-    sys.setrecursionlimit(min(limit, DEEPEST_RECURSION))
+    """`sys.setrecursionlimit`; a limit above `MAX_RECURSION` sets `MAX_RECURSION`."""
+    sys.setrecursionlimit(min(limit, MAX_RECURSION))
 
 
-def sys_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `sys` has in place of the library's own."""
-    output = surroundings.output
+def sys_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `sys`."""
+    output = context.output
     return {
         "argv": [""],
         "setrecursionlimit": setrecursionlimit,
@@ -33,8 +33,8 @@ def sys_names(surroundings: Surroundings) -> dict[str, Any]:
     }
 
 
-def os_names(_surroundings: Surroundings) -> dict[str, Any]:
-    """What `os` has in place of the library's own."""
+def os_names(_context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `os`."""
     environ: dict[str, str] = {}
 
     def getenv(key: str, default: Any = None) -> Any:
@@ -44,19 +44,19 @@ def os_names(_surroundings: Surroundings) -> dict[str, Any]:
     return {"environ": environ, "getenv": getenv}
 
 
-def time_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `time` has in place of the library's own."""
-    flush = surroundings.output.stdout.flush
+def time_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `time`."""
+    flush = context.output.stdout.flush
 
     def sleep(seconds: float, /) -> None:
-        """`time.sleep`; what was printed before it is seen before it."""
+        """`time.sleep`; flushes the output first, so that earlier prints are visible."""
         flush()
         time.sleep(seconds)
 
     return {"sleep": sleep}
 
 
-def contextlib_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `contextlib` has in place of the library's own."""
-    output = surroundings.output
+def contextlib_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `contextlib`."""
+    output = context.output
     return {"redirect_stderr": output.redirect_stderr, "redirect_stdout": output.redirect_stdout}

@@ -1,7 +1,7 @@
-"""(4) traceback and pprint: text about errors and values, with nothing of ours in it.
+"""(4) `traceback` and `pprint`: text about errors and values, without our own internals.
 
-A traceback object leads to frames and from there to everything; what user space gets is the text
-that the report of a failed execution would have, of the user's own frames.
+A traceback object gives access to frames and through them to everything. User space gets only the
+text that the report of a failed execution would show, with the user's own frames.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from caps.worker.inside.errors.report import traceback_text
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.stdlib.context import StdlibContext
 
 _ABSENT: Any = object()
 
@@ -19,13 +19,13 @@ _ABSENT: Any = object()
 class Tracebacks:
     """`traceback` of one execution."""
 
-    __slots__ = ("_surroundings",)
+    __slots__ = ("_context",)
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, context: StdlibContext) -> None:
+        self._context = context
 
     def names(self) -> dict[str, Any]:
-        """All that `traceback` has here."""
+        """All names of `traceback` in user space."""
         return {
             "format_exc": self.format_exc,
             "format_exception": self.format_exception,
@@ -55,7 +55,7 @@ class Tracebacks:
     ) -> list[str]:
         """An error as lines of text."""
         del tb, limit
-        return self._text(_error(exc, value), chain).splitlines(keepends=True)
+        return self._text(_resolve_error(exc, value), chain).splitlines(keepends=True)
 
     def print_exception(
         self,
@@ -69,11 +69,11 @@ class Tracebacks:
     ) -> None:
         """The same, printed."""
         del tb, limit
-        self._print(self._text(_error(exc, value), chain), file)
+        self._print(self._text(_resolve_error(exc, value), chain), file)
 
     def format_exception_only(self, exc: Any, /, value: Any = _ABSENT) -> list[str]:
-        """What an error says, without where it came from."""
-        error = _error(exc, value)
+        """The type and message of an error, without a traceback."""
+        error = _resolve_error(exc, value)
         if error is None:
             return ["NoneType: None\n"]
         return traceback_text(error, {}, chain=False).splitlines(keepends=True)
@@ -81,27 +81,27 @@ class Tracebacks:
     def _text(self, error: BaseException | None, chain: Any) -> str:
         if error is None:
             return "NoneType: None\n"
-        return traceback_text(error, self._surroundings.programs, chain=bool(chain))
+        return traceback_text(error, self._context.programs, chain=bool(chain))
 
     def _print(self, text: str, file: Any) -> None:
-        (self._surroundings.output.stderr if file is None else file).write(text)
+        (self._context.output.stderr if file is None else file).write(text)
 
 
-def _error(exc: Any, value: Any) -> BaseException | None:
+def _resolve_error(exc: Any, value: Any) -> BaseException | None:
     error = exc if value is _ABSENT else value
     if error is not None and not isinstance(error, BaseException):
         raise TypeError(f"an exception was due, not a `{type(error).__name__}`")
     return error
 
 
-def traceback_names(surroundings: Surroundings) -> dict[str, Any]:
-    """All that `traceback` has here."""
-    return Tracebacks(surroundings).names()
+def traceback_names(context: StdlibContext) -> dict[str, Any]:
+    """All names of `traceback` in user space."""
+    return Tracebacks(context).names()
 
 
-def pprint_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `pprint` has in place of the library's own: it prints into the captured output."""
-    stdout: Any = surroundings.output.stdout
+def pprint_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `pprint`, which print to the captured output."""
+    stdout: Any = context.output.stdout
 
     def PrettyPrinter(  # noqa: N802 - the name that user space sees
         indent: int = 1,

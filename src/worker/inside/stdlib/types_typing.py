@@ -1,9 +1,9 @@
-"""(4) types and typing: looking at types without reaching the real ones behind them.
+"""(4) `types` and `typing`: introspection of types without access to the real, dangerous ones.
 
-types.FunctionType, …       make functions and frames from code: here for `isinstance` alone
-types.SimpleNamespace       takes any key as an attribute, `__deepcopy__` too: names are checked
-typing.get_type_hints       evaluates annotations that are text: here they stay text
-typing.get_origin, get_args answer with the real `type`: here with its stand-in
+types.FunctionType, …       create functions and frames from code: here only for `isinstance`
+types.SimpleNamespace       accepts any attribute name, also `__deepcopy__`: here names are checked
+typing.get_type_hints       evaluates annotations that are strings: here they stay strings
+typing.get_origin, get_args return the real `type`: here its opaque type
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.opaque_types import shown_type
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.stdlib.context import StdlibContext
 
 _SHOWN_TYPES = (
     "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CoroutineType FunctionType "
@@ -24,10 +24,10 @@ _SHOWN_TYPES = (
 )
 
 
-def types_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `types` has in place of the library's own."""
+def types_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `types`."""
     shown = {name: shown_type(getattr(types, name)) for name in _SHOWN_TYPES.split()}
-    return {**shown, "SimpleNamespace": _simple_namespace(surroundings.own)}
+    return {**shown, "SimpleNamespace": _simple_namespace(context.own)}
 
 
 def _simple_namespace(own: OwnClasses) -> type:
@@ -36,12 +36,12 @@ def _simple_namespace(own: OwnClasses) -> type:
     class SimpleNamespace:
         """`types.SimpleNamespace`."""
 
-        # Each can be called with any object, whose dictionary is none of the user's business.
+        # User code can call each method with any object, whose `__dict__` it must not reach.
 
         def __init__(self, /, **names: Any) -> None:
             _check_is(self, SimpleNamespace)
             for name in names:
-                # A subclass of str could answer one thing here and another to who asks for it.
+                # A subclass of str could give one name here and another one later.
                 if type(name) is not str:
                     raise TypeError("attribute name must be a string")
                 message = refusal(name)
@@ -51,8 +51,8 @@ def _simple_namespace(own: OwnClasses) -> type:
 
         def __repr__(self) -> str:
             _check_is(self, SimpleNamespace)
-            held = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
-            return f"namespace({held})"
+            attributes = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+            return f"namespace({attributes})"
 
         def __eq__(self, other: object) -> bool:
             _check_is(self, SimpleNamespace)
@@ -62,11 +62,11 @@ def _simple_namespace(own: OwnClasses) -> type:
 
         __hash__ = None  # type: ignore[assignment]
 
-    # It is the user's from here on, who may derive from it.
+    # From here on it counts as the user's own class, and user code may derive from it.
     SimpleNamespace.__module__ = "types"
     SimpleNamespace.__qualname__ = "SimpleNamespace"
-    adopted: type = own.adopt(SimpleNamespace)
-    return adopted
+    registered: type = own.register(SimpleNamespace)
+    return registered
 
 
 def _check_is(value: object, kind: type) -> None:
@@ -74,9 +74,9 @@ def _check_is(value: object, kind: type) -> None:
         raise TypeError(f"a `{kind.__name__}` was due, not a `{type(value).__name__}`")
 
 
-def typing_names(surroundings: Surroundings) -> dict[str, Any]:
-    """What `typing` has in place of the library's own."""
-    own = surroundings.own
+def typing_names(context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `typing`."""
+    own = context.own
 
     def get_type_hints(
         obj: Any,
@@ -84,10 +84,10 @@ def typing_names(surroundings: Surroundings) -> dict[str, Any]:
         localns: Any = None,
         include_extras: bool = False,
     ) -> dict[str, Any]:
-        """`typing.get_type_hints`; an annotation that is text stays text."""
+        """`typing.get_type_hints`; an annotation that is a string stays a string."""
         del globalns, localns  # nothing is looked up
         return {
-            name: _shown(_bare(hint) if not include_extras else hint)
+            name: _opaque_if_type(_strip_annotated(hint) if not include_extras else hint)
             for name, hint in _annotations(own, obj).items()
         }
 
@@ -96,22 +96,22 @@ def typing_names(surroundings: Surroundings) -> dict[str, Any]:
 
 def get_origin(tp: Any) -> Any:
     """`typing.get_origin`."""
-    return _shown(typing.get_origin(tp))
+    return _opaque_if_type(typing.get_origin(tp))
 
 
 def get_args(tp: Any) -> tuple[Any, ...]:
     """`typing.get_args`."""
     return tuple(
-        [_shown(one) for one in part] if type(part) is list else _shown(part)
+        [_opaque_if_type(one) for one in part] if type(part) is list else _opaque_if_type(part)
         for part in typing.get_args(tp)
     )
 
 
-def _shown(value: Any) -> Any:
+def _opaque_if_type(value: Any) -> Any:
     return shown_type(value) if isinstance(value, type) else value
 
 
-def _bare(hint: Any) -> Any:
+def _strip_annotated(hint: Any) -> Any:
     if typing.get_origin(hint) is typing.Annotated:
         return typing.get_args(hint)[0]
     return hint
@@ -119,10 +119,10 @@ def _bare(hint: Any) -> Any:
 
 def _annotations(own: OwnClasses, obj: Any) -> dict[str, Any]:
     if isinstance(obj, type):
-        kinds = [kind for kind in reversed(inspect.getmro(obj)) if own.made(kind)]
+        kinds = [kind for kind in reversed(inspect.getmro(obj)) if own.is_own(kind)]
         parts = [inspect.get_annotations(kind) for kind in kinds]
         return {name: hint for part in parts for name, hint in part.items()}
-    bare = obj.__func__ if type(obj) is types.MethodType else obj
-    if type(bare) is types.FunctionType:
-        return inspect.get_annotations(bare)
+    function = obj.__func__ if type(obj) is types.MethodType else obj
+    if type(function) is types.FunctionType:
+        return inspect.get_annotations(function)
     raise TypeError(f"{obj!r:.80} is not a class, method, or function")

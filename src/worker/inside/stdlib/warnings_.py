@@ -1,8 +1,8 @@
-"""(4) `warnings` of user space: a warning is a line of captured output that names the user's line.
+"""(4) `warnings` of user space: a warning is printed to the captured output with the user's line.
 
 The library's `warnings` keeps its filters and registries in modules and frames; here they belong to
-one execution. The rules are the library's: the newest filter that fits decides, and the default
-shows a warning once for each place.
+one execution. The rules are those of the library: the newest filter that matches decides, and by
+default a warning is shown once for each place.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from caps.worker.inside.language.compiler import Program
-from caps.worker.inside.channel.output import Output
+from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.errors.report import message_of
-from caps.worker.inside.stdlib.context import Surroundings
+from caps.worker.inside.language.compiler import Program
+from caps.worker.inside.stdlib.context import StdlibContext
 
 _ACTIONS = ("default", "error", "ignore", "always", "all", "module", "once")
 
@@ -29,7 +29,7 @@ class _Filter:
     category: type
     line: int
 
-    def fits(self, text: str, category: type, line: int) -> bool:
+    def matches(self, text: str, category: type, line: int) -> bool:
         return (
             (self.message is None or self.message(text) is not None)
             and issubclass(category, self.category)
@@ -39,7 +39,7 @@ class _Filter:
 
 @dataclass(frozen=True, slots=True)
 class WarningMessage:
-    """What `catch_warnings(record=True)` collects."""
+    """One warning that `catch_warnings(record=True)` has recorded."""
 
     message: Warning
     category: type
@@ -47,10 +47,10 @@ class WarningMessage:
     lineno: int
 
     def __str__(self) -> str:
-        return f"{self.filename}:{self.lineno}: {_line_of(self.message)}"
+        return f"{self.filename}:{self.lineno}: {_format_warning(self.message)}"
 
 
-def _line_of(warning: Warning) -> str:
+def _format_warning(warning: Warning) -> str:
     return f"{type(warning).__name__}: {message_of(warning)}"
 
 
@@ -59,7 +59,7 @@ class Warnings:
 
     __slots__ = ("_filters", "_output", "_programs", "_records", "_seen")
 
-    def __init__(self, output: Output, programs: Mapping[str, Program]) -> None:
+    def __init__(self, output: OutputStreams, programs: Mapping[str, Program]) -> None:
         self._output = output
         self._programs = programs
         self._filters: list[_Filter] = []
@@ -67,7 +67,7 @@ class Warnings:
         self._records: list[list[WarningMessage] | None] = []
 
     def names(self) -> dict[str, Any]:
-        """All that `warnings` has here."""
+        """All names of `warnings` in user space."""
         return {
             "WarningMessage": WarningMessage,
             "catch_warnings": self.catch_warnings,
@@ -86,15 +86,15 @@ class Warnings:
     ) -> None:
         """`warnings.warn`."""
         del source
-        warning, kind = _warning(message, category)
-        filename, line = self._place(sys._getframe(1), stacklevel)
+        warning, kind = _make_warning(message, category)
+        filename, line = self._find_place(sys._getframe(1), stacklevel)
         text = message_of(warning)
         action = next(
-            (one.action for one in self._filters if one.fits(text, kind, line)), "default"
+            (one.action for one in self._filters if one.matches(text, kind, line)), "default"
         )
         if action == "error":
             raise warning
-        if action == "ignore" or self._shown_before(action, text, kind, line):
+        if action == "ignore" or self._was_shown(action, text, kind, line):
             return
         shown = WarningMessage(warning, kind, filename, line)
         record = self._records[-1] if self._records else None
@@ -107,7 +107,7 @@ class Warnings:
         self, action: str, category: Any = Warning, lineno: int = 0, append: bool = False
     ) -> None:
         """`warnings.simplefilter`."""
-        self._add(action, None, category, lineno, append)
+        self._add_filter(action, None, category, lineno, append)
 
     def filterwarnings(
         self,
@@ -118,10 +118,10 @@ class Warnings:
         lineno: int = 0,
         append: bool = False,
     ) -> None:
-        """`warnings.filterwarnings`; there is one module, so `module` chooses nothing."""
+        """`warnings.filterwarnings`; there is only one module, so `module` has no effect."""
         del module
         pattern = re.compile(message, re.IGNORECASE).match if message else None
-        self._add(action, pattern, category, lineno, append)
+        self._add_filter(action, pattern, category, lineno, append)
 
     def resetwarnings(self) -> None:
         """`warnings.resetwarnings`."""
@@ -133,15 +133,17 @@ class Warnings:
         """`warnings.catch_warnings`."""
         return CatchWarnings(self, bool(record), action, category)
 
-    def _add(self, action: str, message: Any, category: Any, line: int, append: bool) -> None:
+    def _add_filter(
+        self, action: str, message: Any, category: Any, line: int, append: bool
+    ) -> None:
         if action not in _ACTIONS:
             raise ValueError(f"`{action!s:.40}` is none of {', '.join(_ACTIONS)}")
         if not (isinstance(category, type) and issubclass(category, Warning)):
             raise TypeError("category must be a Warning subclass")
-        made = _Filter(action, message, category, int(line))
-        self._filters.insert(len(self._filters) if append else 0, made)
+        new = _Filter(action, message, category, int(line))
+        self._filters.insert(len(self._filters) if append else 0, new)
 
-    def _shown_before(self, action: str, text: str, kind: type, line: int) -> bool:
+    def _was_shown(self, action: str, text: str, kind: type, line: int) -> bool:
         if action in ("always", "all"):
             return False
         place = {"default": line, "module": -1, "once": -2}[action]
@@ -150,57 +152,57 @@ class Warnings:
         self._seen.add(key)
         return known
 
-    def _place(self, frame: FrameType | None, level: int) -> tuple[str, int]:
-        """The file and line of the user's code that is `level` calls up."""
-        left, place = int(level), ("<agent>", 0)
-        while frame is not None and left > 0:
+    def _find_place(self, frame: FrameType | None, level: int) -> tuple[str, int]:
+        """The file and line of the user code that is `level` calls up."""
+        remaining, place = int(level), ("<agent>", 0)
+        while frame is not None and remaining > 0:
             filename = frame.f_code.co_filename
             if filename in self._programs:
-                left, place = left - 1, (filename, frame.f_lineno)
+                remaining, place = remaining - 1, (filename, frame.f_lineno)
             frame = frame.f_back
         return place
 
 
 class CatchWarnings:
-    """The filters of a `with` block, and what it recorded."""
+    """The context manager of `catch_warnings`: saves and restores the filters of a block."""
 
-    __slots__ = ("_action", "_category", "_kept", "_record", "_warnings")
+    __slots__ = ("_action", "_category", "_record", "_saved", "_warnings")
 
     def __init__(self, warnings: Warnings, record: bool, action: Any, category: Any) -> None:
         self._warnings = warnings
         self._record = record
         self._action = action
         self._category = category
-        self._kept: list[tuple[list[_Filter], set[tuple[Any, ...]]]] = []
+        self._saved: list[tuple[list[_Filter], set[tuple[Any, ...]]]] = []
 
     def __enter__(self) -> list[WarningMessage] | None:
-        held = self._warnings
-        self._kept.append((list(held._filters), set(held._seen)))
+        warnings = self._warnings
+        self._saved.append((list(warnings._filters), set(warnings._seen)))
         record: list[WarningMessage] | None = [] if self._record else None
-        held._records.append(record if self._record else (held._records or [None])[-1])
-        held._seen.clear()
+        warnings._records.append(record if self._record else (warnings._records or [None])[-1])
+        warnings._seen.clear()
         if self._action is not None:
-            held.simplefilter(self._action, self._category)
+            warnings.simplefilter(self._action, self._category)
         return record
 
     def __exit__(self, *_error: object) -> None:
-        if not self._kept:
+        if not self._saved:
             raise RuntimeError("cannot leave a block that was not entered")
-        held = self._warnings
-        held._filters[:], held._seen = self._kept.pop()
-        held._records.pop()
+        warnings = self._warnings
+        warnings._filters[:], warnings._seen = self._saved.pop()
+        warnings._records.pop()
 
 
-def _warning(message: Any, category: Any) -> tuple[Warning, type]:
+def _make_warning(message: Any, category: Any) -> tuple[Warning, type]:
     if isinstance(message, Warning):
         return message, type(message)
     kind = UserWarning if category is None else category
     if not (isinstance(kind, type) and issubclass(kind, Warning)):
         raise TypeError("category must be a Warning subclass")
-    made = kind(message)
-    return made, kind
+    warning = kind(message)
+    return warning, kind
 
 
-def warnings_names(surroundings: Surroundings) -> dict[str, Any]:
-    """All that `warnings` has here."""
-    return Warnings(surroundings.output, surroundings.programs).names()
+def warnings_names(context: StdlibContext) -> dict[str, Any]:
+    """All names of `warnings` in user space."""
+    return Warnings(context.output, context.programs).names()

@@ -1,13 +1,12 @@
-"""(4) Time zones without a file system: the zygote reads their tables before it shuts itself in.
+"""(4) Time zones without a file system: the zygote reads their tables before it confines itself.
 
-Some 600 names share far fewer tables, and all forks share those pages. A table becomes a zone when
-code asks for it. The library's own `ZoneInfo` stays hidden: its `from_file` trusts the indexes in a
-file so far that it reads beyond its memory.
+About 600 names share far fewer tables, and all forks share their memory pages. A table is parsed
+when code first uses the zone. The library's own `ZoneInfo` stays hidden: its `from_file` trusts the
+indexes in a file and can read beyond its memory.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -17,12 +16,14 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
-_made: dict[str, ZoneInfo] = {}
+from caps.protocol.text import did_you_mean
+
+_zones: dict[str, ZoneInfo] = {}
 
 
 @functools.cache
 def _library() -> Any:
-    """The library's `zoneinfo`, which otherwise loads the whole build configuration for a path."""
+    """The library's `zoneinfo`. Without PYTHONTZPATH it would load `sysconfig` to find a path."""
     before = os.environ.get("PYTHONTZPATH")
     os.environ["PYTHONTZPATH"] = ""
     try:
@@ -35,23 +36,23 @@ def _library() -> Any:
 
 
 @functools.cache
-def load_zones() -> Mapping[str, bytes]:
-    """The tables of all zones by name. Called once, at start-up, while there are files."""
+def load_time_zones() -> Mapping[str, bytes]:
+    """The tables of all zones by name. Called once, at start-up, while files are accessible."""
     _library()
     spec = importlib.util.find_spec("tzdata")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("`tzdata` is not installed; install caps with its dependencies")
     home = spec.submodule_search_locations[0]
-    same: dict[bytes, bytes] = {}
+    unique: dict[bytes, bytes] = {}
     tables = {}
-    for name in _content(f"{home}/zones").decode().split():
-        table = _content(f"{home}/zoneinfo/{name}")
-        tables[name] = same.setdefault(table, table)
+    for name in _read(f"{home}/zones").decode().split():
+        table = _read(f"{home}/zoneinfo/{name}")
+        tables[name] = unique.setdefault(table, table)
     return tables
 
 
-def _content(path: str) -> bytes:
-    with io.FileIO(path) as file:  # hundreds of small files: no layer above the descriptor
+def _read(path: str) -> bytes:
+    with io.FileIO(path) as file:  # unbuffered, since there are hundreds of small files
         return file.readall()
 
 
@@ -66,10 +67,10 @@ class ZoneInfo(tzinfo):
         if not isinstance(key, str):
             raise TypeError(f"a time zone is named by a string, not by a `{type(key).__name__}`")
         plain = "".join((key, ""))
-        found = _made.get(plain)
+        found = _zones.get(plain)
         if found is None:
             zone = _zone_of(plain)
-            found = _made[plain] = super().__new__(cls)
+            found = _zones[plain] = super().__new__(cls)
             found._key, found._zone = plain, zone
         return found
 
@@ -108,10 +109,9 @@ class ZoneInfo(tzinfo):
 
 
 def _zone_of(key: str) -> tzinfo:
-    table = load_zones().get(key)
+    table = load_time_zones().get(key)
     if table is None:
-        near = difflib.get_close_matches(key, load_zones(), n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
+        hint = did_you_mean(key, load_time_zones(), max_characters=None)
         raise _library().ZoneInfoNotFoundError(f"no time zone found with key `{key:.80}`{hint}")
     zone: tzinfo = _library().ZoneInfo.from_file(io.BytesIO(table), key=key)
     return zone
@@ -124,7 +124,7 @@ _TZINFO: Any = datetime.tzinfo
 
 
 def _plain(dt: datetime | None) -> datetime | None:
-    # A subclass may have methods of its own, and the library's zone must not be handed to them.
+    # A subclass may override methods, and these must not get the library's zone.
     if dt is None:
         return None
     fields = [field.__get__(dt) for field in (*_DATE_FIELDS, *_TIME_FIELDS)]
@@ -138,11 +138,11 @@ def _tzinfo_of(dt: datetime) -> tzinfo | None:
 
 def available_timezones() -> set[str]:
     """`zoneinfo.available_timezones`."""
-    return set(load_zones())
+    return set(load_time_zones())
 
 
-def zoneinfo_names(_surroundings: Any) -> dict[str, Any]:
-    """All that `zoneinfo` has here."""
+def zoneinfo_names(_context: Any) -> dict[str, Any]:
+    """All names of `zoneinfo` in user space."""
     return {
         "ZoneInfo": ZoneInfo,
         "ZoneInfoNotFoundError": _library().ZoneInfoNotFoundError,

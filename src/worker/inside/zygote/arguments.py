@@ -1,10 +1,11 @@
-"""What a zygote may be asked for when it is started: a closed set.
+"""The command line arguments of a zygote: a closed set.
 
-`--module=NAME` asks for a real module that a policy grants. All else is for tests alone.
+`--module=NAME` requests a real module that a policy grants. All others are only for tests.
 
-Each layer is proved with others left out. One that is left out is reported as not in force, so the
-host goes on only if isolation is best-effort. Two layers can never be left out: the process, as
-without it there is nothing to hold, and identity, so that no attack ever has the rights of root.
+Tests prove each layer with other layers left out. A layer that is left out is reported as not
+enforced, so the host continues only if isolation is best-effort. Two layers can never be left out:
+the process, because without it there is nothing to confine, and identity, so that no attack in a
+test ever has the rights of root.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from caps.protocol.enforcement import Enforcement, Layer
 
 
 class Argument(enum.Enum):
-    """All that a zygote understands beside modules; without any it leaves nothing out."""
+    """All arguments other than modules; without any, no layer is left out."""
 
     WITH_TOOLS = "--with-tools"
     WITHOUT_LANGUAGE = "--without-language"
@@ -32,28 +33,28 @@ _WITHOUT = "--without-"
 _MODULE = "--module="
 
 
-def understand(arguments: Iterable[str]) -> frozenset[Argument]:
-    """The arguments as values; the process ends if it does not know one."""
+def parse_arguments(arguments: Iterable[str]) -> frozenset[Argument]:
+    """The arguments as values. Raises SystemExit for an unknown one."""
     known = {argument.value: argument for argument in Argument}
-    asked = [argument for argument in arguments if not argument.startswith(_MODULE)]
-    for argument in asked:
+    requested = [argument for argument in arguments if not argument.startswith(_MODULE)]
+    for argument in requested:
         if argument not in known:
             raise SystemExit(
                 f"the zygote knows no `{argument}`; use {_MODULE}NAME, {', '.join(known)}"
             )
-    return frozenset(known[argument] for argument in asked)
+    return frozenset(known[argument] for argument in requested)
 
 
-def asked_modules(arguments: Iterable[str]) -> tuple[str, ...]:
-    """The real modules that are asked for."""
+def requested_modules(arguments: Iterable[str]) -> tuple[str, ...]:
+    """The real modules that are requested."""
     return tuple(
         argument.removeprefix(_MODULE) for argument in arguments if argument.startswith(_MODULE)
     )
 
 
-def left_out(asked: frozenset[Argument]) -> dict[str, Layer]:
-    """The layers that are not to be applied, each as it is to be reported."""
-    names = {argument.value.removeprefix(_WITHOUT): argument.value for argument in asked}
+def disabled_layers(requested: frozenset[Argument]) -> dict[str, Layer]:
+    """The layers that are not to be applied, each as it will be reported."""
+    names = {argument.value.removeprefix(_WITHOUT): argument.value for argument in requested}
     return {
         name: Layer(
             name=name,

@@ -1,8 +1,8 @@
-"""Work that a child of the zygote does for it and ends with, while the zygote goes on.
+"""A job that a forked child of the zygote does while the zygote continues; then the child exits.
 
-A library stays in the process that loaded it and in all that are forked from there, and each of
-them pays for its mappings and pages when it begins and when it ends. So what is needed once, for
-bytes that can be handed over, is done apart.
+A library stays in the process that loaded it and in all processes forked from it. Each of them pays
+for its mappings and pages when it starts and when it exits. So work that is needed once, and whose
+result is bytes, is done in a separate process.
 
 Runs before any confinement, with the host's rights, and sees no untrusted input.
 """
@@ -10,13 +10,16 @@ Runs before any confinement, with the host's rights, and sees no untrusted input
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from caps.worker.inside.confinement import linux
 
-class Errand:
-    """A child that is at work from the moment this is made."""
+
+class ForkedJob:
+    """A child process that starts its work when this object is created."""
 
     def __init__(self, work: Callable[[], bytes]) -> None:
         self._answer, answer = os.pipe()
@@ -26,22 +29,23 @@ class Errand:
         os.close(answer)
 
     def outcome(self) -> bytes:
-        """What the child made, waited for; a RuntimeError if it failed, which it has told."""
+        """Wait for the bytes of the child. RuntimeError if it failed; it has printed the reason."""
         with open(self._answer, "rb") as answer:  # noqa: PTH123 - it has no path
-            made = answer.read()
+            data = answer.read()
         _, status = os.waitpid(self._child, 0)
         if status:
-            raise RuntimeError(f"an errand of the zygote failed (status {status})")
-        return made
+            raise RuntimeError(f"a forked job of the zygote failed (status {status})")
+        return data
 
 
 def _run(work: Callable[[], bytes], answer: int) -> NoReturn:
-    """In the child."""
+    """Runs in the child."""
     try:
+        linux.die_with_parent(signal.SIGKILL)
         with open(answer, "wb") as pipe:
             pipe.write(work())
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - there is nobody above who could take it
+    except BaseException:  # noqa: BLE001 - there is no caller that could handle it
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(1)

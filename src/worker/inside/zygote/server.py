@@ -1,11 +1,13 @@
-"""The zygote: started once in a clean environment, confined, and from then on it forks on order.
+"""The zygote: started once in a clean environment, confined; then it forks workers on order.
 
 It imports what workers need, gives up its rights, and prepares the filter that its children load.
-It runs on one thread and never sees untrusted input: orders come from the host alone, and what it
-rehearses a few times, while there are none, is code of ours.
+It has one thread and never sees untrusted input: orders come from the host only, and the warm-up,
+which it runs a few times while there are no orders, is our own code.
 
-When the control socket closes or the host's process ends, the zygote leaves, and as it is the first
-process of its pid namespace the kernel ends every worker with it.
+When the control socket closes or the host's process ends, the zygote exits. It is the first process
+of its pid namespace, so the kernel kills every worker with it. A zygote that is stopped cannot do
+that: then the kernel kills it when the host ends, as every process here asks to die with its
+parent.
 """
 
 from __future__ import annotations
@@ -36,28 +38,33 @@ from caps.protocol.zygote_messages import (
     WorkerExited,
     ZygoteReady,
 )
-from caps.worker.inside.confinement.layers import linux as kernel
-from caps.worker.inside.zygote.arguments import Argument, asked_modules, left_out, understand
+from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.layers import confine_zygote, limit_zygote, prepare_confinement
-from caps.worker.inside.zygote.forked_job import Errand
-from caps.worker.inside.stdlib.importer import load_facades
+from caps.worker.inside.confinement.seccomp import build_filter, parse_filter
+from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
-from caps.worker.inside.language.known_private_names import learn
-from caps.worker.inside.runner.serve import Birthright, shut_in
+from caps.worker.inside.runner.serve import WorkerTemplate, drop_interpreter_access
+from caps.worker.inside.runner.warmup import WarmUp, record_host_script
+from caps.worker.inside.stdlib.importer import load_facades
 from caps.worker.inside.stdlib.real_modules import RealModuleError, load_real_modules
-from caps.worker.inside.runner.warmup import Rehearsal, write_script
-from caps.worker.inside.confinement.seccomp import prepared_filter, understood_filter
-from caps.worker.inside.zygote.fork import Upbringing, become_worker
+from caps.worker.inside.zygote.arguments import (
+    Argument,
+    disabled_layers,
+    parse_arguments,
+    requested_modules,
+)
+from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
+from caps.worker.inside.zygote.forked_job import ForkedJob
 
 _CONTROL = 0
 _HOST = 1
-_RULESET = 2  # in place of the standard error, once nothing is said there any more
-_REHEARSALS = 10  # Python specialises a function when it runs the ninth time
-_CALM_MS = 20
-# Of an order there are two at most: a channel, and a group's.
-_ROOM_FOR_DESCRIPTORS = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
+_RULESET = 2  # replaces the standard error, once nothing more is written there
+_WARM_UPS = 10  # Python specialises a function when it runs the ninth time
+_IDLE_MS = 20
+# An order has at most two descriptors: a channel, and the entry of a group.
+_FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
-# For attacks with the language layer off: the tools that they would bring along.
+# For attacks in tests with the language layer off: the modules that such attacks use.
 _TOOLS = (
     "ctypes",
     "fcntl",
@@ -70,21 +77,21 @@ _TOOLS = (
     "threading",
 )
 
-# What the zygote needs and a worker must not find, with what these brought along.
+# Modules that the zygote needs and a worker must not find. Each one has to be loaded; if not, its
+# name is wrong.
 _ZYGOTE_ONLY = (
     "_ctypes",
-    "_posixsubprocess",
     "_socket",
     "caps.worker.inside.confinement.linux",
     "ctypes",
-    "pyseccomp",
-    "selectors",
     "signal",
-    "subprocess",
 )
 
+# Modules that a real module may have loaded and a worker must not find either.
+_FORBIDDEN_IMPORTS = ("_posixsubprocess", "pyseccomp", "selectors", "subprocess")
+
 _LANGUAGE = Layer(name="language", enforcement=Enforcement.FULLY, detail="restricted python")
-# Done in every worker by `become_worker`; one that cannot do it dies before it is ready.
+# Applied in every worker by `become_worker`; a worker that fails to do so exits before it is ready.
 _PROCESS = Layer(
     name="process",
     enforcement=Enforcement.FULLY,
@@ -93,57 +100,79 @@ _PROCESS = Layer(
 
 
 def main() -> NoReturn:
-    """Prepare, confine, and fork on order until the host is gone."""
-    asked, modules = understand(sys.argv[1:]), asked_modules(sys.argv[1:])
-    without = left_out(asked)
+    """Prepare, confine, and fork on order until the host has ended."""
+    requested, modules = parse_arguments(sys.argv[1:]), requested_modules(sys.argv[1:])
+    without = disabled_layers(requested)
+    host = os.getppid()
+    linux.die_with_parent(signal.SIGKILL)
+    _reset_signals()
     control = _socket.socket(fileno=_CONTROL)
-    # The control socket may outlive the host in a child that it forked; this descriptor does not.
-    os.dup2(os.pidfd_open(os.getppid()), _HOST)
-    filter_made = Errand(prepared_filter)
+    # The control socket may outlive the host in a child that it forked; this pidfd shows its end.
+    os.dup2(os.pidfd_open(host), _HOST)
+    filter_job = ForkedJob(build_filter)
     load_facades()
-    script = write_script()
+    script = record_host_script()
     sources_digest()
-    # What a rehearsal makes for good is shared by all.
-    Rehearsal(script, {}, restricted=True).perform()
-    if Argument.WITH_TOOLS in asked:
+    # What a warm-up creates permanently is shared by all workers.
+    WarmUp(script, {}, restricted=True).perform()
+    if Argument.WITH_TOOLS in requested:
         for tool in _TOOLS:
             importlib.import_module(tool)
-    program, seccomp = understood_filter(filter_made.outcome())
-    real = _real_modules(modules, control)
+    program, seccomp = parse_filter(filter_job.outcome())
+    real = _load_modules(modules, control)
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
-        without.get("language") or _language(modules),
+        without.get("language") or _language_layer(modules),
         _PROCESS,
         *confine_zygote(without),
         seccomp,
         limit_zygote(without),
     ]
+    # Again: the kernel forgets it when a process changes its user.
+    linux.die_with_parent(signal.SIGKILL)
+    if os.getppid() != host:  # it ended before the call above, which has no effect then
+        os._exit(0)
     if _in_a_pid_namespace(layers):
-        _become_its_first_process()
-    born_with = Birthright(script, real, restricted="language" not in without)
-    if not modules and Argument.WITH_TOOLS not in asked:
-        learn()  # all that ever will be loaded is
-    born_with.say_ready()
-    if Argument.WITH_TOOLS not in asked:
-        _forget(_ZYGOTE_ONLY)
-    shut_in(_HOST)
+        _become_first_process()
+    template = WorkerTemplate(script, real, restricted="language" not in without)
+    if not modules and Argument.WITH_TOOLS not in requested:
+        record_loaded_names()  # nothing else will be loaded later
+    template.queue_ready()
+    if Argument.WITH_TOOLS not in requested:
+        _unload_modules()
+    drop_interpreter_access(_HOST)
     confinement = prepare_confinement(program, without, _RULESET)
-    Zygote(control, Upbringing(confinement, born_with), script).serve(layers)
+    Zygote(control, WorkerSetup(confinement, template), script).serve(layers)
 
 
-def _forget(unwanted: tuple[str, ...]) -> None:
-    """Take modules out of where code looks for them; what uses them here has them already.
+def _reset_signals() -> None:
+    """Undo what this process inherited: a host may block signals, or ignore some of them.
 
-    Once for all children: none of them pays for it.
+    If SIGCHLD is ignored, the kernel reaps the children itself, and no exit status can be read.
+    SIGXCPU tells that a worker used up its CPU time.
     """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGCHLD, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _unload_modules() -> None:
+    """Remove modules from `sys.modules`; our own code that uses them has references already.
+
+    Done once, in the zygote, for all workers.
+    """
+    for name in _ZYGOTE_ONLY:
+        if name not in sys.modules:  # misspelt or renamed: a worker would find the module
+            raise LookupError(f"`{name}` is not loaded, so it cannot be forgotten")
+    prefixes = tuple(f"{name}." for name in (*_ZYGOTE_ONLY, *_FORBIDDEN_IMPORTS))
     for name in list(sys.modules):
-        if any(f"{name}.".startswith(f"{one}.") for one in unwanted):
+        if f"{name}.".startswith(prefixes):
             del sys.modules[name]
 
 
-def _real_modules(names: tuple[str, ...], control: _socket.socket) -> Mapping[str, ModuleType]:
-    """What a policy grants, loaded; one that cannot be had is told to the host, and that is all."""
+def _load_modules(names: tuple[str, ...], control: _socket.socket) -> Mapping[str, ModuleType]:
+    """Load the modules that a policy grants. If one fails, report it to the host and exit."""
     try:
         return load_real_modules(names)
     except RealModuleError as error:
@@ -152,7 +181,7 @@ def _real_modules(names: tuple[str, ...], control: _socket.socket) -> Mapping[st
         os._exit(1)
 
 
-def _language(modules: tuple[str, ...]) -> Layer:
+def _language_layer(modules: tuple[str, ...]) -> Layer:
     if not modules:
         return _LANGUAGE
     return Layer(
@@ -164,15 +193,18 @@ def _language(modules: tuple[str, ...]) -> Layer:
 
 
 def _in_a_pid_namespace(layers: list[Layer]) -> bool:
-    entered = {layer.name for layer in layers if layer.enforcement is Enforcement.FULLY}
-    return "namespaces" in entered
+    enforced = {layer.name for layer in layers if layer.enforcement is Enforcement.FULLY}
+    return "namespaces" in enforced
 
 
-def _become_its_first_process() -> None:
-    """The first child after `unshare` is process 1 of the new namespace; it goes on, we wait."""
+def _become_first_process() -> None:
+    """The first child after `unshare` is process 1 of the new namespace.
+
+    The child returns and continues; the parent waits for it.
+    """
     child = os.fork()
     if child == 0:
-        kernel.die_with_parent(signal.SIGKILL)
+        linux.die_with_parent(signal.SIGKILL)
         return
     os.closerange(0, 3)
     _, status = os.waitpid(child, 0)
@@ -182,14 +214,12 @@ def _become_its_first_process() -> None:
 class Zygote:
     """Forks on order and reaps what it forked."""
 
-    def __init__(
-        self, control: _socket.socket, upbringing: Upbringing, script: list[bytes]
-    ) -> None:
-        """`script` is what is rehearsed while there is nothing to do."""
+    def __init__(self, control: _socket.socket, setup: WorkerSetup, script: list[bytes]) -> None:
+        """`script` is used for the warm-up while there are no orders."""
         self._control = control
-        self._upbringing = upbringing
+        self._setup = setup
         self._script = script
-        self._rehearsals_left = _REHEARSALS
+        self._warm_ups_left = _WARM_UPS
         self._workers: dict[int, tuple[int, int]] = {}
         self._poll = select.poll()
         self._poll.register(control.fileno(), select.POLLIN)
@@ -197,75 +227,75 @@ class Zygote:
         self._orders = msgspec.msgpack.Decoder(ForkOrder)
 
     def serve(self, layers: list[Layer]) -> NoReturn:
-        """Say what holds, then wait for orders and for exits."""
-        self._say(ZygoteReady(layers=layers))
+        """Report the layers, then wait for orders and for exits of workers."""
+        self._send(ZygoteReady(layers=layers))
         while True:
-            waiting = self._poll.poll(_CALM_MS if self._rehearsals_left else None)
+            waiting = self._poll.poll(_IDLE_MS if self._warm_ups_left else None)
             if not waiting:
-                self._rehearse()
+                self._warm_up()
             for descriptor, _ in waiting:
                 if descriptor == self._control.fileno():
-                    self._take_order()
+                    self._handle_order()
                 elif descriptor == _HOST:
-                    os._exit(0)  # process 1 leaves and takes all workers along
+                    os._exit(0)  # process 1 exits, so the kernel kills all workers
                 else:
                     self._reap(descriptor)
 
-    def _rehearse(self) -> None:
-        """Use the calm, a few times in all, to run what workers run: harmless code of ours.
+    def _warm_up(self) -> None:
+        """Use idle time, a few times in total, to run what workers run: harmless code of ours.
 
-        Python rewrites code in place when it has run often enough. Done here, a child need not do
-        it, nor copy the pages that it would change.
+        Python specialises code in place when it has run often enough. If that is done here, a child
+        need not do it, nor copy the pages that it would change.
         """
-        self._rehearsals_left -= 1
-        Rehearsal(self._script, {}, restricted=True).perform()
+        self._warm_ups_left -= 1
+        WarmUp(self._script, {}, restricted=True).perform()
         gc.freeze()
 
-    def _take_order(self) -> None:
-        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _ROOM_FOR_DESCRIPTORS)
+    def _handle_order(self) -> None:
+        data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _FDS_BUFFER_BYTES)
         if not data:
-            os._exit(0)  # the host has closed us; the same
+            os._exit(0)  # the host has closed the socket; as above
         order = self._orders.decode(data)
-        passed = array.array("i", ancillary[0][2] if ancillary else b"")
-        if len(passed) != 1 + order.grouped:
-            # The kernel drops a descriptor that there is no room for.
-            _close(passed)
+        fds = array.array("i", ancillary[0][2] if ancillary else b"")
+        if len(fds) != 1 + order.grouped:
+            # The kernel drops descriptors for which this process has no free number.
+            _close(fds)
             self._refuse(order, os.strerror(errno.EMFILE))
             return
         try:
             worker = os.fork()
         except OSError as error:
-            _close(passed)
+            _close(fds)
             self._refuse(order, str(error.strerror))
             return
         if worker == 0:
-            become_worker(self._upbringing, passed[0], passed[1] if order.grouped else None)
-        _close(passed)
+            become_worker(self._setup, fds[0], fds[1] if order.grouped else None)
+        _close(fds)
         self._announce(order, worker)
 
     def _refuse(self, order: ForkOrder, reason: str) -> None:
-        self._say(ForkRefused(number=order.number, reason=reason))
+        self._send(ForkRefused(number=order.number, reason=reason))
 
     def _announce(self, order: ForkOrder, worker: int) -> None:
         number = order.number
         try:
             descriptor = os.pidfd_open(worker)
         except OSError as error:
-            # Nobody could kill it later, so it ends now; it has seen nothing yet.
+            # The host could not kill it later, so it is killed now; it has seen no code yet.
             os.kill(worker, signal.SIGKILL)
             os.waitpid(worker, 0)
             self._refuse(order, str(error.strerror))
             return
         self._workers[descriptor] = (number, worker)
         self._poll.register(descriptor, select.POLLIN)
-        self._say(Forked(number=number), descriptor)
+        self._send(Forked(number=number), descriptor)
 
     def _reap(self, descriptor: int) -> None:
         number, worker = self._workers.pop(descriptor)
         self._poll.unregister(descriptor)
         os.close(descriptor)
         _, status, usage = os.wait4(worker, 0)
-        self._say(
+        self._send(
             WorkerExited(
                 number=number,
                 status=status,
@@ -274,11 +304,11 @@ class Zygote:
             )
         )
 
-    def _say(self, packet: FromZygote, descriptor: int | None = None) -> None:
+    def _send(self, packet: FromZygote, descriptor: int | None = None) -> None:
         ancillary = []
         if descriptor is not None:
-            passed = array.array("i", [descriptor])
-            ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed))
+            fds = array.array("i", [descriptor])
+            ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds))
         try:
             self._control.sendmsg([msgspec.msgpack.encode(packet)], ancillary)
         except (BrokenPipeError, ConnectionResetError):

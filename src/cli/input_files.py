@@ -1,0 +1,75 @@
+"""Reading what a user names: a regular file or standard input, up to a bound.
+
+A pipe under that name would make the command wait for ever, and a device may have no end.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from caps.cli.exits import ExitCode, fail
+
+STANDARD_INPUT = "-"
+
+
+def read_input(name: str | Path, max_bytes: int) -> bytes:
+    """The content of the file, or of standard input for `-`; ends the command if there is none.
+
+    At most one byte more than `max_bytes`, so that the caller can refuse a longer one.
+    """
+    try:
+        if name == STANDARD_INPUT:
+            if sys.stdin is None:
+                fail("there is no standard input to read", ExitCode.BAD_USAGE)
+            return _read(sys.stdin.buffer, max_bytes + 1)
+        with _open_regular(name) as file:
+            return _read(file, max_bytes + 1)
+    except OSError as error:
+        reason = (error.strerror or "input/output error").lower()
+        fail(f"`{name}` cannot be read: {reason}", ExitCode.BAD_USAGE)
+    except ValueError:  # NUL in the name, or standard input was closed
+        fail(f"`{name}` cannot be read: there is no such file", ExitCode.BAD_USAGE)
+
+
+def read_text(name: str | Path, max_bytes: int) -> str:
+    """The same as UTF-8 text, without a mark of byte order; a longer text is cut."""
+    data = read_input(name, max_bytes)
+    try:
+        # The caller refuses a text that is too long, so a character that was cut does not matter.
+        return data.decode("utf-8-sig", "replace" if len(data) > max_bytes else "strict")
+    except UnicodeDecodeError as error:
+        fail(f"`{name}` is not UTF-8 text: byte {error.start}", ExitCode.BAD_USAGE)
+
+
+def _open_regular(name: str | Path) -> BinaryIO:
+    # Non-blocking: opening a pipe would wait until somebody writes to it.
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            fail(f"`{name}` cannot be read: is a directory", ExitCode.BAD_USAGE)
+        if not stat.S_ISREG(kind):
+            hint = f"`{STANDARD_INPUT}` reads standard input"
+            fail(f"`{name}` is not a regular file; {hint}", ExitCode.BAD_USAGE)
+        return os.fdopen(descriptor, "rb", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _read(file: BinaryIO, count: int) -> bytes:
+    parts: list[bytes] = []
+    while count > 0:
+        # None: a file of the kernel that has nothing to read now, and may have later.
+        part: bytes | None = file.read(count)
+        if part is None:
+            raise BlockingIOError(None, "it has nothing to read now")
+        if not part:
+            break
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,107 @@
+"""Every environment variable of Caps: its name, what it sets, and its default.
+
+All modules read their variables through this table. `cli.unknown_variables` warns of names that it
+does not have, and `scripts/variable_tables.py` writes the tables of the documents from it. A worker
+has no environment and reads none of them.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping
+
+PREFIX = "CAPS_"
+
+
+class Variable(enum.Enum):
+    """One row for each variable; `sets` and `default` are Markdown for the documents."""
+
+    POLICY_PATH = (
+        "CAPS_POLICY_PATH",
+        "the policy file if no policy is given. The file is watched: a valid change applies to "
+        "executions and sessions that start after it",
+        "none: nothing is granted",
+    )
+    APPROVALS_PATH = (
+        "CAPS_APPROVALS_PATH",
+        "the directory in which calls wait for approval",
+        "`$XDG_STATE_HOME/caps/approvals`",
+    )
+    AUDIT_PATH = (
+        "CAPS_AUDIT_PATH",
+        "the directory of the audit log",
+        "`$XDG_STATE_HOME/caps/audit`",
+    )
+    AUDIT_DURABILITY = (
+        "CAPS_AUDIT_DURABILITY",
+        "`sync`: a record is on disk (fdatasync) before the effect; `os`: it is passed to the "
+        "kernel, and a power cut may lose it",
+        "`sync`",
+    )
+    AUDIT_ROTATE_BYTES = (
+        "CAPS_AUDIT_ROTATE_BYTES",
+        "the size at which a new file is started, at least 4096; 0 means never",
+        "`0`",
+    )
+    AUDIT_ROTATE_SECONDS = (
+        "CAPS_AUDIT_ROTATE_SECONDS",
+        "the age at which a new file is started; 0 means never",
+        "`0`",
+    )
+    AUDIT_COMPRESS = (
+        "CAPS_AUDIT_COMPRESS",
+        "`1`: closed files are compressed in the background",
+        "`0`",
+    )
+    AUDIT_CHECKPOINT_EVERY = (
+        "CAPS_AUDIT_CHECKPOINT_EVERY",
+        "the number of records after which a checkpoint is signed",
+        "`1000`",
+    )
+    AUDIT_CHECKPOINT_SECONDS = (
+        "CAPS_AUDIT_CHECKPOINT_SECONDS",
+        "the number of seconds after which a checkpoint is signed; 0 means by records only",
+        "`60`",
+    )
+    AUDIT_CHECKPOINTS_TO = (
+        "CAPS_AUDIT_CHECKPOINTS_TO",
+        "a directory that also gets every checkpoint and the public keys",
+        "none",
+    )
+    AUDIT_SINKS = (
+        "CAPS_AUDIT_SINKS",
+        "[sinks](#sinks), as URLs separated by spaces or newlines; `--audit-sink URL` adds one",
+        "none",
+    )
+    DEFAULT_TIMEOUT_MS = (
+        "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
+        "the longest time that a capability call may take, in milliseconds",
+        "`30000`",
+    )
+    ISOLATION = (
+        "CAPS_ISOLATION",
+        "`full`: refuse to start unless every layer is fully in force; `best-effort`: start "
+        "anyway, and record which layers are missing",
+        "`full`",
+    )
+    CGROUP = (
+        "CAPS_CGROUP",
+        "the cgroup directory below which each worker gets its own group with a memory limit; Caps "
+        "refuses to start if this directory cannot be used",
+        "the host's own group or, if delegated, its parent",
+    )
+    REGISTRY = (
+        "CAPS_REGISTRY",
+        "`MODULE:NAME` of a registry for the command line",
+        "the built-in one",
+    )
+
+    def __init__(self, key: str, sets: str, default: str) -> None:
+        self.key = key
+        self.sets = sets
+        self.default = default
+
+    def read(self, environment: Mapping[str, str] | None = None) -> str:
+        """The value in the environment of this process, or another; empty if it is not set."""
+        return (os.environ if environment is None else environment).get(self.key, "")
