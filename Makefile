@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test lint types tests format schema language attacks bench bench-quick clean
+.PHONY: help run setup dev test quick lint types tests format schema language variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,30 +21,37 @@ dev: $(VENV)/.dev ## the same with what the tests need
 
 test: lint types tests ## lint, types and all tests
 
+quick: lint types ## lint, types and the tests that start no process: under 90 seconds
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not process"
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m caps.security.policies.json_schema --check
 	$(BIN)/python scripts/language_page.py --check
+	$(BIN)/python scripts/variable_tables.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
 tests: $(VENV)/.dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n auto --dist worksteal
 
-format: $(VENV)/.dev ## format the code and mend what can be mended
+format: $(VENV)/.dev ## format the code and apply automatic fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-schema: $(VENV)/.core ## write policies/policy.schema.json anew
+schema: $(VENV)/.core ## write policies/policy.schema.json
 	$(BIN)/python -m caps.security.policies.json_schema
 
-language: $(VENV)/.core ## write docs/language.md anew
+language: $(VENV)/.core ## write docs/language.md
 	$(BIN)/python scripts/language_page.py
 
-attacks: $(VENV)/.dev ## count the attacks in SECURITY.md anew
+variables: $(VENV)/.core ## write the tables of environment variables in the documents
+	$(BIN)/python scripts/variable_tables.py
+
+attacks: $(VENV)/.dev ## update the table of attacks in SECURITY.md
 	PYTHONPATH=tests $(BIN)/python -m escape.attack_table
 
 bench: $(VENV)/.bench ## Caps beside its peers: every row, under ten minutes

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The short form runs in `make test`; `HYPOTHESIS_PROFILE=long pytest tests/properties` by hand.
+from support.process_starts import ProcessStarts
+
+# `make test` uses the short profile. For the long one: `HYPOTHESIS_PROFILE=long`.
 settings.register_profile(
     "short", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100
 )
@@ -16,13 +18,26 @@ settings.register_profile("long", parent=settings.get_profile("short"), max_exam
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
-# Who starts the tests in the background may ignore interrupts, and every program that a test starts
-# would inherit that.
+# A shell that starts the tests in the background makes them ignore SIGINT, and every program that a
+# test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessStarts(), "process_starts")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """The number of test processes for `-n auto`: more than cores, as many tests wait for others.
+
+    Tests that start no process do not wait, so a selection by markers (`make quick`) gets one each.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return cores if config.option.markexpr else cores + (cores + 1) // 2
+
+
 @pytest.fixture
 def anyio_backend() -> str:
-    """Asynchronous tests run on asyncio; those that care run on trio, too, and say so."""
+    """Asynchronous tests run on asyncio; a test that also runs on trio overrides this."""
     return "asyncio"

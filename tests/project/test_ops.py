@@ -13,8 +13,8 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from caps.capabilities.telemetry import Metrics
-from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally
-from promql_reading import OF_THE_TARGET, names_in
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram
+from support.promql_metrics import TARGET_LABELS, metrics_used_in
 
 OPS = Path(__file__).parent.parent.parent / "ops"
 DASHBOARD = json.loads((OPS / "grafana-dashboard.json").read_text())
@@ -29,11 +29,11 @@ def series() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for metric in vars(metrics).values():
         match metric:
-            case CounterTally(labels=labels):
+            case Counter(labels=labels):
                 metric.add(("x",) * len(labels))
-            case GaugeTally(labels=labels):
+            case Gauge(labels=labels):
                 metric.set(("x",) * len(labels), 1)
-            case HistogramTally(labels=labels):
+            case Histogram(labels=labels):
                 metric.observe(("x",) * len(labels), 1.0)
     for family in registry.collect():
         for sample in family.samples:
@@ -47,11 +47,11 @@ SERIES = series()
 def problems(expression: str) -> list[str]:
     """What is wrong with the names in an expression."""
     found = []
-    for named in names_in(expression):
+    for named in metrics_used_in(expression):
         known = SERIES.get(named.metric)
         if known is None:
             found.append(f"no metric `{named.metric}`")
-        elif unknown := named.labels - known - OF_THE_TARGET:
+        elif unknown := named.labels - known - TARGET_LABELS:
             found.append(f"`{named.metric}` has no label {sorted(unknown)}")
     return found
 
@@ -70,7 +70,7 @@ class TestReading:
     def test_metrics_and_labels_are_found_wherever_they_stand(self) -> None:
         """In selectors, ranges, groupings and matchings."""
         expression = 'sum by (kind) (rate(a_total{x="1"}[5m])) / on (kind) group_left b > 2'
-        found = {(named.metric, named.labels) for named in names_in(expression)}
+        found = {(named.metric, named.labels) for named in metrics_used_in(expression)}
         assert found == {
             ("a_total", frozenset({"x", "kind"})),
             ("b", frozenset({"kind"})),
@@ -101,7 +101,7 @@ class TestReading:
     def test_what_makes_no_sense_is_refused(self, expression: str) -> None:
         """An expression is parsed whole, and not searched for names."""
         with pytest.raises(ValueError):
-            names_in(expression)
+            metrics_used_in(expression)
 
 
 class TestAlerts:
@@ -127,7 +127,7 @@ class TestAlerts:
     def test_each_rule_looks_at_what_exists(self, rule: dict[str, Any]) -> None:
         """Its metrics and its labels, those in the text of the alert included."""
         assert problems(rule["expr"]) == []
-        listed = {label for named in names_in(rule["expr"]) for label in named.labels}
+        listed = {label for named in metrics_used_in(rule["expr"]) for label in named.labels}
         for text in rule["annotations"].values():
             for part in text.split("$labels.")[1:]:
                 assert part.split()[0].rstrip("})") in listed
@@ -170,13 +170,13 @@ class TestDashboard:
             if variable["type"] == "query":
                 inner = variable["definition"].removeprefix("label_values(").removesuffix(")")
                 selector, _, label = inner.rpartition(", ")
-                (named,) = names_in(selector)
+                (named,) = metrics_used_in(selector)
                 assert problems(selector) == []
-                assert label in SERIES[named.metric] | OF_THE_TARGET
+                assert label in SERIES[named.metric] | TARGET_LABELS
 
     def test_every_metric_is_somewhere_on_it(self) -> None:
         """What is counted is shown, but for what is said by another panel."""
-        shown = {named.metric for query in queries() for named in names_in(query)}
+        shown = {named.metric for query in queries() for named in metrics_used_in(query)}
         families = {name.removesuffix("_bucket") for name in shown}
         counted = {
             name for name in SERIES if not name.endswith(("_bucket", "_count", "_sum", "_created"))

@@ -15,6 +15,7 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "bench" / "soak.py"
 
 
+@pytest.mark.process
 def test_a_few_hundred_executions_leave_nothing_behind() -> None:
     """Sixteen at once, of every kind: no process, descriptor, zombie or growth is left."""
     done = subprocess.run(

@@ -64,6 +64,7 @@ async def run(
         return await runtime.run(source, principal=principal, agent="a1", session="s1")
 
 
+@pytest.mark.process
 @pytest.mark.spec("Design: inject as caps.<domain>.<fn> wrappers")
 async def test_wrappers_are_namespaced(sandbox: Path) -> None:
     """A granted capability is `caps.files.read`."""
@@ -71,6 +72,7 @@ async def test_wrappers_are_namespaced(sandbox: Path) -> None:
     assert result.value == "hello"
 
 
+@pytest.mark.process
 @pytest.mark.spec("Design: wrappers only marshal/validate and send across the transport")
 async def test_the_provider_runs_on_the_host_and_not_in_the_worker() -> None:
     """What a wrapper calls happens in another process."""
@@ -84,6 +86,7 @@ async def test_the_provider_runs_on_the_host_and_not_in_the_worker() -> None:
     assert result.value == os.getpid()
 
 
+@pytest.mark.process
 @pytest.mark.spec("Design: policy with per-domain scopes; deny-by-default; auditable decisions")
 @pytest.mark.parametrize("policy", [None, {}, {"allow": []}, {"allow": ["time.now"]}])
 async def test_nothing_is_granted_by_default(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,6 +128,7 @@ async def test_inject_gives_the_grant_of_one_execution(sandbox: Path) -> None:
     assert grant.bound.granted == ("files.read",)
 
 
+@pytest.mark.process
 @pytest.mark.spec("Invariant: namespaced injection only; no global pollution")
 async def test_user_space_has_one_name_more(sandbox: Path) -> None:
     """Beside `caps`, nothing is put among the user's names, and a domain is no name of its own."""
@@ -136,6 +140,7 @@ async def test_user_space_has_one_name_more(sandbox: Path) -> None:
     assert result.value == ["caps"]
 
 
+@pytest.mark.process
 @pytest.mark.spec("Invariant: policy is non-bypassable; if not allowed, wrapper absent")
 async def test_what_is_not_allowed_has_no_wrapper(sandbox: Path) -> None:
     """`hasattr` and `dir` agree that it is not there."""
@@ -143,6 +148,7 @@ async def test_what_is_not_allowed_has_no_wrapper(sandbox: Path) -> None:
     assert (await run(reader(sandbox), source)).value == (False, ["read"])
 
 
+@pytest.mark.process
 @pytest.mark.spec("Error: disallowed capability -> PolicyDeniedError; missing wrapper is clear")
 async def test_touching_what_is_not_granted_says_so(sandbox: Path) -> None:
     """The error names the capability and the policy, and can be caught by its class."""
@@ -158,6 +164,7 @@ found
     assert (capability, is_attribute_error) == ("files.write", True)
 
 
+@pytest.mark.process
 @pytest.mark.spec("Error: payload validation errors -> structured ValidationError")
 async def test_a_wrong_payload_is_a_structured_error(sandbox: Path) -> None:
     """Path, expected and got are data."""
@@ -172,6 +179,7 @@ found
     assert result.value == [{"path": "$.path", "expected": "type string", "got": "5"}]
 
 
+@pytest.mark.process
 @pytest.mark.spec("Config: CAPS_POLICY_PATH (optional)")
 async def test_the_policy_comes_from_the_environment(
     tmp_path: Path, sandbox: Path, monkeypatch: pytest.MonkeyPatch
@@ -184,6 +192,7 @@ async def test_the_policy_comes_from_the_environment(
     assert (await run(None, "dir(caps.time)")).value == ["now"]
 
 
+@pytest.mark.process
 @pytest.mark.spec("Config: CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS")
 async def test_the_default_timeout_comes_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
@@ -211,6 +220,7 @@ found
     assert (result.value, ended) == (50, ["cancelled"])
 
 
+@pytest.mark.process
 @pytest.mark.spec("Observability: capability_injected_total, policy_denied_total")
 async def test_injections_and_denials_are_counted(sandbox: Path) -> None:
     """By capability, and denials also by reason."""
@@ -229,6 +239,7 @@ except PolicyDeniedError:
     assert (injected, denied) == (1.0, 1.0)
 
 
+@pytest.mark.process
 @pytest.mark.spec("Observability: decision records with who/what/why")
 async def test_a_decision_says_who_what_and_why(sandbox: Path) -> None:
     """Principal, agent, session; capability and shown arguments; decision, reason, rule, policy."""
@@ -252,6 +263,7 @@ async def test_wrappers_are_built_without_eval() -> None:
     assert not any(f"{word}(" in source for word in ("eval", "exec", "compile", "__import__"))
 
 
+@pytest.mark.process
 @pytest.mark.spec("Compatibility: additive; registry empty by default")
 async def test_a_registry_is_empty_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """A runtime without a registry still runs code, which is granted nothing."""
@@ -273,6 +285,7 @@ async def test_injection_does_not_grow_with_the_registry() -> None:
     assert one.bound.manifest is two.bound.manifest
 
 
+@pytest.mark.process
 @pytest.mark.spec("Test plan: unit: allow/deny/scopes; missing wrappers")
 async def test_deny_beats_allow(sandbox: Path) -> None:
     """A wildcard grant loses what a deny takes back."""
@@ -281,6 +294,7 @@ async def test_deny_beats_allow(sandbox: Path) -> None:
     assert (await run(policy, "dir(caps.files)")).value == names
 
 
+@pytest.mark.process
 @pytest.mark.spec("Test plan: integration: allowed succeeds; disallowed fails with clear error")
 async def test_a_session_with_an_uncaught_denial_ends_as_refused(sandbox: Path) -> None:
     """The result tells a refusal from a failure of the code, with the user's line."""
@@ -290,6 +304,7 @@ async def test_a_session_with_an_uncaught_denial_ends_as_refused(sandbox: Path) 
     assert (result.error.code, result.error.line) == ("policy_denied", 2)
 
 
+@pytest.mark.process
 @pytest.mark.spec("Acceptance: capabilities are injected only when allowed; decisions auditable")
 async def test_the_start_of_an_execution_says_what_was_injected_and_withheld(
     sandbox: Path,
@@ -304,6 +319,7 @@ async def test_the_start_of_an_execution_says_what_was_injected_and_withheld(
     assert set(started.granted) | set(withheld) == {spec.name for spec in builtin_registry()}
 
 
+@pytest.mark.process
 @pytest.mark.spec("Open question: policy format: JSON")
 async def test_a_policy_is_json_with_a_current_schema() -> None:
     """The published JSON Schema is the one that the model gives."""

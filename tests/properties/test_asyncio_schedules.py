@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from unit.test_asyncio_differential import in_user_space, natively
+from support.asyncio_comparison import run_in_user_space, run_natively
 
 PLAYER = """
 import asyncio
@@ -94,14 +94,14 @@ def test_any_schedule_goes_as_under_asyncio(schedule: list[list[tuple[str, int]]
     """Every step, in the same order, at the same time, with the same end."""
     source = f"SCHEDULE: object = {schedule!r}\n{PLAYER}"
     with pytest.MonkeyPatch.context() as native:
-        expected = natively(source, native)
+        expected = run_natively(source, native)
     with pytest.MonkeyPatch.context() as ours:
-        assert in_user_space(source, ours) == expected
+        assert run_in_user_space(source, ours) == expected
 
 
 def test_the_player_plays() -> None:
     """A schedule with everything in it prints what it does: the property above is not empty."""
     schedule: list[list[tuple[Any, int]]] = [[(what, 1) for what in STEPS] for _ in range(2)]
     with pytest.MonkeyPatch.context() as ours:
-        lines = in_user_space(f"SCHEDULE = {schedule!r}\n{PLAYER}", ours).splitlines()
+        lines = run_in_user_space(f"SCHEDULE = {schedule!r}\n{PLAYER}", ours).splitlines()
     assert {what for what in STEPS if any(f" {what}" in line for line in lines)} == set(STEPS)

@@ -11,7 +11,6 @@ import rfc8785
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from audit_examples import REDACTOR, decision, seal
 from caps.protocol.errors import AuditError
 from caps.security.audit import (
     AuditEvent,
@@ -24,10 +23,11 @@ from caps.security.audit import (
     OutcomeRecorded,
     Withheld,
 )
-from caps.security.audit.model.sanitize import mended_record, storable
-from caps.security.audit.model.chain import ORIGIN, Flaw, Head, Link, decode, inspect
 from caps.security.audit.files.reader import Line
+from caps.security.audit.model.chain import ORIGIN, Flaw, Head, Link, check_link, decode
+from caps.security.audit.model.sanitize import encode_event, encode_sanitized
 from caps.security.audit.verify.verify import VerifyStatus, verify_lines
+from support.audit_examples import REDACTOR, decision, seal
 
 # Any code point, lone surrogates too, and often the ones that encoders like to disagree on.
 texts = st.text(
@@ -113,21 +113,21 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 @given(events, st.text("0123456789abcdef", min_size=64, max_size=64), st.integers(0, 2**40))
 def test_the_writer_spells_as_rfc_8785_does(event: AuditEvent, prev: str, seq: int) -> None:
     """Every line that is written is canonical, by an independent library."""
-    line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", Head(seq, prev))
+    line, head = seal(encode_event(event), "2025-01-01T00:00:00.000000Z", Head(seq, prev))
     assert rfc8785.dumps(msgspec.json.decode(line)) + b"\n" == line
-    assert inspect(line[:-1]) == Link(seq + 1, prev, head.hash)
+    assert check_link(line[:-1]) == Link(seq + 1, prev, head.hash)
 
 
 @given(events)
 def test_what_needs_no_mending_is_spelt_as_if_it_were_mended(event: AuditEvent) -> None:
     """The short way and the careful one give the same text."""
-    assert storable(event) == mended_record(event)
+    assert encode_event(event) == encode_sanitized(event)
 
 
 @given(events)
 def test_every_record_can_be_read(event: AuditEvent) -> None:
     """What was mended to be written still fits its type."""
-    line, head = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
+    line, head = seal(encode_event(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
     record = decode(line[:-1])
     assert (type(record.event), record.hash) == (type(event), head.hash)
 
@@ -146,7 +146,7 @@ def of_every_kind(values: Callable[[Any], st.SearchStrategy[Any]]) -> st.SearchS
 @given(of_every_kind(st.from_type))
 def test_an_event_of_any_kind_becomes_a_record_of_that_kind(event: AuditEvent) -> None:
     """Whatever of its class's own types it has."""
-    line, _ = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
+    line, _ = seal(encode_event(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
     assert type(decode(line[:-1]).event) is type(event)
 
 
@@ -154,11 +154,11 @@ def test_an_event_of_any_kind_becomes_a_record_of_that_kind(event: AuditEvent) -
 def test_what_no_reader_could_read_is_not_written(event: AuditEvent) -> None:
     """Values of foreign types make an event impossible, never a record that does not decode."""
     try:
-        record = storable(event)
+        record = encode_event(event)
     except AuditError:
         return
     line, _ = seal(record, "2025-01-01T00:00:00.000000Z", ORIGIN)
-    assert isinstance(inspect(line[:-1]), Link)
+    assert isinstance(check_link(line[:-1]), Link)
     assert type(decode(line[:-1]).event) is type(event)
 
 
@@ -193,7 +193,7 @@ def _copied(value: Any) -> Any:
 def chain(count: int) -> list[bytes]:
     lines, head = [], ORIGIN
     for number in range(count):
-        line, head = seal(storable(decision(f"r{number}")), "2025-01-01T00:00:00.000000Z", head)
+        line, head = seal(encode_event(decision(f"r{number}")), "2025-01-01T00:00:00.000000Z", head)
         lines.append(line[:-1])
     return lines
 
@@ -211,7 +211,7 @@ def test_every_changed_byte_is_found(index: int, data: st.DataObject) -> None:
     line = bytearray(CHAIN[index])
     place = data.draw(st.integers(0, len(line) - 1))
     line[place] ^= data.draw(st.integers(1, 255))
-    assert isinstance(inspect(bytes(line)), Flaw)
+    assert isinstance(check_link(bytes(line)), Flaw)
     assert verdict([*CHAIN[:index], bytes(line), *CHAIN[index + 1 :]]) is VerifyStatus.EDITED
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from caps.security.decision import (
@@ -24,11 +24,12 @@ from caps.security.decision import (
     decide,
     evaluate_terms,
 )
-from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.policies.load import load_policy
+from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.scopes import Scope, Violation
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=500, deadline=None)
+EXAMPLES = examples(300)
 
 DOMAINS = ("files", "time", "web")
 NAMES = tuple(f"{domain}.{function}" for domain in DOMAINS for function in ("read", "write"))
@@ -207,7 +208,7 @@ worlds = st.builds(
 )
 
 
-@settings(EXAMPLES, max_examples=2000)
+@examples(2000)
 @given(worlds)
 def test_every_decision_is_the_one_of_the_model(world: World) -> None:
     """Policies, registries, requests and usages at random: both always give the same reason."""
@@ -242,7 +243,7 @@ def test_a_rule_in_dry_run_turns_nothing_and_is_named_where_it_would_have(world:
     assert decision.dry_run_rule is None or decision.dry_run_rule == strict.rule
 
 
-@EXAMPLES
+@examples(500)  # one world in a hundred waits for an approval
 @given(worlds)
 def test_an_approval_allows_only_what_waits_for_one(world: World) -> None:
     """Whatever else refuses a call, no person can overrule it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from caps.protocol.connection import TRANSITIONS, HostConnection, State, WorkerConnection
@@ -40,8 +40,9 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.values import decode_value, encode_value
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=400, deadline=None)
+EXAMPLES = examples(200)
 LIMITS = FrameLimits(max_frame_bytes=4096, max_in_flight=2, max_depth=8, max_items=512)
 encode = msgspec.msgpack.encode
 

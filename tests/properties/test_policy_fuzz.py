@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.providers.builtin import builtin_registry
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import load_policy, policy_from_json
+from caps.security.policy import SecurityPolicy
 
 REGISTRY = builtin_registry()
 

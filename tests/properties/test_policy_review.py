@@ -10,17 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caps.security.decision import ReasonCode, Request, Usage
+from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import matching_rule
 from caps.security.policy import SecurityPolicy
-from caps.security.policies.load import LoadedPolicy
 from caps.security.review.catalogue import written_form
 from caps.security.review.diff import diff
 from caps.security.review.explain import explain
 from caps.security.review.learn import learn
 from caps.security.review.lint import lint
 from caps.security.review.replay import replay
-from caps.security.review.width import Width
-from policy_worlds import PATHS, REGISTRY, Call, calls, decided, loaded, policies, records_of
+from caps.security.review.width import Breadth
+from support.policy_strategies import (
+    PATHS,
+    REGISTRY,
+    Call,
+    calls,
+    decide_call,
+    loaded,
+    policies,
+    records_of,
+)
 
 ABSOLUTE = [path for path in PATHS if path.startswith("/")]
 # What each of these names is said to have no effect.
@@ -55,7 +64,7 @@ def patched(document: dict[str, Any], patch: list[dict[str, Any]]) -> dict[str, 
 def test_what_explain_suggests_allows_the_call(policy: LoadedPolicy, call: Call) -> None:
     """The patch, applied by itself, gives a policy that allows it, and that diff calls wider."""
     found = explain(REGISTRY, policy, Request(call.capability, call.payload))
-    assert found.decision == decided(policy, call)
+    assert found.decision == decide_call(policy, call)
     if found.decision.allowed:
         assert (found.changes, found.hopeless) == ((), None)
         return
@@ -65,7 +74,7 @@ def test_what_explain_suggests_allows_the_call(policy: LoadedPolicy, call: Call)
     operations = [operation for change in found.changes for operation in change.patch]
     document = patched(written_form(policy.policy), operations)
     changed = replace(policy, policy=SecurityPolicy.model_validate(document))
-    assert decided(changed, call).allowed
+    assert decide_call(changed, call).allowed
     assert diff(REGISTRY, policy, changed).verdict.more
 
 
@@ -78,7 +87,7 @@ def test_no_change_is_promised_for_what_no_policy_allows(policy: LoadedPolicy, c
             "scopes": {"files": {"allowlist": ["/"], "max_bytes": 64 * 1024 * 1024}},
         }
     )
-    reason = decided(widest, call).reason.value
+    reason = decide_call(widest, call).reason.value
     found = explain(REGISTRY, policy, Request(call.capability, call.payload))
     if reason in ("payload_invalid", "unknown_capability"):
         assert found.hopeless is not None
@@ -89,7 +98,7 @@ def test_no_change_is_promised_for_what_no_policy_allows(policy: LoadedPolicy, c
 def test_a_policy_is_the_same_as_itself(policy: LoadedPolicy) -> None:
     """Nothing differs."""
     found = diff(REGISTRY, policy, policy)
-    assert (found.verdict, found.all) == (Width.SAME, ())
+    assert (found.verdict, found.all) == (Breadth.SAME, ())
 
 
 @given(policies(), policies())
@@ -108,8 +117,8 @@ def test_what_is_not_wider_allows_nothing_new(
         return
     usage = Usage(calls=used, in_flight=0, in_rate_window=0, past_deadline=False)
     for call in made:
-        if decided(newer, call, usage).allowed:
-            assert decided(older, call, usage).allowed
+        if decide_call(newer, call, usage).allowed:
+            assert decide_call(older, call, usage).allowed
 
 
 @given(policies())
@@ -119,7 +128,7 @@ def test_what_lint_calls_dead_can_go(policy: LoadedPolicy) -> None:
     for found in lint(REGISTRY, policy):
         if found.code in DEAD:
             changed = patched(document, [{"op": "remove", "path": found.place}])
-            assert diff(REGISTRY, policy, loaded(changed)).verdict is Width.SAME
+            assert diff(REGISTRY, policy, loaded(changed)).verdict is Breadth.SAME
 
 
 @given(policies(), policies(), st.lists(calls(), max_size=6), st.booleans())
@@ -133,7 +142,7 @@ def test_replay_never_says_what_is_not_so(
     assert len(found) == len(made)
     for index, (one, call) in enumerate(zip(found, made, strict=True)):
         usage = Usage(calls=index, in_flight=0, in_rate_window=0, past_deadline=False)
-        truth = decided(now, call, usage).allowed
+        truth = decide_call(now, call, usage).allowed
         assert one.answer.allowed in (None, truth)
         rated = now.policy.limits.rate_for(call.capability) is not None
         asks = now.policy.verdict(call.capability).approve is not None
@@ -161,12 +170,12 @@ def test_learn_allows_what_was_asked_and_nothing_else(
     assert set(policy.policy.allow) <= {call.capability for call in made}
     left_out = {seq for one in found.left_out for seq in one.records}
     for seq, call in enumerate(made, start=2):
-        fits = decided(WIDE, call).reason.value != "payload_invalid"
+        fits = decide_call(WIDE, call).reason.value != "payload_invalid"
         if seq not in left_out and fits and len(call.payload.get("content", "")) <= 1:
             approve = base.policy.approve if known else ()
             needs = matching_rule(approve, call.capability) is not None
             expected = ReasonCode.APPROVAL_REQUIRED if needs else ReasonCode.ALLOWED
-            assert decided(policy, call).reason is expected
+            assert decide_call(policy, call).reason is expected
 
 
 WIDE = loaded({"allow": ["files.*", "math.*", "time.*"], "scopes": {"files": {"allowlist": ["/"]}}})

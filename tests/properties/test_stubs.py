@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caps import CapabilityRegistry, CapabilitySpec
 from caps.capabilities.stubs.render import render
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=200, deadline=None)
+EXAMPLES = examples(100)
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)
 names = texts | st.sampled_from(

@@ -12,14 +12,15 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
-from caps.capabilities.runtime.result_json import Spelling, json_form
+from caps.capabilities.runtime.result_json import Spelling, to_json
 from caps.protocol.errors import ProtocolError
 from caps.protocol.values import decode_value, encode_value
+from support.hypothesis_examples import examples
 
-EXAMPLES = settings(max_examples=400, deadline=None)
+EXAMPLES = examples(200)
 ROOM = 1 << 20
 encode = msgspec.msgpack.encode
 
@@ -152,14 +153,14 @@ def holds_only_known_values(data: bytes) -> None:
         return
     event(f"a {type(value).__name__}")
     assert encode_value(value, max_bytes=ROOM)
-    json.dumps(json_form(value)[0], allow_nan=False)
+    json.dumps(to_json(value)[0], allow_nan=False)
 
 
 @EXAMPLES
 @given(value=values)
 def test_json_is_exact_or_says_that_it_is_not(value: Any) -> None:
     """What any reader of JSON reads is the value itself unless it is marked as converted."""
-    spelt, spelling = json_form(value)
+    spelt, spelling = to_json(value)
     again = json.loads(json.dumps(spelt, allow_nan=False))
     if spelling is Spelling.EXACT:
         assert shape(again) == shape(value)

@@ -1,7 +1,7 @@
 """Programs that use `asyncio`, each with an output that depends on how it behaves.
 
-They hold for every Python that is supported, and never print what asyncio does not promise: the
-order of a set, an address, the text of an error that is its own.
+They work with every supported Python, and never print what asyncio does not promise: the order of
+a set, an address, the text of an error of its own.
 """
 
 from __future__ import annotations

@@ -9,10 +9,9 @@ import anyio
 import msgspec
 
 from caps.security.audit import AuditLog, DecisionMade, Redactor, read_records
-from caps.security.audit.model.chain import Head, seal_all
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer, append_checkpoint
 from caps.security.audit.files.reader import FIRST_SEGMENT, segment_name
-from caps.security.audit.spelling import Spelt
+from caps.security.audit.model.chain import EncodedRecord, Head, seal_all
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer, append_checkpoint
 
 REDACTOR = Redactor(b"k" * 32)
 
@@ -38,7 +37,7 @@ def decision(request_id: str = "r1", **changes: object) -> DecisionMade:
     return DecisionMade(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def seal(record: Spelt, ts: str, after: Head) -> tuple[bytes, Head]:
+def seal(record: EncodedRecord, ts: str, after: Head) -> tuple[bytes, Head]:
     """The line of the record that follows `after`, and the head that it makes."""
     lines, head = seal_all([(record, ts)], after)
     return lines[0], head
@@ -65,7 +64,7 @@ def mode_of(path: Path) -> int:
 
 
 def open_beneath(directory: Path) -> list[Path]:
-    """What this process has open of a directory, itself included."""
+    """The paths at or below a directory that this process has open."""
     found = []
     for link in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # the one that lists them

@@ -1,6 +1,6 @@
-"""Workers started directly, without a zygote: any command that takes its channel as descriptor 0.
+"""Workers that are started as commands, without a zygote; descriptor 0 is the channel.
 
-For tests that put a liar in a worker's place.
+For tests that replace a worker by a misbehaving program.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import anyio
 from caps.protocol.enforcement import LAYERS, Enforcement, Layer
 from caps.protocol.transport import SocketTransport
 from caps.worker.host.process.cpu_clock import CpuClock
-from caps.worker.host.process.worker import Ending
+from caps.worker.host.process.worker import ExitStatus
 
 
-class DirectWorker:
+class CommandWorker:
     """A child process and the host's end of its channel."""
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ class DirectWorker:
             self._process = subprocess.Popen(command, stdin=theirs.fileno(), env={}, cwd="/")
         self._pidfd = os.pidfd_open(self._process.pid)
         self._clock = CpuClock.of(self._pidfd, self._process.pid)
-        self._ending: Ending | None = None
+        self._ending: ExitStatus | None = None
 
     @property
     def is_over(self) -> bool:
@@ -38,7 +38,7 @@ class DirectWorker:
         return self._clock.used_us() if self._ending is None else None
 
     def max_rss_kb(self) -> int | None:
-        """Not to be seen while it lives."""
+        """Unknown while it runs."""
         return None
 
     def limit_memory(self, megabytes: int) -> None:
@@ -57,16 +57,16 @@ class DirectWorker:
         if self._ending is None:
             signal.pidfd_send_signal(self._pidfd, number)
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ExitStatus:
         if self._ending is None:
             await anyio.wait_readable(self._pidfd)
             code = self._process.wait()
             os.close(self._pidfd)
-            self._ending = Ending(code if code >= 0 else None, -code if code < 0 else None)
+            self._ending = ExitStatus(code if code >= 0 else None, -code if code < 0 else None)
         return self._ending
 
 
-class DirectWorkers:
+class CommandWorkerSource:
     """A source whose next workers run `command`."""
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -74,18 +74,18 @@ class DirectWorkers:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """Claims everything: what is tested is the host's side."""
+        """Claims all layers: only the host's side is tested."""
         return tuple(
             Layer(name=name, enforcement=Enforcement.FULLY, detail="claimed") for name in LAYERS
         )
 
-    def with_modules(self, modules: tuple[str, ...]) -> DirectWorkers:
-        """The same: these workers run what they are told, whatever they hold."""
+    def with_modules(self, modules: tuple[str, ...]) -> CommandWorkerSource:
+        """The same source: these workers run their command and load no modules."""
         return self
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         yield
 
-    async def start(self) -> DirectWorker:
-        return DirectWorker(self.command)
+    async def start(self) -> CommandWorker:
+        return CommandWorker(self.command)

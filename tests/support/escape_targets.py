@@ -1,7 +1,7 @@
-"""A host worth attacking: what an escaped worker would find outside, so that attacks can work.
+"""Targets on the host that an escaped worker could reach, so that an attack can succeed.
 
-Files that the worker's user may change, sockets that answer, memory that is shared, a process of
-the same user. An attack that fails although all of this is there was stopped by a layer.
+Files that the worker's user may change, sockets that answer, shared memory, a process of the same
+user. If an attack fails although its target exists, a layer has stopped it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# Who a worker is: see `caps.worker.inside.confinement.layers`.
+# The user that a worker runs as: see `caps.worker.inside.confinement.layers`.
 USER = os.geteuid() or 65534
 
 _IPC_CREAT, _IPC_RMID = 0o1000, 0
 _NICE = 7
 _SECRET = "the host's own"
 
-# A process of the worker's user that may be traced, also where only descendants may by default.
+# A process of the worker's user that permits tracing, also where only descendants may be traced.
 _BYSTANDER = """
 import ctypes, os, sys
 if os.geteuid() == 0:
@@ -43,14 +43,14 @@ sys.stdin.read()
 
 
 @dataclass(frozen=True, slots=True)
-class AttackedHost:
-    """What attacks are told of the host, and the directory that each finds as new."""
+class EscapeTargets:
+    """The facts about the host that attacks are given, and the directory that they may damage."""
 
     directory: Path
-    known: dict[str, object]
+    facts: dict[str, object]
 
-    def renew(self) -> None:
-        """Put the directory back as it was before any attack."""
+    def reset(self) -> None:
+        """Restore the directory to its state before any attack."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(mode=0o755)
         file = self.directory / "file"
@@ -60,14 +60,14 @@ class AttackedHost:
 
 
 @contextmanager
-def attacked_host() -> Iterator[AttackedHost]:
-    """Open everything, and close it again."""
+def escape_targets() -> Iterator[EscapeTargets]:
+    """Create all targets; remove them on exit."""
     with ExitStack() as undo:
         # Not pytest's own directory, which other users cannot enter.
         place = undo.enter_context(tempfile.TemporaryDirectory(prefix="caps-", dir="/tmp"))
         Path(place).chmod(0o755)
         pid, address = undo.enter_context(_bystander())
-        host = AttackedHost(
+        host = EscapeTargets(
             Path(place) / "here",
             {
                 "directory": f"{place}/here",
@@ -83,7 +83,7 @@ def attacked_host() -> Iterator[AttackedHost]:
                 "nice": _NICE,
             },
         )
-        host.renew()
+        host.reset()
         yield host
 
 
@@ -123,7 +123,7 @@ def _listening_at(name: str) -> Iterator[str]:
 
 @contextmanager
 def _segment() -> Iterator[int]:
-    """Shared memory under a key of our own, for everybody."""
+    """Shared memory under a key of this process, open to every user."""
     libc = ctypes.CDLL(None, use_errno=True)
     key = 0x43000000 | os.getpid()
     segment = libc.shmget(key, 4096, _IPC_CREAT | 0o666)

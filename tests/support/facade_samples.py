@@ -7,7 +7,7 @@ must be the same. A program that draws on chance or on the clock tells only what
 # ruff: noqa: E501 - a program reads better in few lines than in short ones
 from __future__ import annotations
 
-from unit.facade_samples_of_types import TYPE_SAMPLES
+from support.facade_samples_of_types import TYPE_SAMPLES
 
 DATA_SAMPLES: dict[str, list[str]] = {
     "array": [

@@ -1,4 +1,4 @@
-"""The language as data: what works (`constructs/`), what is refused (`refused/`), a file each."""
+"""The language as data: files of programs that work (`constructs/`) or are refused (`refused/`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 _HEADER = re.compile(r"# what: (.+)\n# why: (.+)\n# raises: (\w+): (.+)\n")
 
 

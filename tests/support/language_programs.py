@@ -1,7 +1,7 @@
-"""Runs user-space programs in this process: the language layer alone, every other layer off.
+"""Runs user-space programs in this process, with the language layer and no other.
 
-What a worker does between its start and its result, without the worker: compile, restricted
-builtins, facades, and a loop for what awaits.
+It does what a worker does between start and result: compile, restricted builtins, facades, and an
+event loop.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from caps.worker.inside.aio.loop import Loop
+from caps.worker.inside.channel.output import OutputStreams
+from caps.worker.inside.facades.facade import make_facade
 from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.language.compiler import Program, compile_source
-from caps.worker.inside.stdlib.asyncio_ import Concurrency
 from caps.worker.inside.language.eval_exec import add_evaluation
-from caps.worker.inside.facades.facade import make_facade
-from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.aio.loop import Loop
-from caps.worker.inside.channel.output import Output
+from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
+from caps.worker.inside.stdlib.importer import Importer
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program left behind."""
+    """The value of a program and its output."""
 
     value: Any
     printed: str
@@ -55,9 +55,9 @@ def make_globals(
     own = OwnClasses()
     programs = {} if program is None else {program.filename: program}
     if program is not None:
-        own.will_meet(program.private_names)
-    output = Output(printed.append)
-    extra = {"asyncio": make_facade("asyncio", Concurrency(loop).names())}
+        own.add_private_names(program.private_names)
+    output = OutputStreams(printed.append)
+    extra = {"asyncio": make_facade("asyncio", AsyncioFacade(loop).names())}
     importer = Importer(own, extra, output, programs)
     user_globals = {
         **names,
@@ -108,7 +108,7 @@ _POWERFUL_BUILTINS = (
 
 
 def power_of(value: Any) -> str | None:
-    """What the language layer must never hand out, named; None if `value` is harmless."""
+    """A name for a value that user space must never get; None if `value` is harmless."""
     if isinstance(value, _POWERFUL_TYPES):
         return f"a {type(value).__name__}"
     if isinstance(value, type) and (issubclass(value, type) or value in _POWERFUL_CLASSES):

@@ -1,4 +1,4 @@
-"""A collector on the loopback interface that decodes what is really sent."""
+"""An OTLP collector on the loopback interface that decodes what it receives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Collector:
         return found
 
     def take(self, path: str, body: bytes) -> None:
-        """Raises for what is no OTLP."""
+        """Decode one request; raises if it is not valid OTLP."""
         if path == "/v1/traces":
             for part in ExportTraceServiceRequest.FromString(body).resource_spans:
                 self.services.add(plain(part.resource.attributes)["service.name"])
@@ -46,14 +46,14 @@ class Collector:
 
 
 def plain(attributes: Any) -> dict[str, str]:
-    """Attributes that are texts."""
+    """Attributes whose values are strings."""
     pairs: list[KeyValue] = list(attributes)
     return {pair.key: pair.value.string_value for pair in pairs}
 
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """A collector that listens within."""
+    """A collector that listens until exit."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -69,7 +69,7 @@ def collecting() -> Iterator[Collector]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         collector = Collector(f"http://127.0.0.1:{server.server_address[1]}")
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield collector

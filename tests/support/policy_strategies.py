@@ -11,11 +11,17 @@ from hypothesis import strategies as st
 
 from caps.capabilities.grant import Grant
 from caps.providers.builtin import builtin_registry
-from caps.security.audit import DecisionMade, ExecutionEnded, ExecutionStarted, Record, Redactor
+from caps.security.audit import (
+    AuditRecord,
+    DecisionMade,
+    ExecutionEnded,
+    ExecutionStarted,
+    Redactor,
+)
 from caps.security.audit.model.records import ApprovalRequested, AuditEvent, ExecutionStatus
 from caps.security.decision import NOTHING_USED, Decision, Request, Usage, decide
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policy import SecurityPolicy
 
 REGISTRY = builtin_registry()
 NAMES = sorted(REGISTRY.capabilities)
@@ -50,8 +56,8 @@ def loaded(document: dict[str, Any]) -> LoadedPolicy:
     return LoadedPolicy(SecurityPolicy.model_validate(document), "policy.json", Path("/base"))
 
 
-def decided(policy: LoadedPolicy, call: Call, usage: Usage = NOTHING_USED) -> Decision:
-    """What the broker would say."""
+def decide_call(policy: LoadedPolicy, call: Call, usage: Usage = NOTHING_USED) -> Decision:
+    """The decision of the broker."""
     terms = _terms(policy.policy.sha256, policy)
     return decide(terms, Request(call.capability, call.payload), usage)
 
@@ -121,8 +127,8 @@ def records_of(
     *,
     mode: Literal["learn"] | None = None,
     status: ExecutionStatus = ExecutionStatus.OK,
-) -> list[Record]:
-    """What a log holds of one execution that made these calls, each decided for real."""
+) -> list[AuditRecord]:
+    """The records of one execution that made these calls, each with its real decision."""
     who: dict[str, Any] = {"execution_id": "e1", "principal": "ada"}
     identity: dict[str, Any] = {
         "policy_id": policy.policy.id,
@@ -148,13 +154,13 @@ def records_of(
         **who, status=status, duration_us=7000, calls=count, output_bytes=5, cpu_us=900
     )
     return [
-        Record(seq=seq, ts=f"2025-01-01T00:00:00.{seq:06d}Z", prev="", hash="", event=event)
+        AuditRecord(seq=seq, ts=f"2025-01-01T00:00:00.{seq:06d}Z", prev="", hash="", event=event)
         for seq, event in enumerate([*events, ended], start=1)
     ]
 
 
 def _decision(policy: LoadedPolicy, call: Call, usage: Usage, who: dict[str, Any]) -> DecisionMade:
-    decision = decided(policy, call, usage)
+    decision = decide_call(policy, call, usage)
     entry = REGISTRY.capabilities.get(call.capability)
     redacted = REDACTOR.split(call.payload, entry.spec.shown if entry else ())
     return DecisionMade(
@@ -171,8 +177,8 @@ def _decision(policy: LoadedPolicy, call: Call, usage: Usage, who: dict[str, Any
     )
 
 
-def asked_for(event: DecisionMade) -> ApprovalRequested:
-    """What a log holds of a call before somebody approves it."""
+def approval_request_for(event: DecisionMade) -> ApprovalRequested:
+    """The record that precedes the approval of a call."""
     return ApprovalRequested(
         execution_id=event.execution_id,
         principal=event.principal,

@@ -1,7 +1,7 @@
-"""What a PromQL expression names: its metrics, and the labels that it expects each to have.
+"""The metrics that a PromQL expression uses, and the labels that it expects of each.
 
-Strict on purpose: every node is known, or the expression is refused. A label counts for every
-metric below the place that names it, as it must be there to be grouped or matched by.
+Strict on purpose: an expression with an unknown node is refused. A label that an aggregation or a
+match names is expected of every metric below it.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from dataclasses import dataclass
 
 import promql_parser as promql
 
-# What Prometheus itself adds to every sample that it scrapes.
-OF_THE_TARGET = frozenset({"job", "instance"})
+# Labels that Prometheus itself adds to every sample that it scrapes.
+TARGET_LABELS = frozenset({"job", "instance"})
 
 
 @dataclass(frozen=True)
-class Named:
+class MetricUse:
     """One metric as an expression uses it."""
 
     metric: str
     labels: frozenset[str]
 
 
-def names_in(expression: str) -> list[Named]:
+def metrics_used_in(expression: str) -> list[MetricUse]:
     """Every use of a metric in `expression`, written for Prometheus or for Grafana."""
     parsed = promql.parse(expression.replace("$__rate_interval", "5m"))
     return list(_names(parsed, frozenset()))
 
 
-def _names(node: promql.Expr, wanted: frozenset[str]) -> Iterator[Named]:
+def _names(node: promql.Expr, wanted: frozenset[str]) -> Iterator[MetricUse]:
     match node:
         case promql.VectorSelector():
             yield _selected(node, wanted)
@@ -56,8 +56,8 @@ def _names(node: promql.Expr, wanted: frozenset[str]) -> Iterator[Named]:
             raise TypeError(f"not read here: {node}")
 
 
-def _selected(selector: promql.VectorSelector, wanted: frozenset[str]) -> Named:
+def _selected(selector: promql.VectorSelector, wanted: frozenset[str]) -> MetricUse:
     if not selector.name:
         raise ValueError(f"a selector without a name: {selector}")
     matched = {matcher.name for matcher in selector.matchers.matchers}
-    return Named(selector.name, frozenset(matched) | wanted)
+    return MetricUse(selector.name, frozenset(matched) | wanted)

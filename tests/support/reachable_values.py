@@ -1,9 +1,9 @@
-"""Everything that user space can reach without a call, walked over breadth first.
+"""A breadth-first walk over all values that user space can reach without a call.
 
-A step is what the language permits and no more: an attribute that the guarded `getattr` gives, by
-any name that the object has, spelt with underscores or not; an item; what iterating gives; the type
-that user space is shown. Few things make a new object at every step (`ChainMap.parents`), so the
-walk has an end; all else it finds to the last.
+A step is what the language permits: an attribute that the guarded `getattr` returns, by any name
+that the object has, with underscores or without; an item; what iteration gives; the type that user
+space is shown. The number of steps is bounded because a few objects give a new object at every step
+(`ChainMap.parents`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Step = tuple[str, Any]
 def reachable(
     roots: Mapping[str, Any], read: Callable[[Any, str], Any], steps: int
 ) -> Iterator[Step]:
-    """Every value that so many steps lead to, with the way to it.
+    """Every value that at most `steps` steps lead to, with the way to it.
 
     `read` is the guarded `getattr`. Values that differ in nothing that leads on are met once.
     """

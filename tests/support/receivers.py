@@ -1,99 +1,9 @@
-"""A runtime with a real provider that leaves a trace, and a fault that strikes between two calls.
-
-The code writes a file, meets the fault (a capability of the host, whose own outcome can then not be
-recorded either), and tries to write another file. What counts is whether that other file is there.
-"""
+"""Servers on the loopback interface that stand for a collector or a syslog server."""
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-
-from caps import Runtime, builtin_registry
-from caps.capabilities.runtime.result import ExecutionResult
-from caps.security.audit import (
-    AuditLog,
-    AuditSettings,
-    DecisionMade,
-    VerifyStatus,
-    read_records,
-    verify_log,
-)
-
-PROGRAM = """
-await caps.files.write(path="before.txt", content="x")
-try:
-    await caps.host.fault()
-except Exception:
-    pass
-try:
-    await caps.files.write(path="after.txt", content="x")
-except Exception as error:
-    print("refused", end="")
-"""
-WRITE = "await caps.files.write(path={name!r}, content='x')"
-
-
-@dataclass
-class EvidenceHost:
-    """Where it writes its files and its log, and the fault."""
-
-    place: Path
-    fault: Callable[[], None] = lambda: None
-
-    @property
-    def log(self) -> Path:
-        return self.place / "log"
-
-    @property
-    def files(self) -> set[str]:
-        """The traces that the provider left."""
-        return {path.name for path in (self.place / "files").iterdir()}
-
-    @contextmanager
-    def opened(self, *sinks: str, **settings: object) -> Iterator[Runtime]:
-        (self.place / "files").mkdir(exist_ok=True)
-        registry = builtin_registry()
-
-        @registry.capability("host.fault")
-        async def fault() -> None:
-            self.fault()
-
-        policy = {
-            "allow": ["files.write", "host.fault"],
-            "scopes": {"files": {"allowlist": [str(self.place / "files")], "read_only": False}},
-        }
-        kept = AuditSettings(directory=self.log, **settings).with_sinks(sinks)  # type: ignore[arg-type]
-        with Runtime(policy, registry=registry, audit=kept) as runtime:
-            yield runtime
-
-    def strike(self, runtime: Runtime) -> ExecutionResult:
-        """Runs the program: one write, the fault, another write."""
-        return runtime.run_sync(PROGRAM)
-
-    def decided(self) -> set[str]:
-        """The files that recorded decisions allowed to write."""
-        return decided(self.log)
-
-
-def decided(directory: Path) -> set[str]:
-    """The paths of the allowed writes in a log."""
-    events = (record.event for record in read_records(directory))
-    return {
-        str(event.shown["path"])
-        for event in events
-        if isinstance(event, DecisionMade) and event.capability == "files.write"
-    }
-
-
-def reopened(directory: Path) -> VerifyStatus:
-    """What a verification finds after the log was opened again, as after a restart."""
-    AuditLog.open(directory).close()
-    return verify_log(directory).status
 
 
 class SilentReceiver:
@@ -123,7 +33,7 @@ class SilentReceiver:
 
 
 class LineReceiver:
-    """A syslog server over TCP that keeps what it gets; it can go away and come back."""
+    """A syslog server over TCP that keeps the bytes it receives; it can stop and start again."""
 
     def __init__(self) -> None:
         self.received = b""
@@ -148,7 +58,7 @@ class LineReceiver:
         self._connections.clear()
 
     def has(self, text: bytes, seconds: float = 20) -> bool:
-        """Waits until `text` has arrived."""
+        """Wait until `text` has arrived; False after `seconds`."""
         with self._changed:
             return self._changed.wait_for(lambda: text in self.received, seconds)
 

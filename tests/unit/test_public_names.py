@@ -29,14 +29,14 @@ def test_the_public_names_are_these() -> None:
 def test_the_public_names_are_sorted_and_have_a_home() -> None:
     """What is exported is what is found, in one order."""
     assert caps.__all__ == sorted(caps.__all__)
-    assert caps.__all__ == sorted(caps._HOMES)
+    assert caps.__all__ == sorted(caps._MODULES)
     assert dir(caps) == caps.__all__
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_is_the_thing_at_its_home(name: str) -> None:
     """The same object, by either way."""
-    home = importlib.import_module(caps._HOMES[name])
+    home = importlib.import_module(caps._MODULES[name])
     assert getattr(caps, name) is getattr(home, name)
 
 
@@ -46,6 +46,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         caps.Runtimes  # noqa: B018
 
 
+@pytest.mark.process
 def test_importing_caps_loads_nothing_of_it() -> None:
     """A worker imports `caps.worker.inside` through this package and must stay small."""
     code = "import caps, sys; print([n for n in sys.modules if n.startswith('caps.')])"

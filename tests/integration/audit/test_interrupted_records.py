@@ -103,7 +103,7 @@ def test_no_outcome_stands_without_its_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     """An interrupt while the decisions of several calls are drawn up: none of them is made."""
-    decided, left = CallEvidence.decided, [3]
+    decided, left = CallEvidence.decision_record, [3]
 
     def interrupting(self: CallEvidence, *args: Any) -> Any:
         left[0] -= 1
@@ -111,7 +111,7 @@ def test_no_outcome_stands_without_its_decision(
             raise KeyboardInterrupt
         return decided(self, *args)
 
-    monkeypatch.setattr(CallEvidence, "decided", interrupting)
+    monkeypatch.setattr(CallEvidence, "decision_record", interrupting)
     many = "await asyncio.gather(*[caps.host.now() for _ in range(3)])"
     source = f"import asyncio\nawait caps.host.now()\n{many}"
     found = ended(tmp_path / "log", backend, source)

@@ -13,7 +13,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from audit_examples import segment_of
 from caps import CapabilityRegistry, Runtime
 from caps.security.audit import (
     AuditLog,
@@ -27,6 +26,7 @@ from caps.security.audit import (
     verify_log,
 )
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
+from support.audit_examples import segment_of
 
 pytestmark = pytest.mark.anyio
 

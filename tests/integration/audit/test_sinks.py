@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from caps import AuditError, AuditSettings, ConfigurationError, Metrics, Rotation, Runtime
 from caps.security.audit import VerifyStatus, verify_log
-from evidence_host import LineReceiver
+from support.receivers import LineReceiver
 
 CAPS = [sys.executable, "-c", "from caps.cli.main import main; main()"]
 

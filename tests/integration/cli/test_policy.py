@@ -191,7 +191,7 @@ class TestLint:
     @pytest.mark.parametrize("name", ["reader", "tour", "deny-all"])
     def test_the_examples_have_no_flaws(self, desk: Desk, name: str) -> None:
         """What we show is what we would sign."""
-        policy = Path(__file__).parents[2] / "policies" / f"{name}.json"
+        policy = Path(__file__).parents[3] / "policies" / f"{name}.json"
         assert desk.policy("lint", str(policy)).exit_code == 0
 
 

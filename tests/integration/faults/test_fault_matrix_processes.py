@@ -17,18 +17,19 @@ from typing import Any
 import pytest
 
 from caps.security.audit import VerifyStatus, verify_log
-from evidence_host import EvidenceHost, decided, reopened
+from support.fault_host import FaultHost, recorded_writes, status_after_reopening
 
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parents[2]
 
 PRELUDE = """
 import json, os, resource, signal, sys
 from pathlib import Path
 from caps.protocol.errors import AuditError
-from caps.security.audit import Rotation, checkpoint
-from evidence_host import EvidenceHost
+from caps.security.audit import Rotation
+from caps.security.audit.signing import checkpoint
+from support.fault_host import FaultHost
 
-host = EvidenceHost(Path(sys.argv[1]))
+host = FaultHost(Path(sys.argv[1]))
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -36,13 +37,13 @@ def die(*_, **__):
 def about(data):
     return b"after.txt" in bytes(data)
 
-pwrite, fdatasync, open_, append_line = os.pwrite, os.fdatasync, os.open, checkpoint.append_line
+pwrite, fdatasync, open_, append_lines = os.pwrite, os.fdatasync, os.open, checkpoint.append_lines
 """
 RUN = """
 told = {}
 try:
-    with host.opened(**settings) as runtime:
-        result = host.strike(runtime)
+    with host.open_runtime(**settings) as runtime:
+        result = host.run_with_fault(runtime)
         told = {"status": result.status.value, "stdout": result.stdout}
         mend()
         told["mended"] = runtime.run_sync("await caps.files.write(path='later', content='x')").ok
@@ -122,7 +123,7 @@ settings = {"rotation": Rotation(bytes=1), "compress": True}
 """,
     "before a checkpoint": """
 def fault():
-    checkpoint.append_line = die
+    checkpoint.append_lines = die
 settings = {"checkpoint_every": 1}
 """,
     "half a checkpoint": """
@@ -131,16 +132,16 @@ def half(directory, lines):
         file.write(lines[: len(lines) // 2])
     die()
 def fault():
-    checkpoint.append_line = half
+    checkpoint.append_lines = half
 settings = {"checkpoint_every": 1}
 """,
 }
 # Nothing happens between the fault and its stage but upkeep, so the code waits for its end.
 LINGER = """
-import evidence_host
+from support import fault_host
 second = "try:\\n    await caps.files.write"
 wait = "import asyncio\\nawait asyncio.sleep(60)\\n"
-evidence_host.PROGRAM = evidence_host.PROGRAM.replace(second, wait + second)
+fault_host.PROGRAM = fault_host.PROGRAM.replace(second, wait + second)
 """
 
 
@@ -163,13 +164,13 @@ def test_a_host_that_is_killed_within_a_write(stage: str, tmp_path: Path) -> Non
     program = f"{PRELUDE}{later}{STAGES[stage]}host.fault = fault\nmend = None\n{RUN}"
     done = ran(program, tmp_path)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    host = EvidenceHost(tmp_path)
+    host = FaultHost(tmp_path)
     assert host.files == {"before.txt"}
     found = verify_log(host.log).status
     assert found in (VerifyStatus.OK, VerifyStatus.TORN_TAIL)
-    assert reopened(host.log) is VerifyStatus.OK
-    assert "before.txt" in host.decided()
-    with host.opened(compress=True) as runtime:
+    assert status_after_reopening(host.log) is VerifyStatus.OK
+    assert "before.txt" in host.recorded_writes()
+    with host.open_runtime(compress=True) as runtime:
         assert runtime.run_sync("await caps.files.write(path='later', content='x')").ok
     assert verify_log(host.log).status is VerifyStatus.OK
 
@@ -183,12 +184,12 @@ def told(program: str, place: Path, **environment: str) -> dict[str, Any]:
 
 def assert_fails_closed(said: dict[str, Any], place: Path) -> None:
     """Refused while it lasts; the log is sound, has what was acknowledged, and goes on."""
-    host = EvidenceHost(place)
+    host = FaultHost(place)
     assert (said["status"], said["stdout"]) == ("host_failed", "refused")
     assert said["mended"]
     assert host.files == {"before.txt", "later"}
-    assert reopened(host.log) is VerifyStatus.OK
-    assert {"before.txt", "later"} <= decided(host.log)
+    assert status_after_reopening(host.log) is VerifyStatus.OK
+    assert {"before.txt", "later"} <= recorded_writes(host.log)
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
@@ -207,9 +208,9 @@ host.fault = fault
 
 # An ordinary user in a namespace of its own: root would not notice.
 ORDINARY_USER = """
-from caps.worker.inside.confinement.layers import linux as kernel
+from caps.worker.inside.confinement import linux
 maps = {"uid_map": f"1000 {os.getuid()} 1", "gid_map": f"1000 {os.getgid()} 1"}
-kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWNS)
 for name, text in {"setgroups": "deny", **maps}.items():
     Path(f"/proc/self/{name}").write_text(text)
 """
@@ -218,7 +219,7 @@ for name, text in {"setgroups": "deny", **maps}.items():
 def test_permission_that_is_taken_away(tmp_path: Path) -> None:
     """A directory that may no longer be entered: its path cannot be checked, so no effect."""
     program = f"""{PRELUDE}{ORDINARY_USER}
-kernel.drop_capabilities()
+linux.drop_capabilities()
 def fault():
     host.log.chmod(0)
 def mend():
@@ -235,7 +236,7 @@ def test_a_disk_that_fills_up_while_code_runs(tmp_path: Path) -> None:
 import shutil
 disk, kept = host.place / "log", host.place / "kept"
 disk.mkdir()
-kernel._checked(kernel._libc.mount(b"none", bytes(disk), b"tmpfs", 0, b"size=128k"), "mount")
+linux._checked(linux._libc.mount(b"none", bytes(disk), b"tmpfs", 0, b"size=128k"), "mount")
 def fault():
     with (disk / "ballast").open("wb", buffering=0) as file:
         try:
@@ -277,4 +278,4 @@ def test_a_full_device_as_a_required_sink(tmp_path: Path) -> None:
     assert done.returncode == 6
     assert "audit sink `stdout` is down: No space left on device" in done.stderr
     assert list(files.iterdir()) == []
-    assert reopened(tmp_path / "log") is VerifyStatus.OK
+    assert status_after_reopening(tmp_path / "log") is VerifyStatus.OK

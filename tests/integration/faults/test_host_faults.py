@@ -11,22 +11,22 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from caps.security.audit import VerifyStatus, verify_log
-from watched_host import descendants, has_ended, watched
+from support.processes import descendants, has_ended, open_pidfds
 
 # What follows runs in a user namespace of its own, as an ordinary user who may set its limits.
 OWN_NAMESPACE = """
 import os
 from pathlib import Path
-from caps.worker.inside.confinement.layers import linux as kernel
+from caps.worker.inside.confinement import linux
 maps = {"uid_map": f"1000 {os.getuid()} 1", "gid_map": f"1000 {os.getgid()} 1"}
-kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWNS)
+linux.unshare(linux.CLONE_NEWUSER | linux.CLONE_NEWNS)
 for name, text in {"setgroups": "deny", **maps}.items():
     Path(f"/proc/self/{name}").write_text(text)
 """
@@ -34,7 +34,7 @@ for name, text in {"setgroups": "deny", **maps}.items():
 # The kernel refuses further user namespaces to everybody in this one.
 NO_MORE_NAMESPACES = f"""{OWN_NAMESPACE}
 Path("/proc/sys/user/max_user_namespaces").write_text("0")
-kernel.drop_capabilities()
+linux.drop_capabilities()
 """
 
 ENDLESS = """
@@ -104,7 +104,7 @@ class TestAHostKilledWithSigkill:
             assert host.stdout.readline() == "0\n"
             family = descendants(host.pid)
             assert len(family) >= 2
-            with watched(*family) as processes:
+            with open_pidfds(*family) as processes:
                 host.kill()
                 assert [has_ended(process, within_seconds=20) for process in processes] == [
                     True
@@ -116,11 +116,128 @@ class TestAHostKilledWithSigkill:
             assert host.stdout is not None
             child = int(host.stdout.readline())
             family = descendants(host.pid).keys() - {child}
-            with watched(child, *family) as (heir, *processes):
+            with open_pidfds(child, *family) as (heir, *processes):
                 host.kill()
                 assert all(has_ended(process, within_seconds=20) for process in processes)
                 assert not has_ended(heir)
                 signal.pidfd_send_signal(heir, signal.SIGKILL)
+
+    @pytest.mark.parametrize(
+        ("prelude", "environment"),
+        [
+            pytest.param("", {}, id="fully isolated"),
+            pytest.param(NO_MORE_NAMESPACES, {"CAPS_ISOLATION": "best-effort"}, id="degraded"),
+        ],
+    )
+    def test_leaves_no_process_behind_although_all_of_them_are_stopped(
+        self, prelude: str, environment: dict[str, str]
+    ) -> None:
+        """A stopped zygote cannot notice the end of its host; the kernel does."""
+        with started(prelude + ENDLESS, **environment) as host:
+            assert host.stdout is not None
+            assert host.stdout.readline() == "0\n"
+            family = descendants(host.pid)
+            with open_pidfds(*family) as processes:
+                for process in processes:
+                    signal.pidfd_send_signal(process, signal.SIGSTOP)
+                host.kill()
+                try:
+                    assert all(has_ended(process, within_seconds=20) for process in processes)
+                finally:  # or they would stay
+                    for process in processes:
+                        with suppress(ProcessLookupError):
+                            signal.pidfd_send_signal(process, signal.SIGKILL)
+
+
+ONE_EXECUTION = """
+import json
+from caps import MemoryAuditLog, Runtime
+
+with Runtime({}, audit=MemoryAuditLog()) as runtime:
+    first = runtime.run_sync("1 + 1")
+    tight = {"limits": {"cpu_ms": 100, "memory_mb": 8192}}
+    runaway = runtime.run_sync("while True: pass", policy=tight)
+print(json.dumps([first.value, runaway.error.details["limit"]]))
+"""
+
+
+@pytest.mark.parametrize(
+    "prelude",
+    [
+        pytest.param(
+            "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))", id="no core files"
+        ),
+        pytest.param(
+            "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))\n"
+            "resource.setrlimit(resource.RLIMIT_CPU, (9, 9))",
+            id="limits on memory and cpu",
+        ),
+        pytest.param(
+            "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)", id="SIGCHLD ignored"
+        ),
+        pytest.param(
+            "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", id="SIGXCPU ignored"
+        ),
+        pytest.param(
+            "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+            id="signals blocked",
+        ),
+    ],
+)
+def test_a_host_with_unusual_limits_or_signals_runs_code(prelude: str) -> None:
+    """Containers and services often start programs like this."""
+    assert said(prelude + ONE_EXECUTION) == [2, "cpu_ms"]
+
+
+FORKING = """
+import os, signal, sys
+from caps import CapsError, MemoryAuditLog, Runtime
+
+def in_child(do) -> None:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a child that hangs
+        try:
+            do()
+        except CapsError as error:
+            print(error.message.partition(";")[0], flush=True)
+        sys.exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+def leave() -> None:
+    runtime.__exit__(None, None, None)
+
+def open_another() -> None:
+    with Runtime({}, audit=MemoryAuditLog()) as own:
+        print(own.run_sync("40 + 2").value, flush=True)
+
+with Runtime({}, audit=MemoryAuditLog()) as runtime:
+    with runtime.session_sync() as session:
+        in_child(lambda: runtime.run_sync("1"))
+        in_child(lambda: runtime.submit("1"))
+        in_child(lambda: runtime.policy)
+        in_child(lambda: session.run("1"))
+        in_child(session.close)
+        in_child(leave)
+        in_child(lambda: None)
+        in_child(open_another)
+        print(session.run("'the session of the parent lives'").value)
+    print(runtime.run_sync("'so does its runtime'").value)
+"""
+
+
+def test_a_child_that_the_host_forked_gets_an_error_and_harms_nothing() -> None:
+    """The child has no thread that could serve it: it must not wait, not even when it exits."""
+    with started(FORKING) as host:
+        printed, _ = host.communicate(timeout=60)
+    refused = ["the runtime was opened before this process was forked", "0"]
+    assert printed.splitlines() == [
+        *(refused * 6),
+        *["0"],
+        *["42", "0"],
+        "the session of the parent lives",
+        "so does its runtime",
+    ]
 
 
 OUT_OF_DESCRIPTORS = """
@@ -188,7 +305,7 @@ from caps import AuditError, CapabilityRegistry, Runtime
 from caps.security.audit import DecisionMade, read_records
 
 disk = Path(sys.argv[1])
-kernel._checked(kernel._libc.mount(b"none", bytes(disk), b"tmpfs", 0, b"size=128k"), "mount")
+linux._checked(linux._libc.mount(b"none", bytes(disk), b"tmpfs", 0, b"size=128k"), "mount")
 ballast = disk / "ballast"
 
 def fill() -> None:

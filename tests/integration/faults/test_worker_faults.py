@@ -14,9 +14,11 @@ import anyio.lowlevel
 import pytest
 
 from caps.capabilities.runtime.result import ExecutionResult
-from caps.worker.host import endings, zygote_process
+from caps.worker.host.supervisor import exit_reasons
+from caps.worker.host.zygote import process as zygote_process
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
-from watched_host import WatchedHost, children, has_ended, kill, limited, loss, opened, watched
+from support.observed_runtime import ObservedRuntime, observed_runtime, worker_loss
+from support.processes import children, has_ended, kill, lowered_limit, open_pidfds
 
 pytestmark = pytest.mark.anyio
 
@@ -27,10 +29,10 @@ class TestTheZygote:
     @pytest.mark.parametrize("which", ["zygote", "started_process"])
     async def test_killed_while_idle_is_replaced(self, which: str) -> None:
         """Everything that it forked dies with it; the next execution starts a new one."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             assert await host.works()
             first = host.zygote
-            with watched(first, *children(first)) as family:
+            with open_pidfds(first, *children(first)) as family:
                 os.kill(getattr(host, which), signal.SIGKILL)
                 for process in family:
                     await anyio.wait_readable(process)
@@ -39,10 +41,10 @@ class TestTheZygote:
 
     async def test_killed_just_before_an_execution_does_not_fail_it(self) -> None:
         """The host does not know yet: the spare is dead, nothing ran, a new zygote runs it."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             for _ in range(3):
                 assert await host.works()
-                with watched(host.zygote) as (zygote,):
+                with open_pidfds(host.zygote) as (zygote,):
                     kill(zygote)
                     assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
                 assert await host.works()
@@ -53,7 +55,7 @@ class TestTheZygote:
         async with source.open():
             for _ in range(3):
                 assert source._zygote is not None
-                with watched(*children(source._zygote.pid)) as (zygote,):
+                with open_pidfds(*children(source._zygote.pid)) as (zygote,):
                     kill(zygote)
                     assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
                 worker = await source.start()
@@ -65,16 +67,16 @@ class TestTheZygote:
         """Each says that its code ran and its result is lost; so does the log."""
         results: list[ExecutionResult] = []
 
-        async def run(host: WatchedHost) -> None:
+        async def run(host: ObservedRuntime) -> None:
             results.append(await host.runtime.run(ENDLESS))
 
-        async with opened() as host:
+        async with observed_runtime() as host:
             async with anyio.create_task_group() as tasks:
                 for _ in range(3):
                     tasks.start_soon(run, host)
                 await host.until_met(3)
                 os.kill(host.zygote, signal.SIGKILL)
-            assert [loss(result)[:2] for result in results] == [("worker_lost", True)] * 3
+            assert [worker_loss(result)[:2] for result in results] == [("worker_lost", True)] * 3
             assert host.endings() == ["worker_lost"] * 3
             assert await host.works()
 
@@ -82,10 +84,10 @@ class TestTheZygote:
         """A stopped zygote forks nothing and reaps nothing; it is ended and nobody notices."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.2)
         monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.1)
-        async with opened() as host:
+        async with observed_runtime() as host:
             assert await host.works()
             first = host.zygote
-            with watched(first) as (stopped,):
+            with open_pidfds(first) as (stopped,):
                 os.kill(first, signal.SIGSTOP)
                 while not has_ended(stopped):
                     assert await host.works()
@@ -93,14 +95,14 @@ class TestTheZygote:
 
     async def test_that_holds_less_than_the_one_before_is_not_used(self) -> None:
         """What was judged at the opening stays true: no code runs with fewer layers than that."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             assert await host.works()
             held = host.runtime.layers
             host.source._arguments = ("--without-language",)
-            with watched(host.zygote) as (zygote,):
+            with open_pidfds(host.zygote) as (zygote,):
                 kill(zygote)
                 assert has_ended(zygote, within_seconds=20)
-            _, started, message = loss(await host.runtime.run("await caps.host.meet()"))
+            _, started, message = worker_loss(await host.runtime.run("await caps.host.meet()"))
             assert (started, host.met, host.runtime.layers) == (False, 0, held)
             assert "other layers" in message
             host.source._arguments = ()
@@ -108,11 +110,11 @@ class TestTheZygote:
 
     async def test_that_may_not_fork_refuses_cleanly_and_recovers(self) -> None:
         """The kernel's own refusal reaches the result, which says that nothing ran."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             zygote = host.zygote
-            with limited(zygote, resource.RLIMIT_NPROC, 0):
+            with lowered_limit(zygote, resource.RLIMIT_NPROC, 0):
                 failed = await host.first_failure()
-            assert loss(failed) == (
+            assert worker_loss(failed) == (
                 "worker_lost",
                 False,
                 "no worker could be forked: Resource temporarily unavailable",
@@ -125,15 +127,15 @@ class TestTheZygote:
         results: list[ExecutionResult] = []
         refused = anyio.Event()
 
-        async def run(host: WatchedHost) -> None:
+        async def run(host: ObservedRuntime) -> None:
             result = await host.runtime.run("await caps.host.hold()\n1")
             results.append(result)
             refused.set()
 
-        async with opened() as host:
+        async with observed_runtime() as host:
             zygote = host.zygote
             room = 3 + len(children(zygote)) + 2  # its own, of those it has, and for one order
-            with limited(zygote, resource.RLIMIT_NOFILE, room):
+            with lowered_limit(zygote, resource.RLIMIT_NOFILE, room):
                 async with anyio.create_task_group() as tasks:
                     for _ in range(room):
                         tasks.start_soon(run, host)
@@ -142,7 +144,7 @@ class TestTheZygote:
                     host.release.set()
             ran = [result for result in results if result.ok]
             assert {result.value for result in ran} == {1}
-            assert {loss(result)[1:] for result in results if not result.ok} == {
+            assert {worker_loss(result)[1:] for result in results if not result.ok} == {
                 (False, "no worker could be forked: Too many open files")
             }
             assert await host.works()
@@ -161,15 +163,15 @@ class Doomed(ZygoteSource):
 class TestAWorkerKilled:
     async def test_before_it_got_its_code_never_ran(self) -> None:
         """The one that is tried in its place dies too; the result says that nothing ran."""
-        async with opened(Doomed()) as host:
-            status, started, message = loss(await host.runtime.run("await caps.host.meet()"))
+        async with observed_runtime(Doomed()) as host:
+            status, started, message = worker_loss(await host.runtime.run("await caps.host.meet()"))
             assert (status, started, host.met) == ("worker_lost", False, 0)
             assert message.startswith("the worker was lost before it")
             assert message.endswith("(killed by SIGKILL)")
 
     async def test_as_a_spare_is_passed_over(self) -> None:
         """All of the stock at once, and the host is not told before it uses it."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             assert await host.works()
             os.close(await host.spare())
             for pid in children(host.zygote):
@@ -181,17 +183,17 @@ class TestAWorkerKilled:
         """The call under way is cancelled, the code is not run again."""
         results: list[ExecutionResult] = []
 
-        async def run(host: WatchedHost) -> None:
+        async def run(host: ObservedRuntime) -> None:
             results.append(await host.runtime.run("await caps.host.hold()"))
 
-        async with opened() as host:
+        async with observed_runtime() as host:
             worker = await host.spare()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(run, host)
                 await host.until_met()
                 kill(worker)
             os.close(worker)
-            assert loss(results[0]) == (
+            assert worker_loss(results[0]) == (
                 "worker_lost",
                 True,
                 "the worker was lost after its code had started (killed by SIGKILL)",
@@ -200,7 +202,7 @@ class TestAWorkerKilled:
 
     async def test_while_it_prints_is_lost_and_no_liar(self) -> None:
         """Its last frame is cut in the middle; what came whole is kept."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             worker = await host.spare()
             printed: list[str] = []
 
@@ -210,14 +212,14 @@ class TestAWorkerKilled:
 
             result = await host.runtime.run("print('x' * (8 << 20))", on_output=on_output)
             os.close(worker)
-            assert loss(result)[:2] == ("worker_lost", True)
+            assert worker_loss(result)[:2] == ("worker_lost", True)
             assert result.stdout == "".join(printed) != ""
             assert len(result.stdout) < 8 << 20
             assert await host.works()
 
     async def test_after_its_result_was_sent_changes_nothing(self) -> None:
         """The host is slow: the worker is gone before the host reads what it said last."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             worker = await host.spare()
             gone: list[bool] = []
 
@@ -233,7 +235,7 @@ class TestCancelling:
     @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
     async def test_kills_the_worker_at_once(self) -> None:
         """When `run` has returned the process is gone, and the log says that it was cancelled."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             worker = await host.spare()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(host.runtime.run, ENDLESS)
@@ -249,8 +251,8 @@ class TestCancelling:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The kill works without the zygote, and the end of the execution does not wait for it."""
-        monkeypatch.setattr(endings, "_REAP_SECONDS", 0.1)
-        async with opened() as host:
+        monkeypatch.setattr(exit_reasons, "_REAP_SECONDS", 0.1)
+        async with observed_runtime() as host:
             zygote = host.zygote
             try:
                 async with anyio.create_task_group() as tasks:
@@ -265,9 +267,9 @@ class TestCancelling:
 
     async def test_while_a_worker_is_forked_leaves_none(self) -> None:
         """Whoever asked is gone; the worker that still comes finds nobody and leaves."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             zygote = host.zygote
-            with limited(zygote, resource.RLIMIT_NPROC, 0):
+            with lowered_limit(zygote, resource.RLIMIT_NPROC, 0):
                 await host.first_failure()
             os.kill(zygote, signal.SIGSTOP)
             async with anyio.create_task_group() as tasks:

@@ -15,7 +15,7 @@ from caps.security.audit.log.memory import MemoryAuditLog
 
 pytestmark = pytest.mark.anyio
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "HumanEval.jsonl"
+CORPUS = Path(__file__).parents[4] / "shared" / "corpora" / "HumanEval.jsonl"
 AT_ONCE = 4
 
 

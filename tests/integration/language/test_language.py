@@ -8,7 +8,7 @@ import pytest
 
 from caps import Runtime
 from caps.security.audit.log.memory import MemoryAuditLog
-from language_files import Construct, Refused, constructs, refused
+from support.language_files import Construct, Refused, constructs, refused
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from caps import MemoryAuditLog, Runtime, builtin_registry
 
-pytestmark = pytest.mark.anyio
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    """One runtime for all tests: each execution has a worker of its own."""
+    with Runtime({}, registry=builtin_registry(), audit=MemoryAuditLog()) as runtime:
+        yield runtime
+
 
 CHANCE = """
 import random, secrets, uuid
@@ -15,19 +23,17 @@ import random, secrets, uuid
 """
 
 
-async def test_no_two_executions_draw_the_same_numbers() -> None:
+def test_no_two_executions_draw_the_same_numbers(runtime: Runtime) -> None:
     """Workers are forks of one process, and each has chances of its own."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        drawn = [(await runtime.run(CHANCE)).unwrap() for _ in range(4)]
+    drawn = [runtime.run_sync(CHANCE).unwrap() for _ in range(4)]
     for column in zip(*drawn, strict=True):
         assert len({str(one) for one in column}) == len(drawn)
 
 
-async def test_a_seed_gives_the_same_numbers_everywhere() -> None:
+def test_a_seed_gives_the_same_numbers_everywhere(runtime: Runtime) -> None:
     """What is seeded can be repeated."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        source = "import random\nrandom.seed(7)\n[random.random(), random.randint(1, 10**9)]"
-        assert (await runtime.run(source)).unwrap() == (await runtime.run(source)).unwrap()
+    source = "import random\nrandom.seed(7)\n[random.random(), random.randint(1, 10**9)]"
+    assert runtime.run_sync(source).unwrap() == runtime.run_sync(source).unwrap()
 
 
 @pytest.mark.parametrize(
@@ -39,38 +45,34 @@ async def test_a_seed_gives_the_same_numbers_everywhere() -> None:
         "print('a')\nraise SystemExit",
     ],
 )
-async def test_an_orderly_exit_is_an_ordinary_end(source: str) -> None:
+def test_an_orderly_exit_is_an_ordinary_end(runtime: Runtime, source: str) -> None:
     """The result is None, what was printed stays, and nothing after it runs."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(source)
+    result = runtime.run_sync(source)
     assert result.unwrap() is None
     assert result.stdout == "a\n"
 
 
 @pytest.mark.parametrize("status", ["1", "'no input'", "Odd()"])
-async def test_an_exit_with_a_status_is_an_error(status: str) -> None:
+def test_an_exit_with_a_status_is_an_error(runtime: Runtime, status: str) -> None:
     """A status or a message says that something went wrong, whatever it claims to equal."""
     odd = (
         "class Odd:\n    def __eq__(self, other): raise KeyError\n    def __str__(self): return 'o'"
     )
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(f"import sys\n{odd}\nsys.exit({status})")
+    result = runtime.run_sync(f"import sys\n{odd}\nsys.exit({status})")
     assert result.error is not None
     assert result.error.type == "SystemExit"
 
 
-async def test_what_a_library_prints_is_captured() -> None:
+def test_what_a_library_prints_is_captured(runtime: Runtime) -> None:
     """Also when it prints by itself and not through a stand-in."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run("import calendar\ncalendar.prmonth(2024, 2)")
+    result = runtime.run_sync("import calendar\ncalendar.prmonth(2024, 2)")
     assert result.stdout.startswith("   February 2024\n")
 
 
-async def test_sleeping_works_under_the_filter() -> None:
+def test_sleeping_works_under_the_filter(runtime: Runtime) -> None:
     """A worker may wait, and the clock shows it."""
     source = "import time\na = time.monotonic()\ntime.sleep(0.01)\ntime.monotonic() - a >= 0.01"
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        assert (await runtime.run(source)).unwrap() is True
+    assert runtime.run_sync(source).unwrap() is True
 
 
 DEEP = """
@@ -97,14 +99,13 @@ found
 """
 
 
-async def test_recursion_through_the_interpreter_ends_as_an_error() -> None:
+def test_recursion_through_the_interpreter_ends_as_an_error(runtime: Runtime) -> None:
     """At the highest limit, the stack of a worker holds what the limit lets through."""
     helpers = (
         "def eval_nested():\n    x = []\n    for _ in range(10**5): x = [x]\n    return x\n"
         "def attempt_map(n): return list(map(attempt_map, [n]))\n"
     )
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(helpers + DEEP)
+    result = runtime.run_sync(helpers + DEEP)
     assert result.unwrap() == ["recursion"] * 5
 
 
@@ -154,12 +155,11 @@ print("changed something:", changed > 100)
         ),
     ],
 )
-async def test_a_vandal_harms_only_its_own_program(ending: str, expected: object) -> None:
+def test_a_vandal_harms_only_its_own_program(
+    runtime: Runtime, ending: str, expected: object
+) -> None:
     """Every class of the library broken as far as code can: results still cross as they are."""
-    policy = {"allow": ["time.now"]}
-    registry = builtin_registry()
-    async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(VANDAL + ending)
+    result = runtime.run_sync(VANDAL + ending, policy={"allow": ["time.now"]})
     assert result.unwrap() == expected
     assert result.stdout == "changed something: True\n"
 
@@ -172,10 +172,11 @@ async def test_a_vandal_harms_only_its_own_program(ending: str, expected: object
         ("await caps.files.read(path='x')", "CapabilityMissingError", "await caps.files.read"),
     ],
 )
-async def test_a_vandal_does_not_harm_the_report(ending: str, kind: str, line: str) -> None:
+def test_a_vandal_does_not_harm_the_report(
+    runtime: Runtime, ending: str, kind: str, line: str
+) -> None:
     """And so do reports of errors, with the user's own line."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(VANDAL + ending)
+    result = runtime.run_sync(VANDAL + ending)
     assert result.error is not None
     assert result.error.type == kind
     assert result.error.source_line is not None
@@ -193,10 +194,9 @@ caught
 
 @pytest.mark.parametrize("prefix", ["", "caps."])
 @pytest.mark.parametrize("name", ["CapabilityMissingError", "PolicyDeniedError", "CapsError"])
-async def test_what_is_not_granted_is_caught_by_the_names_of_the_documentation(
-    prefix: str, name: str
+def test_what_is_not_granted_is_caught_by_the_names_of_the_documentation(
+    runtime: Runtime, prefix: str, name: str
 ) -> None:
     """Without an import, and as attributes of the namespace."""
-    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
-        result = await runtime.run(TOUCHED.format(name=prefix + name), check=True)
+    result = runtime.run_sync(TOUCHED.format(name=prefix + name), check=True)
     assert result.unwrap() == "files"

@@ -30,8 +30,8 @@ from caps import (
     builtin_registry,
 )
 from caps.capabilities.broker.approvals import DirectoryApprover
-from caps.security.approvals.model import Reach
-from caps.security.approvals.directory import ApprovalStore
+from caps.security.approvals.directory import ApprovalDirectory
+from caps.security.approvals.model import ApprovalScope
 from caps.security.audit import (
     ApprovalOutcome,
     ApprovalRequested,
@@ -179,12 +179,12 @@ class TestOneCall:
         """A person may take longer than the code may run."""
 
         async def slowly(request: ApprovalRequest) -> ApprovalAnswer:
-            await anyio.sleep(1.6)
+            await anyio.sleep(0.9)
             return allowing()
 
         place = Place()
         place.approve = slowly  # type: ignore[method-assign]
-        result = await place.run(DROP, limits={"wall_ms": 1500})
+        result = await place.run(DROP, limits={"wall_ms": 800})
         assert result.unwrap() == "dropped a"
 
     async def test_what_is_shown_is_shown_whole(self) -> None:
@@ -323,7 +323,7 @@ class TestCovers:
 
         async def approve(request: ApprovalRequest) -> ApprovalAnswer:
             asked.append(request)
-            return allowing(seconds=3600, reach=Reach.PRINCIPAL)
+            return allowing(seconds=3600, reach=ApprovalScope.PRINCIPAL)
 
         policies = []
         for name in ("one", "two"):
@@ -347,7 +347,7 @@ class TestCovers:
             await runtime.run(DROP, principal="alice")
             await runtime.run(DROP, principal="alice")
             assert len(place.asked) == 2
-            place.answer = lambda request: allowing(seconds=3600, reach=Reach.PRINCIPAL)
+            place.answer = lambda request: allowing(seconds=3600, reach=ApprovalScope.PRINCIPAL)
             await runtime.run(DROP, principal="alice")
             await runtime.run(DROP, principal="alice")
             assert len(place.asked) == 3
@@ -363,7 +363,7 @@ class TestCovers:
         async with place.runtime() as runtime:
             await runtime.run(DROP)
             assert len(place.asked) == 1
-            assert runtime._open().broker.approvals._covers == {}
+            assert runtime._open().broker.approvals._standing == {}
 
     async def test_it_covers_the_later_runs_of_its_session(self) -> None:
         """And ends with it."""
@@ -397,7 +397,7 @@ await asyncio.gather(*(safely() for _ in range(4)))
             return allowing(calls=3)
 
         place.approve = one_of_four  # type: ignore[method-assign]
-        result = await place.run(source, limits={"approval_ms": 1500})
+        result = await place.run(source, limits={"approval_ms": 700})
         assert sorted(result.unwrap()) == ["approval_timeout"] + ["dropped a"] * 3
         assert sorted(outcome.value for outcome in place.outcomes) == [
             "given",
@@ -453,7 +453,7 @@ class TestEnds:
         async with place.runtime() as runtime, anyio.create_task_group() as tasks:
             tasks.start_soon(runtime.run, DROP)
             await posted.wait()
-            with ApprovalStore.open(tmp_path / "approvals") as store:
+            with ApprovalDirectory.open(tmp_path / "approvals") as store:
                 assert len(store.pending()) == 1
             tasks.cancel_scope.cancel()
         assert list((tmp_path / "approvals").iterdir()) == []
@@ -632,7 +632,7 @@ class TestCommand:
         ("args", "code", "says"),
         [
             (("allow", "abc", "--calls", "0"), 2, "`calls` should be from 1 to 1000000"),
-            (("allow", "abc", "--for", "soon"), 2, "`soon` is no span of time"),
+            (("allow", "abc", "--for", "soon"), 2, "`soon` is not a span of time"),
             (("allow", "abc", "--principal"), 2, "needs a span of time"),
             (("deny", "abc", "--by", "x" * 200), 2, "`by` should have"),
             (("allow", "abc"), 2, "no call waits for an approval `abc`; none was ever"),

@@ -26,7 +26,7 @@ from caps import (
     builtin_registry,
 )
 from caps.capabilities.grant import BoundPolicy
-from caps.capabilities.runtime.policy_reload import PolicyInForce, PolicyWatch
+from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader
 from caps.security.audit import AuditEvent, PolicyLoaded
 from caps.security.policies.load import read_policy
 
@@ -68,15 +68,15 @@ class Place:
     def write(self, policy: Any) -> None:
         self.path.write_text(policy if isinstance(policy, str) else json.dumps(policy))
 
-    async def prove_workers(self, bound: BoundPolicy) -> None:
+    async def check_workers(self, bound: BoundPolicy) -> None:
         if "nowhere" in bound.policy.modules:
             raise PolicyInvalidError("module `nowhere` cannot be imported at modules[0]")
 
-    def watch(self) -> PolicyWatch:
+    def watch(self) -> PolicyReloader:
         registry, metrics = builtin_registry(), Metrics(self.samples)
-        in_force = PolicyInForce(registry.bind(str(self.path)), metrics)
-        return PolicyWatch(
-            str(self.path), registry, self.prove_workers, self.audit, metrics, in_force
+        in_force = CurrentPolicy(registry.bind(str(self.path)), metrics)
+        return PolicyReloader(
+            str(self.path), registry, self.check_workers, self.audit, metrics, in_force
         )
 
     @property
@@ -102,13 +102,13 @@ class TestLooking:
         watch = place.watch()
         place.path.unlink()
         os.mkfifo(place.path)
-        await watch.look()
-        await watch.look()
+        await watch.poll()
+        await watch.poll()
         assert place.loads == [("(unread)", "refused")]
         assert watch.in_force.bound.policy.id == "one"
         place.path.unlink()
         place.write(TWO)
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
 
     async def test_a_file_that_cannot_be_read_in_time_is_counted(
@@ -127,7 +127,7 @@ class TestLooking:
         try:
             for _ in range(3):
                 with pytest.raises(TimeoutError):
-                    await watch.look()
+                    await watch.poll()
             assert len(begun) == 1
         finally:
             goes_on.set()
@@ -138,7 +138,7 @@ class TestLooking:
         watch = place.watch()
         for number in range(3):
             place.write(f'{{"id": {number}')
-            await watch.look()
+            await watch.poll()
         assert place.loads == [("(unread)", "refused")]
         assert place.reloads("refused") == 1
 
@@ -147,19 +147,19 @@ class TestLooking:
         watch = place.watch()
         for entry in (".", str(place.path.parent.parent)):
             place.write({**TWO, "allow": ["files.*"], "scopes": {"files": {"allowlist": [entry]}}})
-            await watch.look()
-            await watch.look()
+            await watch.poll()
+            await watch.poll()
         assert watch.in_force.bound.policy.id == "one"
         assert place.loads == [("two", "refused"), ("two", "refused")]
 
     async def test_a_changed_file_comes_into_force(self, place: Place) -> None:
         """Once recorded; the metrics name what is in force and nothing else."""
         watch = place.watch()
-        await watch.look()
+        await watch.poll()
         assert place.loads == []
         place.write(TWO)
-        await watch.look()
-        await watch.look()
+        await watch.poll()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
         assert place.loads == [("two", "accepted")]
         assert place.reloads("accepted") == 1
@@ -175,7 +175,7 @@ class TestLooking:
         """Its digest is of the meaning."""
         watch = place.watch()
         place.write(json.dumps(ONE, indent=4))
-        await watch.look()
+        await watch.poll()
         assert place.loads == []
 
     @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ class TestLooking:
         watch = place.watch()
         place.write(content)
         for _ in range(4):
-            await watch.look()
+            await watch.poll()
         assert watch.in_force.bound.policy.id == "one"
         read = isinstance(content, dict)  # then it is named, with what is wrong with it
         assert place.loads == [(content["id"] if read else "(unread)", "refused")]
@@ -207,9 +207,9 @@ class TestLooking:
         """What is bad at one look and good at the next was never refused."""
         watch = place.watch()
         place.write(json.dumps(TWO)[:20])
-        await watch.look()
+        await watch.poll()
         place.write(TWO)
-        await watch.look()
+        await watch.poll()
         assert place.loads == [("two", "accepted")]
         assert place.reloads("refused") == 0
 
@@ -218,8 +218,8 @@ class TestLooking:
         watch = place.watch()
         for content in (BAD, "{", ONE, BAD):
             place.write(content)
-            await watch.look()
-            await watch.look()
+            await watch.poll()
+            await watch.poll()
         assert [status for _, status in place.loads] == ["refused"] * 3
         assert watch.in_force.bound.policy.id == "one"
 
@@ -227,11 +227,11 @@ class TestLooking:
         """Until it is there again."""
         watch = place.watch()
         place.path.unlink()
-        await watch.look()
-        await watch.look()
+        await watch.poll()
+        await watch.poll()
         assert place.loads == [("(unread)", "refused")]
         place.write(TWO)
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
 
     async def test_the_links_of_a_mounted_configmap_are_followed(self, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ class TestLooking:
         before = watch.in_force.bound.terms["files.list"].scope
         (tmp_path / "..data_tmp").symlink_to("..second")
         (tmp_path / "..data_tmp").rename(tmp_path / "..data")
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
         assert watch.in_force.bound.terms["files.list"].scope == before
 
@@ -262,7 +262,7 @@ class TestLooking:
         (tmp_path / "live").rename(tmp_path / "old")
         (tmp_path / "live").mkdir()
         place.write(TWO)
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
 
     async def test_a_change_that_cannot_be_recorded_does_not_come_into_force(
@@ -273,10 +273,10 @@ class TestLooking:
         place.write(TWO)
         place.audit.is_full = True
         with pytest.raises(AuditError):
-            await watch.look()
+            await watch.poll()
         assert watch.in_force.bound.policy.id == "one"
         place.audit.is_full = False
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "two"
 
     async def test_a_relative_path_does_not_follow_the_program(
@@ -289,7 +289,7 @@ class TestLooking:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere" / "policy.json").write_text(json.dumps(TWO))
         monkeypatch.chdir(tmp_path / "elsewhere")
-        await watch.look()
+        await watch.poll()
         assert watch.in_force.bound.policy.id == "one"
 
     async def test_the_watch_outlives_a_failure(
@@ -297,7 +297,7 @@ class TestLooking:
     ) -> None:
         """Told to the operator and counted, and the next look is made."""
         watch = place.watch()
-        watch.every_s = 0.001
+        watch.poll_s = 0.001
         place.write(TWO)
         place.audit.is_full = True
         with caplog.at_level(logging.ERROR):

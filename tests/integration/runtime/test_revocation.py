@@ -235,7 +235,7 @@ async def test_what_cannot_be_revoked_says_why() -> None:
     async with place.runtime() as runtime, anyio.create_task_group() as tasks:
         ended = await runtime.run("1")
         for execution_id in (ended.execution_id, "no\nsuch", ""):
-            with pytest.raises(ExecutionUnknownError, match="is under way") as unknown:
+            with pytest.raises(ExecutionUnknownError, match="is running") as unknown:
                 await runtime.revoke(execution_id, "box.put")
             assert len(unknown.value.message.splitlines()) == 1
         tasks.start_soon(place.keep_result, runtime.run(TWO_CALLS))

@@ -26,8 +26,11 @@ from caps import (
     builtin_registry,
 )
 from caps.security.audit import (
+    AuditLog,
+    AuditSettings,
     ExecutionEnded,
     PolicyLoaded,
+    Rotation,
     VerifyStatus,
     read_records,
     verify_log,
@@ -228,7 +231,7 @@ async def test_a_value_that_unfolds_without_end_comes_as_a_bounded_repr() -> Non
 async def test_a_print_that_asks_for_it_is_flushed_in_a_flood() -> None:
     """What was flushed is seen, though the code is killed right after it."""
     flood = "for n in range(500): print(n)\nprint('last', flush=True)\nwhile True: pass"
-    async with Runtime({"limits": {"wall_ms": 1500}}, audit=MemoryAuditLog()) as runtime:
+    async with Runtime({"limits": {"wall_ms": 500}}, audit=MemoryAuditLog()) as runtime:
         result = await runtime.run(flood)
     assert result.stdout.endswith("499\nlast\n")
 
@@ -241,10 +244,10 @@ async def test_a_source_that_is_no_text_is_refused_before_anything_is_recorded(s
     async with Runtime({}, audit=audit) as runtime, runtime.session() as session:
         before = len(audit.lines)
         for run in (runtime.run, runtime.learn, session.run):
-            with pytest.raises(TypeError, match=r"^source is of type `\w+`; hand over a `str`$"):
+            with pytest.raises(TypeError, match=r"^source must be a `str`, not `\w+`$"):
                 await run(source)
         for stream in (runtime.stream, session.stream):
-            with pytest.raises(TypeError, match="source is of type"):
+            with pytest.raises(TypeError, match="source must be a `str`"):
                 [event async for event in stream(source)]
         assert len(audit.lines) == before
         assert (await session.run("1")).value == 1
@@ -269,29 +272,39 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"registry": {}}, "registry is of type `dict`; hand over a `CapabilityRegistry`"),
-        ({"audit": 3}, "audit is of type `int`; hand over a path"),
-        ({"audit": ""}, "audit is empty; hand over the path of a directory"),
-        ({"approver": ""}, "approver is empty; hand over the path of a directory"),
-        ({"audit": []}, "audit is of type `list`; hand over a path"),
-        ({"namespace": 3}, "namespace is of type `int`; hand over a `str`"),
-        ({"isolation": 3}, "isolation is of type `int`; hand over `full` or `best-effort`"),
-        ({"workers": 3}, "workers is of type `int`; hand over a source of workers, or nothing"),
+        ({"registry": {}}, "registry must be a `CapabilityRegistry`, not `dict`"),
+        ({"audit": 3}, "audit must be a path, `AuditSettings`, or a log, not `int`"),
+        ({"audit": ""}, "audit is empty; pass the path of a directory"),
+        ({"approver": ""}, "approver is empty; pass the path of a directory"),
+        ({"audit": "\ud800"}, "audit is `\\ud800`, which cannot be the name of a file"),
+        ({"audit": "a\0b"}, "audit is `a\\x00b`, which cannot be the name of a file"),
+        ({"approver": "\ud800"}, "approver is `\\ud800`, which cannot be the name of a file"),
+        ({"max_workers": -(10**5000)}, "max_workers is `-0x"),
+        ({"audit": []}, "audit must be a path, `AuditSettings`, or a log, not `list`"),
+        ({"namespace": 3}, "namespace must be a `str`, not `int`"),
+        ({"isolation": 3}, "isolation must be `full` or `best-effort`, not `int`"),
+        ({"workers": 3}, "workers must be a source of workers, or nothing, not `int`"),
+        ({"max_workers": "3"}, "max_workers must be an integer of at least 1, not `str`"),
+        ({"max_workers": 1.5}, "max_workers must be an integer of at least 1, not `float`"),
         (
-            {"max_workers": "3"},
-            "max_workers is of type `str`; hand over a whole number of at least 1",
+            {"default_timeout_ms": True},
+            "default_timeout_ms must be an integer from 1 to 3600000, not `bool`",
+        ),
+        ({"metrics": 3}, "metrics must be a Prometheus `CollectorRegistry`, not `int`"),
+        (
+            {"tracer_provider": 3},
+            "tracer_provider must be an OpenTelemetry `TracerProvider`, not `int`",
         ),
         (
-            {"max_workers": 1.5},
-            "max_workers is of type `float`; hand over a whole number of at least 1",
+            {"meter_provider": 3},
+            "meter_provider must be an OpenTelemetry `MeterProvider`, not `int`",
         ),
-        ({"default_timeout_ms": True}, "default_timeout_ms is of type `bool`; hand over a whole"),
-        ({"metrics": 3}, "metrics is of type `int`; hand over a Prometheus `CollectorRegistry`"),
-        ({"tracer_provider": 3}, "tracer_provider is of type `int`; hand over an OpenTelemetry"),
-        ({"meter_provider": 3}, "meter_provider is of type `int`; hand over an OpenTelemetry"),
-        ({"capture_arguments": 3}, "capture_arguments is of type `int`; hand over a `bool`"),
-        ({"watch": "yes"}, "watch is of type `str`; hand over a `bool`"),
-        ({"approver": 3}, "approver is of type `int`; hand over an async function, or the path"),
+        ({"capture_arguments": 3}, "capture_arguments must be a `bool`, not `int`"),
+        ({"watch": "yes"}, "watch must be a `bool`, not `str`"),
+        (
+            {"approver": 3},
+            "approver must be an async function, or the path of a directory, not `int`",
+        ),
     ],
 )
 def test_what_is_none_of_its_kind_is_one_plain_error(given: dict[str, Any], said: str) -> None:
@@ -300,6 +313,55 @@ def test_what_is_none_of_its_kind_is_one_plain_error(given: dict[str, Any], said
         Runtime({}, **given)
     assert str(raised.value).startswith(said)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.anyio
+async def test_revoking_takes_names() -> None:
+    """Anything else is one plain error, also when nothing runs."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        for foreign in (None, 3, b"e1", ["files.read"]):
+            given: Any = foreign
+            with pytest.raises(ConfigurationError, match=r"^execution_id must be a `str`, not `"):
+                await runtime.revoke(given, "files.read")
+            with pytest.raises(ConfigurationError, match=r"^capability must be a `str`, not `"):
+                await runtime.revoke("e1", given)
+            if foreign is not None:
+                with pytest.raises(ConfigurationError, match=r"^by must be a `str`, or None"):
+                    await runtime.revoke("e1", "files.read", by=given)
+
+
+@pytest.mark.anyio
+async def test_a_result_can_always_be_shown() -> None:
+    """Also one with an integer of more digits than Python converts."""
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime:
+        result = await runtime.run("[10**5000, 'x']")
+    assert result.value == [10**5000, "x"]
+    assert "value=['0x" in repr(result)
+    assert repr(result).startswith("ExecutionResult(execution_id='")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"checkpoint_seconds": 1e300},
+        {"checkpoint_seconds": 10**5000},
+        {"checkpoint_seconds": float("nan")},
+        {"checkpoint_seconds": True},
+        {"lock_seconds": 2.0**70},
+        {"rotation": Rotation(seconds=float("inf"))},
+        {"rotation": Rotation(bytes=1.5)},  # type: ignore[arg-type]
+        {"directory": "\ud800"},
+        {"checkpoints_to": "a\0b"},
+    ],
+)
+def test_absurd_settings_of_the_log_are_one_plain_error(
+    fields: dict[str, Any], tmp_path: Path
+) -> None:
+    """Before a thread waits for that long."""
+    with pytest.raises(ConfigurationError) as raised:
+        AuditLog.open(AuditSettings(**{"directory": tmp_path, **fields}))
+    assert len(str(raised.value).splitlines()) == 1
+    assert len(str(raised.value)) < 300
 
 
 def test_a_namespace_that_nobody_could_write_is_refused_at_once() -> None:
@@ -315,15 +377,15 @@ async def test_what_cannot_hear_or_check_is_refused_before_the_code_runs() -> No
     audit = MemoryAuditLog()
     async with Runtime({}, audit=audit) as runtime, runtime.session() as session:
         before = len(audit.lines)
-        said = "^on_output is of type `int`; hand over a function of one text$"
+        said = "^on_output must be a function of one string, not `int`$"
         for run in (runtime.run, runtime.learn, session.run):
             with pytest.raises(ConfigurationError, match=said):
                 await run("print(1)", on_output=foreign)
-        with pytest.raises(ConfigurationError, match="check is of type `int`; hand over a `bool`"):
+        with pytest.raises(ConfigurationError, match="check must be a `bool`, not `int`"):
             await runtime.run("1", check=foreign)
         for name in ("max_runs", "idle_ms", "wall_ms"):
             limits: Any = {name: "3"}
-            with pytest.raises(ConfigurationError, match=f"^{name} is of type `str`; hand over a"):
+            with pytest.raises(ConfigurationError, match=f"^{name} must be an? .*, not `str`$"):
                 runtime.session(**limits)
         assert len(audit.lines) == before
 
@@ -377,3 +439,15 @@ def test_a_provider_without_an_await_may_use_anyio() -> None:
             return (await runtime.run(twice)).unwrap()
 
     assert asyncio.run(main()) == [True, True]
+
+
+def test_the_text_of_an_error_of_the_code_is_not_in_the_audit() -> None:
+    """It may quote anything that the code has read; its class is there, and a digest."""
+    audit = MemoryAuditLog()
+    with Runtime({}, audit=audit) as runtime:
+        result = runtime.run_sync("raise ValueError('hunter2')")
+    assert result.error is not None
+    assert result.error.message == "hunter2"
+    (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
+    assert ended.error_message == f"ValueError: {audit.redactor.digest('hunter2')}"
+    assert b"hunter2" not in b"".join(audit.lines)

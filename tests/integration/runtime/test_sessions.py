@@ -44,8 +44,8 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
+from caps.worker.host.pool.spare import wait_until_ready
 from caps.worker.host.process.worker import Worker
-from caps.worker.host.pool.spare import until_ready
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio
@@ -313,17 +313,17 @@ class TestLimits:
             assert await value_of(session, "await caps.count.up()") == 2
 
     async def test_cpu_time_is_counted_by_the_run(self, scene: Scene) -> None:
-        """Three cells of nearly a second each are within a second each."""
-        busy = "import time\nend = time.monotonic() + 0.8\nwhile time.monotonic() < end: pass"
-        async with scene.session({"cpu_ms": 1000}) as session:
+        """Three cells of nearly half a second each are within half a second each."""
+        busy = "import time\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end: pass"
+        async with scene.session({"cpu_ms": 500}) as session:
             for _ in range(3):
                 assert (await session.run(busy)).ok
 
     @pytest.mark.parametrize(
         ("limits", "source", "limit"),
         [
-            ({"wall_ms": 1500}, FOREVER, "wall_ms"),
-            ({"cpu_ms": 1000}, "while True: pass", "cpu_ms"),
+            ({"wall_ms": 500}, FOREVER, "wall_ms"),
+            ({"cpu_ms": 300}, "while True: pass", "cpu_ms"),
             ({"output_bytes": 100}, "while True: print('x' * 50)", "output_bytes"),
         ],
     )
@@ -364,34 +364,34 @@ class TestLimits:
 
     async def test_a_session_that_nobody_uses_ends(self, scene: Scene) -> None:
         """Its worker is killed while nobody looks."""
-        async with scene.session(idle_ms=1000) as session:
+        async with scene.session(idle_ms=500) as session:
             await session.run("x = 1")
             await worker_of(session).ended()
             assert session.ended is SessionEnd.IDLE
-            with pytest.raises(SessionEndedError, match="nothing ran in it for 1000 ms"):
+            with pytest.raises(SessionEndedError, match="nothing ran in it for 500 ms"):
                 await session.run("x")
 
     async def test_a_run_is_not_idleness(self, scene: Scene) -> None:
         """A run may be longer than the session may be idle."""
-        async with scene.session(idle_ms=1000) as session:
-            result = await session.run("import asyncio\nawait asyncio.sleep(1.5)\n1")
+        async with scene.session(idle_ms=500) as session:
+            result = await session.run("import asyncio\nawait asyncio.sleep(0.7)\n1")
             assert (result.value, session.ended) == (1, None)
 
     async def test_an_old_session_ends_between_runs(self, scene: Scene) -> None:
         """However recently it was used."""
-        async with scene.session(wall_ms=1500) as session:
+        async with scene.session(wall_ms=800) as session:
             await session.run("x = 1")
             await worker_of(session).ended()
             assert session.ended is SessionEnd.WALL
 
     async def test_an_old_session_ends_within_a_run(self, scene: Scene) -> None:
         """The result names the session's own limit and not the policy's."""
-        async with scene.session(wall_ms=1500) as session:
+        async with scene.session(wall_ms=800) as session:
             result = await session.run(FOREVER)
         assert result.error is not None
         assert (result.error.details["limit"], result.error.details["allowed"]) == (
             "session_wall_ms",
-            1500,
+            800,
         )
         assert session.ended is SessionEnd.WALL
         assert [e.limit for e in scene.events(LimitReached)] == ["session_wall_ms"]
@@ -641,7 +641,7 @@ async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:
     ask = "import asyncio\nt = asyncio.create_task(caps.a.b())\nawait asyncio.sleep(0.01)"
     async with source.open():
         worker = await source.start()
-        await until_ready(worker.transport, connection)
+        await wait_until_ready(worker.transport, connection)
 
         async def say(kind: type[Any], **fields: Any) -> None:
             await worker.transport.send(connection.send(kind(**fields, **connection.stamp())))

@@ -21,8 +21,8 @@ from prometheus_client import CollectorRegistry
 from caps.capabilities.provider import CallContext
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.runtime.runtime import Runtime
-from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.runtime.stream import Finished
+from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.telemetry.mcp import TOOL_ERROR, McpTelemetry
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit import MemoryAuditLog

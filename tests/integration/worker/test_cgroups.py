@@ -20,12 +20,13 @@ import pytest
 from caps import CapabilityRegistry, ConfigurationError, MemoryAuditLog, Runtime
 from caps.protocol.enforcement import Layer
 from caps.security.audit import LimitReached
-from caps.worker.host.memory import limiter as worker_memory
-from caps.worker.host.memory.cgroup import Home, MemoryGroup, write
-from caps.worker.host.memory.cgroup_discovery import Interface, Place, find_places
-from caps.worker.host.memory.limiter import Membership, WorkerMemory
+from caps.worker.host.memory import limiter
+from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup, write
+from caps.worker.host.memory.cgroup_discovery import CgroupInterface, CgroupLocation, find_locations
+from caps.worker.host.memory.limiter import CgroupMembership, MemoryLimiter
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
-from watched_host import children, descendants, has_ended, opened, pid_of, watched
+from support.observed_runtime import observed_runtime
+from support.processes import children, descendants, has_ended, open_pidfds, pid_of
 
 pytestmark = pytest.mark.anyio
 
@@ -35,11 +36,11 @@ MEGABYTE = 1024 * 1024
 TAKE_100_MEGABYTES = "x = b'x' * (100 << 20)\nlen(x)"
 
 
-def usable_place() -> Place | None:
+def usable_place() -> CgroupLocation | None:
     """Where this machine lets us make groups."""
-    for place in find_places():
+    for place in find_locations():
         try:
-            home = Home(place)
+            home = CgroupRoot(place)
         except OSError:
             continue
         home.remove()
@@ -49,7 +50,7 @@ def usable_place() -> Place | None:
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[CgroupLocation]:
     """A group for one test alone, which must be empty at its end."""
     found = usable_place()
     if found is None:
@@ -58,7 +59,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     directory = found.directory / f"test-{os.getpid()}"
     directory.mkdir()
     monkeypatch.setenv("CAPS_CGROUP", str(directory))
-    yield Place(directory, found.interface)
+    yield CgroupLocation(directory, found.interface)
     directory.rmdir()
 
 
@@ -67,13 +68,13 @@ def memory_layer(layers: tuple[Layer, ...]) -> Layer:
     return layer
 
 
-def homes(place: Place) -> list[Path]:
+def homes(place: CgroupLocation) -> list[Path]:
     return sorted(place.directory.glob("caps-*"))
 
 
-def group_of(pid: int, interface: Interface) -> str:
+def group_of(pid: int, interface: CgroupInterface) -> str:
     """The kernel's word on where a process is, as a path below the root of the hierarchy."""
-    wanted = "" if interface.hands_on else "memory"
+    wanted = "" if interface.needs_delegation else "memory"
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if wanted in controllers.split(","):
@@ -81,10 +82,10 @@ def group_of(pid: int, interface: Interface) -> str:
     raise AssertionError(f"process {pid} is in no group")
 
 
-class Pinned(Membership):
+class Pinned(CgroupMembership):
     """A group with a limit of its own, below RLIMIT_AS or above it, whatever the policy says."""
 
-    def __init__(self, membership: Membership, megabytes: int) -> None:
+    def __init__(self, membership: CgroupMembership, megabytes: int) -> None:
         super().__init__(membership._memory, membership._group)
         self._pinned = megabytes
 
@@ -105,7 +106,7 @@ class TightSource(ZygoteSource):
 
 @asynccontextmanager
 async def meeting(
-    limits: dict[str, Any], interface: Interface
+    limits: dict[str, Any], interface: CgroupInterface
 ) -> AsyncIterator[tuple[Runtime, list[dict[str, str]]]]:
     """A runtime whose code can have the host look at all groups while it runs."""
     registry = CapabilityRegistry()
@@ -131,9 +132,9 @@ async def meeting(
 
 
 class TestAWorker:
-    async def test_is_in_a_group_of_its_own_before_it_is_used(self, place: Place) -> None:
+    async def test_is_in_a_group_of_its_own_before_it_is_used(self, place: CgroupLocation) -> None:
         """Each spare in another one, and none of them in the host's."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             await host.spare()
             while len(host.stock()) < 2:
                 await anyio.lowlevel.checkpoint()
@@ -143,7 +144,9 @@ class TestAWorker:
             assert {Path(group).parent.name for group in groups} == {home.name}
             assert group_of(host.zygote, place.interface).endswith(f"/{home.name}/zygote")
 
-    async def test_has_the_limit_of_its_policy_when_its_code_runs(self, place: Place) -> None:
+    async def test_has_the_limit_of_its_policy_when_its_code_runs(
+        self, place: CgroupLocation
+    ) -> None:
         """Also one that is larger, or smaller, than what was asked for before."""
         async with meeting({"memory_mb": 128}, place.interface) as (runtime, seen):
             for megabytes in (128, 128, 512, 64, 65):
@@ -153,7 +156,7 @@ class TestAWorker:
                 assert str(megabytes * MEGABYTE) in seen[-1].values()
 
     async def test_that_uses_more_is_killed_and_the_result_names_the_limit(
-        self, place: Place
+        self, place: CgroupLocation
     ) -> None:
         """A limit of the policy, not a lost worker; and the audit has a record of it."""
         audit = MemoryAuditLog()
@@ -172,7 +175,9 @@ class TestAWorker:
         ]
         assert fine.value == 20 * MEGABYTE
 
-    async def test_meets_its_rlimit_first_and_gets_a_memory_error(self, place: Place) -> None:
+    async def test_meets_its_rlimit_first_and_gets_a_memory_error(
+        self, place: CgroupLocation
+    ) -> None:
         """With both at the same number, code can catch it and go on."""
         source = """
 try:
@@ -184,7 +189,7 @@ x
         async with Runtime({"limits": {"memory_mb": 96}}, audit=MemoryAuditLog()) as runtime:
             assert (await runtime.run(source)).value == "caught"
 
-    async def test_that_is_killed_for_the_hosts_sake_is_lost(self, place: Place) -> None:
+    async def test_that_is_killed_for_the_hosts_sake_is_lost(self, place: CgroupLocation) -> None:
         """A limit above its own: not the code's fault, and the message says so."""
         limit = place.interface.limits[0]
         write(place.directory / limit, str(128 * MEGABYTE))
@@ -194,7 +199,7 @@ x
         assert (result.status.value, result.started) == ("worker_lost", True)
         assert "the host ran out of memory" in result.error.message
 
-    async def test_that_the_host_kills_is_not_out_of_memory(self, place: Place) -> None:
+    async def test_that_the_host_kills_is_not_out_of_memory(self, place: CgroupLocation) -> None:
         """The wall clock's kill stays the wall clock's."""
         policy = {"limits": {"wall_ms": 200}}
         async with Runtime(policy, audit=MemoryAuditLog()) as runtime:
@@ -204,21 +209,21 @@ x
 
 
 class TestNothingIsLeft:
-    async def test_of_a_worker_that_has_ended(self, place: Place) -> None:
+    async def test_of_a_worker_that_has_ended(self, place: CgroupLocation) -> None:
         """While the runtime is open, only the zygote and living workers have groups."""
-        async with opened() as host:
+        async with observed_runtime() as host:
             for _ in range(5):
                 assert await host.works()
             (home,) = homes(place)
             while list(home.glob("worker-[1-5]")):
                 await anyio.lowlevel.checkpoint()
 
-    async def test_of_a_runtime_that_was_closed(self, place: Place) -> None:
+    async def test_of_a_runtime_that_was_closed(self, place: CgroupLocation) -> None:
         """Though code ran, a spare waited and the zygote had been killed."""
-        async with anyio.create_task_group() as tasks, opened() as host:
+        async with anyio.create_task_group() as tasks, observed_runtime() as host:
             tasks.start_soon(host.runtime.run, "await caps.host.meet()\nwhile True: pass")
             await host.until_met()
-            with watched(host.zygote, *children(host.zygote)) as family:
+            with open_pidfds(host.zygote, *children(host.zygote)) as family:
                 os.kill(host.zygote, signal.SIGKILL)
                 for process in family:  # a spare that dies later may be running code by then
                     await anyio.wait_readable(process)
@@ -226,7 +231,9 @@ class TestNothingIsLeft:
             assert len(homes(place)) == 1
         assert homes(place) == []
 
-    async def test_of_a_host_that_was_killed_once_another_opens(self, place: Place) -> None:
+    async def test_of_a_host_that_was_killed_once_another_opens(
+        self, place: CgroupLocation
+    ) -> None:
         """The next host removes it, and leaves alone what belongs to one that lives."""
         with subprocess.Popen(
             [sys.executable, "-c", LIVING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -237,7 +244,7 @@ class TestNothingIsLeft:
             async with Runtime({}, audit=MemoryAuditLog()) as runtime:
                 assert left in homes(place)
                 family = descendants(killed.pid)
-                with watched(*family) as processes:
+                with open_pidfds(*family) as processes:
                     killed.kill()
                     assert all(has_ended(p, within_seconds=PATIENCE_SECONDS) for p in processes)
                 (own,) = set(homes(place)) - {left}
@@ -260,11 +267,11 @@ with Runtime({}, audit=MemoryAuditLog()) as runtime:
 
 
 async def test_a_group_that_vanished_costs_no_execution_and_is_told(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: CgroupLocation, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The rlimit holds that worker, the log says it once, and the layer counts it."""
     with caplog.at_level(logging.WARNING):
-        async with opened() as host:
+        async with observed_runtime() as host:
             pid = pid_of(await host.spare())
             group = group_of(pid, place.interface)
             (home,) = homes(place)
@@ -281,18 +288,18 @@ async def test_a_group_that_vanished_costs_no_execution_and_is_told(
 
 
 async def test_a_worker_that_cannot_enter_its_group_is_moved_there(
-    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: CgroupLocation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The kernel refuses the entrance: it is told once, and later workers are moved by the host."""
-    if not place.interface.entrance:
+    if not place.interface.entry_file:
         pytest.skip("groups have no entrance here; workers are moved anyway")
 
     def full(_group: MemoryGroup) -> int:
         return os.open("/dev/full", os.O_WRONLY)
 
-    monkeypatch.setattr(MemoryGroup, "open_entrance", full)
+    monkeypatch.setattr(MemoryGroup, "open_entry", full)
     with caplog.at_level(logging.WARNING):
-        async with opened() as host:
+        async with observed_runtime() as host:
             assert await host.works()
             groups = [group_of(pid_of(await host.spare()), place.interface)]
             assert "/worker-" in groups[0]
@@ -315,30 +322,32 @@ NO_PROCESS = -5
 
 
 async def test_a_place_that_no_process_may_be_moved_to_is_not_used(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: CgroupLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It shows with the zygote: the rlimit is alone then, the layer says why, nothing is left."""
-    monkeypatch.setattr(worker_memory, "find_places", lambda: [place])
+    monkeypatch.setattr(limiter, "find_locations", lambda: [place])
     monkeypatch.delenv("CAPS_CGROUP")
-    memory = WorkerMemory()
+    memory = MemoryLimiter()
     async with memory.open():
         assert memory.layer.detail == f"{place}, and rlimit"
-        await memory.take_in_zygote(NO_PROCESS)
+        await memory.move_in_zygote(NO_PROCESS)
         assert memory.layer.detail.startswith("rlimit only")
         assert f"{place}: Invalid argument" in memory.layer.detail
         assert homes(place) == []
 
 
-async def test_a_named_place_that_no_process_may_be_moved_to_is_an_error(place: Place) -> None:
+async def test_a_named_place_that_no_process_may_be_moved_to_is_an_error(
+    place: CgroupLocation,
+) -> None:
     """The operator's word cannot be kept."""
-    memory = WorkerMemory()
+    memory = MemoryLimiter()
     async with memory.open():
         with pytest.raises(ConfigurationError, match="no worker can be given a memory limit"):
-            await memory.take_in_zygote(NO_PROCESS)
+            await memory.move_in_zygote(NO_PROCESS)
     assert homes(place) == []
 
 
-def test_the_doctor_names_the_group(place: Place) -> None:
+def test_the_doctor_names_the_group(place: CgroupLocation) -> None:
     """In its table and in its object."""
     caps = Path(sys.executable).with_name("caps")
     told = json.loads(subprocess.check_output((caps, "doctor", "--json")))
@@ -350,10 +359,10 @@ def test_the_doctor_names_the_group(place: Place) -> None:
 # A mount namespace in which no group is to be found.
 WITHOUT_GROUPS = """
 import os, sys
-from caps.worker.inside.confinement.layers import linux as kernel
-kernel.unshare(kernel.CLONE_NEWNS)
-kernel._checked(kernel._libc.mount(None, b"/", None, 1 << 18 | 1 << 14, None), "mount")
-kernel._checked(kernel._libc.mount(b"none", b"/sys", b"tmpfs", 0, None), "mount tmpfs")
+from caps.worker.inside.confinement import linux
+linux.unshare(linux.CLONE_NEWNS)
+linux._checked(linux._libc.mount(None, b"/", None, 1 << 18 | 1 << 14, None), "mount")
+linux._checked(linux._libc.mount(b"none", b"/sys", b"tmpfs", 0, None), "mount tmpfs")
 os.execv(sys.argv[1], sys.argv[1:])
 """
 

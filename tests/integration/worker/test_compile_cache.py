@@ -10,9 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from caps import MemoryAuditLog, Runtime
-from caps.worker.host.pool.program_cache import ProgramKey
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.spare import Spare
+from caps.worker.host.pool.program_cache import ProgramKey
+from caps.worker.host.pool.spare import Spare
 
 pytestmark = pytest.mark.anyio
 
@@ -124,7 +124,7 @@ async def test_what_is_filed_under_one_source_reaches_no_other() -> None:
         lie = watched.program("'lie'")
         assert lie
         (kept,) = [key for key in watched.pool._programs._programs if key.source == "'lie'"]
-        watched.pool._programs.keep(ProgramKey("'spoilt'", *kept[1:]), lie)
+        watched.pool._programs.store(ProgramKey("'spoilt'", *kept[1:]), lie)
         assert (await watched.runtime.run("'spoilt'")).value == "lie"
         assert (await watched.runtime.run("'truth'")).value == "truth"
 
@@ -134,7 +134,7 @@ async def test_bytes_that_are_no_program_end_one_execution_and_nothing_else() ->
     async with opened() as watched:
         await watched.see_twice("1")
         (kept,) = [key for key in watched.pool._programs._programs if key.source == "1"]
-        watched.pool._programs.keep(ProgramKey("2", *kept[1:]), b"no program at all")
+        watched.pool._programs.store(ProgramKey("2", *kept[1:]), b"no program at all")
         spoilt = await watched.runtime.run("2")
         assert (spoilt.ok, spoilt.started) == (False, False)
         assert (await watched.runtime.run("1")).value == 1

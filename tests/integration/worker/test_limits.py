@@ -13,6 +13,7 @@ from caps import CapabilityRegistry, MemoryAuditLog, Runtime
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.errors import AuditError
 from caps.protocol.framing import DEFAULT_LIMITS
+from caps.protocol.messages import REFUSED_REQUEST_MARGIN
 from caps.security.audit import (
     AuditEvent,
     DecisionMade,
@@ -20,7 +21,7 @@ from caps.security.audit import (
     LimitReached,
     OutcomeRecorded,
 )
-from caps.worker.host.supervisor.supervisor import supervisor
+from caps.worker.host.supervisor import supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +45,7 @@ async def run(source: str, audit: MemoryAuditLog | None = None, **limits: Any) -
 async def test_the_wall_limit_ends_whatever_runs(source: str) -> None:
     """The kill comes from outside, also within a C call, and is recorded."""
     audit = MemoryAuditLog()
-    result = await run(source, audit, wall_ms=1500)
+    result = await run(source, audit, wall_ms=500)
     assert result.status.value == "limit"
     assert result.error is not None
     assert result.error.details["limit"] == "wall_ms"
@@ -77,7 +78,7 @@ async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
     results, records = [], []
     for watched in (True, False):
         if not watched:
-            monkeypatch.setattr(supervisor, "is_used_up", never)
+            monkeypatch.setattr(supervisor, "wait_until_used_up", never)
         audit = MemoryAuditLog()
         results.append(await run("while True: pass", audit, cpu_ms=100, wall_ms=60_000))
         records.append(
@@ -125,7 +126,7 @@ async def test_code_that_never_got_a_worker_used_none() -> None:
     assert (result.started, result.usage.cpu_ms, result.usage.max_rss_kb) == (False, None, None)
 
 
-@pytest.mark.parametrize("limits", [{"wall_ms": 1500}, {"cpu_ms": 400}], ids=str)
+@pytest.mark.parametrize("limits", [{"wall_ms": 500}, {"cpu_ms": 400}], ids=str)
 async def test_what_was_printed_just_before_the_code_is_killed_is_kept(
     limits: dict[str, Any],
 ) -> None:
@@ -205,6 +206,97 @@ async def test_the_memory_limit_is_an_error_of_the_code(source: str) -> None:
     result = await run(source, memory_mb=128)
     assert result.error is not None
     assert (result.status.value, result.error.details["limit"]) == ("limit", "memory_mb")
+
+
+OUT_OF_MEMORY = {
+    "small objects": "x = []\nwhile True: x.append(object())",
+    "a set": "x, n = set(), 0\nwhile True:\n    n += 1\n    x.add(n)",
+    "strings": "x, n = [], 0\nwhile True:\n    n += 1\n    x.append(str(n))",
+    "a deep tuple": "x = None\nwhile True: x = (x,)",
+    "tasks": (
+        "import asyncio\nx = []\nasync def wait(): await asyncio.sleep(600)\n"
+        "while True: x.append(asyncio.create_task(wait()))"
+    ),
+    "a group of tasks": (
+        "import asyncio\nx = []\nasync def fill():\n    while True: x.append(object())\n"
+        "async with asyncio.TaskGroup() as group:\n"
+        "    group.create_task(fill())\n    group.create_task(fill())"
+    ),
+    "a handler that needs more": (
+        "x = []\nwhile True:\n    try:\n        while True: x.append(object())\n"
+        "    except MemoryError:\n        x.append([0] * 1000)"
+    ),
+    "a result that does not fit": (
+        "x = []\ntry:\n    while True: x.append(object())\nexcept MemoryError:\n    pass\n"
+        "['x' * 100] * 70_000"
+    ),
+}
+
+
+async def test_memory_that_is_used_up_by_small_objects_is_the_same_limit() -> None:
+    """Nothing is left for the error then: the worker keeps a reserve, or exits and says why."""
+    policy = {"limits": {"memory_mb": 40}}
+    ended = {}
+    async with Runtime(policy, audit=MemoryAuditLog()) as runtime:
+        for name, source in OUT_OF_MEMORY.items():
+            result = await runtime.run(source)
+            assert result.error is not None, name
+            ended[name] = (result.status.value, result.error.code, result.error.details["limit"])
+    assert ended == dict.fromkeys(OUT_OF_MEMORY, ("limit", "limit_exceeded", "memory_mb"))
+
+
+async def test_code_may_catch_the_memory_error_and_end() -> None:
+    """Its result is sent, although it left no memory for that; so is that of the next cell."""
+    fill = "x = []\ntry:\n    while True: x.append(object())\nexcept MemoryError:\n    pass\n'full'"
+    policy = {"limits": {"memory_mb": 40}}
+    async with (
+        Runtime(policy, audit=MemoryAuditLog()) as runtime,
+        runtime.session() as session,
+    ):
+        values = [(await session.run(cell)).value for cell in (fill, "len(x) > 0", "del x", "1")]
+    assert values == ["full", True, None, 1]
+
+
+ONE_BY_ONE = """
+seen = set()
+for n in range(500):
+    try:
+        await {ask}()
+    except Exception as error:
+        seen.add(type(error).__name__)
+"LimitExceededError" in seen
+"""
+TOGETHER = """
+import asyncio
+answers = await asyncio.gather(*({ask}() for n in range(500)), return_exceptions=True)
+"LimitExceededError" in {{type(answer).__name__ for answer in answers}}
+"""
+
+
+@pytest.mark.parametrize("loop", [ONE_BY_ONE, TOGETHER], ids=["one by one", "together"])
+@pytest.mark.parametrize("granted", [True, False], ids=["granted", "withheld"])
+async def test_more_calls_than_allowed_are_refused_however_many_they_are(
+    loop: str, granted: bool
+) -> None:
+    """An honest loop that ignores the error breaks no protocol. The refusals on record are bounded,
+    and so are those of what is withheld, which have another reason at first."""
+    registry = CapabilityRegistry()
+
+    @registry.capability("host.ask")
+    async def ask() -> None:
+        """Does nothing."""
+
+    policy = {"allow": ["host.ask"] * granted, "limits": {"calls": 3, "concurrency": 200}}
+    source, audit = loop.format(ask="caps.host.ask"), MemoryAuditLog()
+    async with Runtime(policy, registry=registry, audit=audit) as runtime:
+        if granted:
+            async with runtime.session() as session:
+                results = [await session.run(source), await session.run(source)]
+        else:
+            results = [await runtime.learn(source)]
+    assert [(result.error, result.value) for result in results] == [(None, True)] * len(results)
+    decisions = [event for event in audit.events if isinstance(event, DecisionMade)]
+    assert len(decisions) == (3 + REFUSED_REQUEST_MARGIN) * len(results)
 
 
 async def test_printing_too_much_is_a_limit() -> None:

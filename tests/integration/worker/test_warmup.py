@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from caps import MemoryAuditLog, Runtime
-from caps.worker.host.zygote.launch import launch, launched_ahead
+from caps.worker.host.zygote.launch import launch, prelaunched_zygote
 from caps.worker.host.zygote.source import ZygoteSource
-from watched_host import descendants, watched
+from support.processes import descendants, open_pidfds
 
 pytestmark = pytest.mark.anyio
 
@@ -20,12 +20,12 @@ PATIENCE_SECONDS = 60
 REHEARSED = """
 import gc, os, sys
 from caps.worker.inside.stdlib.importer import load_facades
-from caps.worker.inside.runner.warmup import Rehearsal, write_script
+from caps.worker.inside.runner.warmup import WarmUp, record_host_script
 load_facades()
 ours, theirs = os.pipe()
 os.dup2(theirs, 0)
-script = write_script()
-Rehearsal(script, {}, restricted=True).perform()
+script = record_host_script()
+WarmUp(script, {}, restricted=True).perform()
 left = [
     one for one in gc.get_objects()
     if getattr(one, "__name__", "") in ("greet", "ask")
@@ -59,7 +59,7 @@ async def test_code_in_a_worker_finds_only_its_own_names() -> None:
 
 def test_a_zygote_that_was_launched_ahead_is_gone_if_nobody_took_it() -> None:
     """A command that fails before it opens a runtime leaves no process."""
-    with launched_ahead() as launched:
+    with prelaunched_zygote() as launched:
         assert launched is not None
         process = launched.process
     assert process.poll() is not None
@@ -74,7 +74,7 @@ async def test_a_zygote_that_was_launched_ahead_is_the_one_that_forks() -> None:
             assert (await runtime.run("6 * 7")).value == 42
             assert source._zygote is not None
             assert source._zygote.pid == launched.process.pid
-            with watched(*descendants(launched.process.pid)) as family:
+            with open_pidfds(*descendants(launched.process.pid)) as family:
                 launched.process.kill()
                 for process in family:  # a worker that dies later may be running code by then
                     await anyio.wait_readable(process)

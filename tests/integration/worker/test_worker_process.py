@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from caps import MemoryAuditLog, Runtime
 from caps.protocol.connection import HostConnection
-from caps.worker.host.pool.spare import until_ready
+from caps.worker.host.pool.spare import wait_until_ready
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +27,7 @@ FORBIDDEN = (
     "asyncio",
     "caps.capabilities",
     "caps.cli",
+    "caps.protocol.environment",
     "caps.providers",
     "caps.security",
     "caps.worker.host",
@@ -44,13 +46,19 @@ FORBIDDEN = (
 )
 
 
+@pytest.mark.parametrize("module", FORBIDDEN)
+def test_a_forbidden_module_exists_on_the_host(module: str) -> None:
+    """A renamed one would be absent from every worker, and the tests below would prove nothing."""
+    assert importlib.util.find_spec(module) is not None
+
+
 @asynccontextmanager
 async def spare() -> AsyncIterator[tuple[ForkedWorker, Path]]:
     """A real worker that has locked itself in, and its place in /proc."""
     source = ZygoteSource()
     async with source.open():
         worker = await source.start()
-        await until_ready(worker.transport, HostConnection())
+        await wait_until_ready(worker.transport, HostConnection())
         info = Path(f"/proc/self/fdinfo/{worker._pidfd}").read_text()
         pid = next(line.split()[1] for line in info.splitlines() if line.startswith("Pid:"))
         yield worker, Path("/proc") / pid
@@ -141,12 +149,12 @@ async def test_it_works_for_an_ordinary_user() -> None:
     program = """
 import os
 from pathlib import Path
-from caps.worker.inside.confinement.layers import linux as kernel
-kernel.unshare(kernel.CLONE_NEWUSER)
+from caps.worker.inside.confinement import linux
+linux.unshare(linux.CLONE_NEWUSER)
 Path("/proc/self/setgroups").write_text("deny")
 Path("/proc/self/uid_map").write_text("1000 0 1")
 Path("/proc/self/gid_map").write_text("1000 0 1")
-kernel.drop_capabilities()
+linux.drop_capabilities()
 from caps import MemoryAuditLog, Runtime
 with Runtime({}, audit=MemoryAuditLog()) as runtime:
     held = {layer.name: layer.enforcement.value for layer in runtime.layers}

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 
-from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.provider import CallContext, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.decision import ReasonCode
+from caps.security.decision import NOTHING_USED, ReasonCode, Request, decide
+from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Rate
 from caps.security.scopes import Violation
+from support.parameter_names import stable_repr
 
 
 class FilesScope(Scope):
@@ -264,3 +266,71 @@ def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
     told = entry.schema()["properties"]["size"]
     assert (told["maximum"], told["minimum"]) == (2.0**70, -math.inf)
     assert schema["properties"]["size"]["maximum"] == 2**70  # type: ignore[index]
+
+
+class LooseScope(Scope):
+    """A scope whose methods answer with what the test says."""
+
+    answers: ClassVar[dict[str, Any]] = {}
+
+    def violation(self, function: str, payload: Any) -> Any:
+        return self.answers.get("violation")
+
+    def anchored(self, base: Path) -> Any:
+        return self.answers.get("anchored", self)
+
+    def writable_directories(self, functions: Any) -> Any:
+        return self.answers.get("writable", ())
+
+
+def loose(**answers: Any) -> BoundPolicy:
+    """A policy whose scope answers like this, bound and checked."""
+    registry = CapabilityRegistry()
+    registry.domain("files", scope=type("Given", (LooseScope,), {"answers": answers}))
+    registry.register(CapabilitySpec(name="files.write"), provider)
+    guarded = (ProtectedPath("the log", Path("/var/log")),)
+    return registry.bind({"allow": ["files.*"], "scopes": {"files": {}}}, guarded=guarded)
+
+
+@pytest.mark.parametrize(
+    "answer", [False, True, "", "no", 0, [], {}, ["rule"], object()], ids=stable_repr
+)
+def test_a_scope_allows_by_none_alone(answer: object) -> None:
+    """Another value than None and a `Violation` is a refusal."""
+    grant = Grant(execution_id="e", namespace="caps", bound=loose(violation=answer))
+    decision = decide(grant, Request("files.write", {}), NOTHING_USED)
+    assert (decision.allowed, decision.reason) == (False, ReasonCode.INTERNAL_ERROR)
+
+
+@pytest.mark.parametrize(
+    "answer", [None, False, "no", {}, FilesScope(roots=["/"])], ids=stable_repr
+)
+def test_an_anchored_scope_is_of_the_same_model(answer: object) -> None:
+    """Anything else is refused before it decides."""
+    with pytest.raises(PolicyInvalidError, match=r"`anchored` must return a `Given`, not `\w+`"):
+        loose(anchored=answer)
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "log", b"log", ("/var/log",), [1], {Path("/")}], ids=stable_repr
+)
+def test_writable_directories_are_paths(answer: object) -> None:
+    """A string would be read as the names of its characters, and reach nothing."""
+    with pytest.raises(PolicyInvalidError, match="must return a tuple of `Path`s"):
+        loose(writable=answer)
+
+
+def test_a_scope_model_that_fails_is_one_line() -> None:
+    """The error names the place in the policy, and not the text of a foreign error."""
+
+    class Broken(LooseScope):
+        def anchored(self, base: Path) -> Any:
+            raise ZeroDivisionError("some\nlines")
+
+    registry = CapabilityRegistry()
+    registry.domain("files", scope=Broken)
+    with pytest.raises(PolicyInvalidError) as caught:
+        registry.bind({"scopes": {"files": {}}})
+    assert caught.value.message == (
+        "policy `dict`: the scope model failed with `ZeroDivisionError` at scopes.files"
+    )

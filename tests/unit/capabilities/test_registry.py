@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from caps.capabilities.provider import CallContext, Scope
@@ -13,6 +14,7 @@ from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import RegistrationError
 from caps.security.policy import SecurityPolicy
+from support.parameter_names import stable_repr
 
 
 class ShelfScope(Scope):
@@ -73,7 +75,7 @@ def test_a_domain_is_declared_once(registry: CapabilityRegistry) -> None:
 @pytest.mark.parametrize("name", ["", "Box", "box.put", "_box", "box\n", "*"])
 def test_a_domain_needs_a_name(name: str) -> None:
     """One short lowercase word."""
-    with pytest.raises(RegistrationError, match="is no domain name"):
+    with pytest.raises(RegistrationError, match="is not a valid domain name"):
         CapabilityRegistry().domain(name)
 
 
@@ -133,6 +135,7 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "shown",
         "idempotent",
         "timeout_ms",
+        "inline",
         "domain",
         "scope_schema",
     }
@@ -192,10 +195,10 @@ def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"title": b"x"}, "title is of type `bytes`; hand over a `str`"),
-        ({"description": {}}, "description is of type `dict`; hand over a `str`"),
-        ({"tags": 3}, "tags is of type `int`; hand over a set of texts"),
-        ({"tags": "net"}, "tags is of type `str`; hand over a set of texts"),
+        ({"title": b"x"}, "title must be a `str`, not `bytes`"),
+        ({"description": {}}, "description must be a `str`, not `dict`"),
+        ({"tags": 3}, "tags must be a set of strings, not `int`"),
+        ({"tags": "net"}, "tags must be a set of strings, not `str`"),
     ],
 )
 def test_what_says_nothing_of_a_capability_is_one_plain_error(
@@ -223,7 +226,7 @@ def test_a_bad_name_is_told_in_one_line(name: str) -> None:
 @pytest.mark.parametrize("scope", [3, "Files", object, CapabilityRegistry()])
 def test_a_scope_is_a_class_of_its_kind(scope: Any) -> None:
     """Told when the domain is declared, and not when a policy is bound."""
-    said = "^scope is of type `.*`; hand over a class derived from `Scope`$"
+    said = "^scope must be a class derived from `Scope`, not `.*`$"
     with pytest.raises(RegistrationError, match=said):
         CapabilityRegistry().domain("box", scope=scope)
 
@@ -231,5 +234,80 @@ def test_a_scope_is_a_class_of_its_kind(scope: Any) -> None:
 def test_a_domain_is_named_by_a_text() -> None:
     """Bytes are none, though they hold letters."""
     name: Any = b"box"
-    with pytest.raises(RegistrationError, match="is no domain name"):
+    with pytest.raises(RegistrationError, match="is not a valid domain name"):
         CapabilityRegistry().domain(name)
+
+
+async def _straight(word: str) -> str:
+    return word
+
+
+async def _suspending(word: str) -> str:
+    await anyio.lowlevel.checkpoint()
+    return word
+
+
+def _plain(word: str) -> str:
+    return word
+
+
+@pytest.mark.parametrize(
+    ("function", "declared", "inline"),
+    [
+        (_straight, None, True),
+        (_straight, True, True),
+        (_straight, False, False),
+        (_suspending, None, False),
+        (_suspending, False, False),
+        (_plain, None, False),
+    ],
+)
+def test_a_spec_says_whether_its_provider_is_called_inline(
+    function: Any, declared: bool | None, inline: bool
+) -> None:
+    """Derived from the provider, unless it is declared."""
+    registry = CapabilityRegistry()
+    registry.capability("box.echo", inline=declared)(function)
+    assert next(iter(registry)).inline is inline
+    grant = registry.inject("caps", "e1", {"allow": ["box.echo"]})
+    assert grant.terms["box.echo"].inline is inline
+
+
+@pytest.mark.parametrize("function", [_suspending, _plain])
+def test_a_provider_that_may_suspend_cannot_be_declared_inline(function: Any) -> None:
+    """It would hold the event loop, or fail in the middle of a call."""
+    registry = CapabilityRegistry()
+    with pytest.raises(RegistrationError, match="cannot be inline"):
+        registry.capability("box.echo", inline=True)(function)
+
+
+@pytest.mark.parametrize("spec", [None, "box.put", {"name": "box.put"}, CapabilitySpec, 5])
+def test_what_is_not_a_spec_is_refused(registry: CapabilityRegistry, spec: Any) -> None:
+    """In one line that says what was expected."""
+    with pytest.raises(RegistrationError, match=r"^spec must be a `CapabilitySpec`, not `\w+`$"):
+        registry.register(spec, provider)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"idempotent": "no"},
+        {"idempotent": 1},
+        {"inline": "off"},
+        {"inline": 0},
+        {"timeout_ms": True},
+        {"timeout_ms": "5"},
+        {"shown": "path"},
+    ],
+    ids=stable_repr,
+)
+def test_flags_are_not_converted(registry: CapabilityRegistry, fields: dict[str, Any]) -> None:
+    """`"no"` is not a bool; a spec that was built without its checks is checked here."""
+    unchecked = CapabilitySpec.model_construct(name="box.other", **fields)
+    with pytest.raises(RegistrationError, match=r"^capability `box.other`: [^\n]+$"):
+        registry.register(unchecked, provider)
+    with pytest.raises(RegistrationError, match=r"^capability `box.other`: [^\n]+$"):
+        registry.capability("box.other", **fields)(noop)
+
+
+async def noop() -> None: ...

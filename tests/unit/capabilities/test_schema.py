@@ -70,6 +70,15 @@ def test_all_problems_are_told_up_to_sixteen() -> None:
     assert len(schema.problems(["a"] * 1000)) == 16
 
 
+@pytest.mark.parametrize("value", [["a"] * 2001, {"a": [["a"] * 1000] * 3}])
+def test_the_problems_of_a_large_value_are_not_searched(value: Any) -> None:
+    """Each would be copied with the whole value; that it does not fit is told all the same."""
+    schema = compiled({"items": {"type": "integer"}, "additionalProperties": {"type": "integer"}})
+    (problem,) = schema.problems(value)
+    assert (problem.path, problem.got) == ("$", "more than 2000 items")
+    assert compiled({}).problems(value) == ()
+
+
 def test_a_problem_is_short_however_long_its_value() -> None:
     """Values, paths and names of properties are cut."""
     long = "a" * 100_000
@@ -110,14 +119,14 @@ def test_a_reference_into_the_schema_works() -> None:
 
 def test_a_reference_to_nothing_is_refused() -> None:
     """When it is registered, not when it is first used."""
-    with pytest.raises(RegistrationError, match="no usable json schema"):
+    with pytest.raises(RegistrationError, match="not a valid JSON schema"):
         compiled({"$ref": "#/$defs/missing"})
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=a)a", r"(?!a)b", r"(?<=a)b"])
 def test_a_pattern_that_needs_backtracking_is_refused(pattern: str) -> None:
     """The engine is linear and has neither look-around nor back-references."""
-    with pytest.raises(RegistrationError, match="no usable json schema"):
+    with pytest.raises(RegistrationError, match="not a valid JSON schema"):
         compiled({"pattern": pattern})
 
 
@@ -132,5 +141,5 @@ def test_what_is_no_schema_is_refused_in_one_line(schema: dict[str, Any]) -> Non
     """The message says which schema of which capability."""
     with pytest.raises(RegistrationError) as caught:
         compiled(schema)
-    assert caught.value.message.startswith("schema_in of `box.put` is no usable json schema: ")
+    assert caught.value.message.startswith("schema_in of `box.put` is not a valid JSON schema: ")
     assert "\n" not in caught.value.message

@@ -274,7 +274,7 @@ async def _async_generator(a: int) -> AsyncIterator[int]:
         (_no_schema, "`_no_schema` has no json schema"),
         (_generator, "`_generator` is a generator; return the whole result"),
         (_async_generator, "`_async_generator` is a generator; return the whole result"),
-        (functools.partial(sync_sum, b=1), "a `partial` is no function; wrap it in one"),
+        (functools.partial(sync_sum, b=1), "a `partial` is not a function; wrap it in one"),
     ],
 )
 def test_a_function_that_says_too_little_is_refused(

@@ -9,7 +9,6 @@ import anyio
 import pytest
 from click.testing import CliRunner, Result
 
-from audit_examples import decision, segment_of
 from caps.cli.audit import EXIT_CODES, audit, exit_code
 from caps.security.audit import (
     AuditEvent,
@@ -26,6 +25,7 @@ from caps.security.audit import (
     Withheld,
     read_records,
 )
+from support.audit_examples import decision, segment_of
 
 EVENTS: list[AuditEvent] = [
     PolicyLoaded(policy_id="reader", policy_sha256="0", source="policy.json", status="accepted"),

@@ -18,7 +18,7 @@ import pytest
 from caps.protocol.transport import (
     ChannelClosedError,
     MemoryTransport,
-    OverdueError,
+    ReadTimeout,
     SocketTransport,
     Transport,
 )
@@ -438,7 +438,7 @@ async def test_who_waits_too_long_is_told_and_misses_nothing(ends: Ends) -> None
     left, right = ends
     taken: list[bytes] = []
     await left.send(b"early")
-    with pytest.raises(OverdueError):
+    with pytest.raises(ReadTimeout):
         await right.receive_until(taken.append, 0.05)
     assert taken == [b"early"]
     await left.send(b"late")
@@ -466,7 +466,7 @@ async def test_a_shorter_time_is_kept_after_a_longer_one(ends: Ends) -> None:
     left, right = ends
     await left.send(b"one")
     assert await right.receive_until(lambda data: data, 60) == b"one"
-    with anyio.fail_after(20), pytest.raises(OverdueError):
+    with anyio.fail_after(20), pytest.raises(ReadTimeout):
         await right.receive_until(lambda data: data, 0.01)
 
 
@@ -475,7 +475,7 @@ async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends
     left, right = ends
     await left.send(b"one")
     assert await right.receive_until(lambda data: data, 0.01) == b"one"
-    with anyio.fail_after(20), pytest.raises(OverdueError):
+    with anyio.fail_after(20), pytest.raises(ReadTimeout):
         await right.receive_until(lambda data: data, 0.05)
 
 

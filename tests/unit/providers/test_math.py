@@ -9,8 +9,8 @@ import pytest
 
 from caps.capabilities.provider import ProviderError
 from caps.providers.math import (
-    LARGEST_INTEGER,
-    SMALLEST_INTEGER,
+    MAX_INTEGER,
+    MIN_INTEGER,
     Number,
     Result,
     add,
@@ -29,15 +29,15 @@ Operation = Callable[[Number, Number], Awaitable[Result]]
     [
         (add, 2, 3, 5),
         (add, 0.5, 1, 1.5),
-        (add, LARGEST_INTEGER, 0, LARGEST_INTEGER),
+        (add, MAX_INTEGER, 0, MAX_INTEGER),
         (subtract, 2, 3, -1),
-        (subtract, SMALLEST_INTEGER, 0, SMALLEST_INTEGER),
+        (subtract, MIN_INTEGER, 0, MIN_INTEGER),
         (multiply, 4, 3, 12),
         (multiply, 4, 0.5, 2.0),
         (divide, 6, 3, 2),
         (divide, 7, 2, 3.5),
         (divide, 6.0, 3, 2.0),
-        (divide, LARGEST_INTEGER, 3, LARGEST_INTEGER // 3),
+        (divide, MAX_INTEGER, 3, MAX_INTEGER // 3),
     ],
 )
 async def test_integers_stay_integers(
@@ -59,9 +59,9 @@ async def test_division_by_zero_is_an_error(a: Number, b: Number) -> None:
 @pytest.mark.parametrize(
     ("operation", "a", "b"),
     [
-        (add, LARGEST_INTEGER, 1),
-        (subtract, SMALLEST_INTEGER, 1),
-        (multiply, LARGEST_INTEGER, LARGEST_INTEGER),
+        (add, MAX_INTEGER, 1),
+        (subtract, MIN_INTEGER, 1),
+        (multiply, MAX_INTEGER, MAX_INTEGER),
         (multiply, 1e308, 10),
         (add, 1.7e308, 1.7e308),
         (divide, 1e308, 1e-10),

@@ -29,8 +29,8 @@ from caps.security.decision import (
     error_for,
     evaluate_terms,
 )
-from caps.security.policy import Limits, Rate
 from caps.security.policies.load import load_policy
+from caps.security.policy import Limits, Rate
 from caps.security.scopes import Scope, Violation
 
 SECRET = "hunter2"

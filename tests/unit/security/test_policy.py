@@ -13,12 +13,13 @@ import pydantic
 import pytest
 
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.policies import json_schema as policy_schema
-from caps.security.policies.names import nearest, quoted
-from caps.security.policy import Limits, Rate, RuleEffect, RuleVerdict, SecurityPolicy
+from caps.security.policies import json_schema
+from caps.security.policies.deny_rules import DenyRule
 from caps.security.policies.load import MAX_POLICY_BYTES, load_policy, policy_from_json
+from caps.security.policies.names import quoted
+from caps.security.policy import Limits, Rate, RuleEffect, RuleVerdict, SecurityPolicy
 
-POLICIES = Path(__file__).parents[2] / "policies"
+POLICIES = Path(__file__).parents[3] / "policies"
 EXAMPLES = sorted(p for p in POLICIES.glob("*.json") if p.name != "policy.schema.json")
 
 FULL: dict[str, Any] = {
@@ -195,7 +196,10 @@ class TestDryRun:
             ({"mode": "dry_run"}, "`rule` should be a string"),
             ({"rule": 5, "mode": "dry_run"}, "`rule` should be a string"),
             ({"rule": "*", "mode": "dry_run"}, "would match everything"),
-            ({"rule": "a.b", "mod": "dry_run"}, "`mod` is no key of a rule (did you mean `mode`?)"),
+            (
+                {"rule": "a.b", "mod": "dry_run"},
+                "`mod` is not a key of a rule (did you mean `mode`?)",
+            ),
             (["a.b"], "should be a string, or an object with `rule` and `mode`"),
         ],
     )
@@ -273,6 +277,17 @@ class TestRefusals:
             ({"allow": "files.read"}, "should be an array, got string", "allow"),
             ({"allow": [1]}, "should be a string, got number", "allow[0]"),
             ({"allow": ["x.y"] * 1025}, "at most 1024 items", "allow"),
+            ({"scopes": {f"d{n}": {} for n in range(1025)}}, "at most 1024 items", "scopes"),
+            (
+                {"limits": {"rates": {f"x.d{n}": "1/s" for n in range(1025)}}},
+                "at most 1024 items",
+                "limits.rates",
+            ),
+            (
+                {"tests": [{"call": "x.y", "expect": "deny"}] * 4097},
+                "at most 4096 items",
+                "tests",
+            ),
             ({"scopes": []}, "should be an object, got array", "scopes"),
             ({"scopes": {"files": None}}, "should be an object, got null", "scopes.files"),
             ({"scopes": {"Files": {}}}, "`Files` is not a domain", "scopes.Files"),
@@ -492,7 +507,7 @@ class TestExamplesAndSchema:
         policy = load_policy(path).policy
         assert policy.id == path.stem
         assert policy.tests
-        validator = jsonschema_rs.validator_for(json.loads(policy_schema.policy_schema()))
+        validator = jsonschema_rs.validator_for(json.loads(json_schema.policy_schema()))
         assert list(validator.iter_errors(json.loads(path.read_text()))) == []
 
     @pytest.mark.parametrize(
@@ -514,38 +529,64 @@ class TestExamplesAndSchema:
     )
     def test_the_schema_refuses_what_the_model_refuses(self, value: dict[str, Any]) -> None:
         """Editors warn about the mistakes that loading would stop at."""
-        validator = jsonschema_rs.validator_for(json.loads(policy_schema.policy_schema()))
+        validator = jsonschema_rs.validator_for(json.loads(json_schema.policy_schema()))
         assert not validator.is_valid(value)
         refusal(value)
 
     def test_the_checked_in_schema_is_current(self) -> None:
         """The file is what the model says."""
-        assert policy_schema.main(["--check", str(POLICIES / "policy.schema.json")]) == 0
+        assert json_schema.main(["--check", str(POLICIES / "policy.schema.json")]) == 0
 
     def test_a_stale_schema_is_reported_and_can_be_rewritten(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """`--check` fails on a missing or different file; without it the file is written."""
         path = tmp_path / "s.json"
-        assert policy_schema.main(["--check", str(path)]) == 1
+        assert json_schema.main(["--check", str(path)]) == 1
         path.write_text("{}")
-        assert policy_schema.main(["--check", str(path)]) == 1
+        assert json_schema.main(["--check", str(path)]) == 1
         assert str(path) in capsys.readouterr().err
-        assert policy_schema.main([str(path)]) == 0
-        assert policy_schema.main(["--check", str(path)]) == 0
+        assert json_schema.main([str(path)]) == 0
+        assert json_schema.main(["--check", str(path)]) == 0
 
 
 class TestNames:
-    def test_the_nearest_name_is_suggested(self) -> None:
-        """A typo finds what was meant; nonsense and overlong names find nothing."""
-        known = ["files.read", "files.write", "time.now"]
-        assert nearest("files.raed", known) == "files.read"
-        assert nearest("qqq.zzz", known) is None
-        assert nearest("files.read" * 1000, known) is None
-
     def test_quoted_text_is_one_bounded_line(self) -> None:
         """Whatever comes in, what is shown is short, printable and keeps its backticks paired."""
         shown = quoted("a`b\n\x1b\u202e" + "x" * 1000)
         assert shown.startswith("`a'b\\n\\x1b\\u202e")
         assert shown.count("`") == 2
         assert len(shown) < 150
+
+
+class TestUncheckedParts:
+    """What was built around the checks of the model decides nothing."""
+
+    def test_a_policy_that_was_never_validated_is_refused(self) -> None:
+        """In `model_construct` a string would match by its substrings."""
+        unchecked = SecurityPolicy.model_construct(allow="files.read files.write")
+        with pytest.raises(PolicyInvalidError, match="was not validated"):
+            load_policy(unchecked)
+
+    def test_limits_that_were_never_validated_are_refused(self) -> None:
+        """They are validated with the policy."""
+        with pytest.raises(pydantic.ValidationError):
+            SecurityPolicy(limits=Limits.model_construct(calls=float("inf")))
+
+    @pytest.mark.parametrize("mode", ["enforced", "", None, True, "DRY_RUN"])
+    def test_a_deny_rule_with_another_mode_is_refused(self, mode: Any) -> None:
+        """A rule is enforced or in dry run; nothing is neither."""
+        with pytest.raises(pydantic.ValidationError, match="`mode` should be"):
+            SecurityPolicy.model_validate({"deny": [DenyRule("files.read", mode)]})
+
+    def test_a_mode_by_its_text_is_enforced(self) -> None:
+        """As in JSON, `"enforce"` denies."""
+        rule = DenyRule("files.read", "enforce")  # type: ignore[arg-type]
+        policy = SecurityPolicy.model_validate({"allow": ["files.*"], "deny": [rule]})
+        assert policy.verdict("files.read").effect is RuleEffect.DENY
+
+    @pytest.mark.parametrize("count", [True, 1.5, "3", float("inf")])
+    def test_a_rate_counts_whole_calls(self, count: Any) -> None:
+        """As in JSON."""
+        with pytest.raises(ValueError, match="is not a rate"):
+            Rate(count, 60)

@@ -19,8 +19,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 from prometheus_client import CollectorRegistry
 
-from caps.capabilities.broker.approvals import ApprovalDesk
-from caps.capabilities.broker.broker import Broker, ExecutionBroker
+from caps.capabilities.broker.approvals import ApprovalQueue
+from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext, ProviderError, Scope, ScopeViolationError
 from caps.capabilities.registry import CapabilityRegistry
@@ -37,7 +37,7 @@ from caps.security.audit import (
     OutcomeRecorded,
 )
 from caps.security.scopes import Violation
-from caps.worker.host.supervisor.supervisor import Answer
+from caps.worker.host.supervisor.interface import CallResponse
 
 pytestmark = pytest.mark.anyio
 
@@ -58,14 +58,14 @@ def asked(capability: str, payload: dict[str, Any] | None = None, **more: Any) -
     )
 
 
-def value_of(answer: Answer) -> Any:
+def value_of(answer: CallResponse) -> Any:
     """The result in an answer, which must be none of failure."""
     assert answer.failure is None
     assert isinstance(answer.result, msgspec.Raw)
     return msgspec.msgpack.decode(answer.result)
 
 
-def failure_of(answer: Answer) -> CallFailure:
+def failure_of(answer: CallResponse) -> CallFailure:
     """The failure in an answer, which the wire must be able to carry."""
     assert answer.failure is not None
     assert answer.result is None
@@ -108,18 +108,18 @@ class Bench:
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
     default_timeout_ms: int = 5000
     approver: Approver | None = None
-    broker: Broker = field(init=False)
+    broker: BrokerServices = field(init=False)
 
     def __post_init__(self) -> None:
         provider = TracerProvider()
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         metrics = Metrics(self.samples)
-        self.broker = Broker(
+        self.broker = BrokerServices(
             audit=self.audit,
             metrics=metrics,
             tracing=Tracing(provider),
             default_timeout_ms=self.default_timeout_ms,
-            approvals=ApprovalDesk(self.audit, metrics, self.approver),
+            approvals=ApprovalQueue(self.audit, metrics, self.approver),
         )
 
     def provides(self, name: str, provider: Callable[..., Any], **more: Any) -> None:
@@ -166,7 +166,7 @@ def bench() -> Bench:
 class TestEvidence:
     async def test_an_allowed_call_leaves_a_decision_and_an_outcome(self, bench: Bench) -> None:
         """Who, what, why, and what came of it, in this order."""
-        answer = await bench.execution().handle(asked("box.echo", {"word": "hi"}))
+        answer = await bench.execution().answer(asked("box.echo", {"word": "hi"}))
         assert value_of(answer) == "hi"
         decision, outcome = bench.audit.events
         assert isinstance(decision, DecisionMade)
@@ -185,7 +185,7 @@ class TestEvidence:
         """A provider that looks finds its own decision, and no outcome."""
         seen: list[list[AuditEvent]] = []
         bench.provides("box.look", lambda context, payload: seen.append(bench.audit.events))
-        await bench.execution().handle(asked("box.look"))
+        await bench.execution().answer(asked("box.look"))
         (events,) = seen
         assert [type(event) for event in events] == [DecisionMade]
 
@@ -194,7 +194,7 @@ class TestEvidence:
         bench = Bench(audit=FailingLog(DecisionMade))
         called: list[str] = []
         bench.provides("box.act", lambda context, payload: called.append("called"))
-        answer = await bench.execution().handle(asked("box.act"))
+        answer = await bench.execution().answer(asked("box.act"))
         assert failure_of(answer).code == "audit_error"
         assert called == []
         assert bench.audit.events == []
@@ -210,14 +210,14 @@ class TestEvidence:
         """If the outcome cannot be written, the caller does not get the result."""
         bench = Bench(audit=FailingLog(OutcomeRecorded))
         bench.provides("box.act", lambda context, payload: SECRET)
-        failure = failure_of(await bench.execution().handle(asked("box.act")))
+        failure = failure_of(await bench.execution().answer(asked("box.act")))
         assert failure.code == "audit_error"
         assert SECRET not in repr(failure)
 
     async def test_a_refusal_without_evidence_is_still_a_refusal(self) -> None:
         """A full disk turns a denial into another failure, never into an answer."""
         bench = Bench(audit=FailingLog(DecisionMade))
-        answer = await bench.execution(allow=[]).handle(asked("box.none"))
+        answer = await bench.execution(allow=[]).answer(asked("box.none"))
         assert failure_of(answer).code == "audit_error"
 
     async def test_every_request_is_decided_and_every_allowed_one_has_an_outcome(
@@ -238,20 +238,20 @@ class TestEvidence:
             asked("box.echo", {"word": "c"}, idempotency_key="k"),
         ]
         for request in requests:
-            await calls.handle(request)
+            await calls.answer(request)
         assert [d.request_id for d in bench.decisions] == [r.request_id for r in requests]
         allowed = [d.request_id for d in bench.decisions if d.decision == "allow"]
         assert [outcome.request_id for outcome in bench.outcomes] == allowed
-        assert [summary.decision for summary in calls.decisions] == [
+        assert [summary.decision for summary in calls.evidence.decisions] == [
             decision.decision for decision in bench.decisions
         ]
-        assert calls.calls == len(requests)
+        assert calls.meter.calls == len(requests)
 
     async def test_what_is_not_shown_is_redacted(self, bench: Bench) -> None:
         """An argument that the spec does not name is nowhere in the log."""
         bench.provides("box.keep", lambda context, payload: None)
         request = asked("box.keep", {"password": SECRET}, idempotency_key=f"key-{SECRET}")
-        await bench.execution().handle(request)
+        await bench.execution().answer(request)
         assert bench.decisions[0].hidden.keys() == {"password"}
         assert SECRET.encode() not in b"".join(bench.audit.lines)
 
@@ -261,7 +261,7 @@ class TestRefusals:
         """A request for a withheld capability names the reason and the policy."""
         called: list[str] = []
         bench.provides("other.act", lambda context, payload: called.append("called"))
-        failure = failure_of(await bench.execution().handle(asked("other.act")))
+        failure = failure_of(await bench.execution().answer(asked("other.act")))
         assert failure.code == "policy_denied"
         assert failure.details == {
             "capability": "other.act",
@@ -274,7 +274,7 @@ class TestRefusals:
         self, bench: Bench
     ) -> None:
         """The broker checks the schema again, whatever the wrapper did."""
-        failure = failure_of(await bench.execution().handle(asked("box.echo", {"word": 5})))
+        failure = failure_of(await bench.execution().answer(asked("box.echo", {"word": 5})))
         assert failure.code == "validation_error"
         assert failure.details["problems"] == [
             {"path": "$.word", "expected": "type string", "got": "5"}
@@ -291,15 +291,15 @@ class TestRefusals:
         long = "a" * 1_000_000
         for capability in ("box.echo", "box.texts"):
             payload = {long + str(number): number for number in range(8)}
-            failure = failure_of(await calls.handle(asked(capability, payload)))
+            failure = failure_of(await calls.answer(asked(capability, payload)))
             assert failure.details["problems"]
 
     async def test_a_revoked_capability_is_refused_in_mid_execution(self, bench: Bench) -> None:
         """Revoking takes effect on the next request."""
         calls = bench.execution()
-        assert value_of(await calls.handle(asked("box.echo", {"word": "a"}))) == "a"
+        assert value_of(await calls.answer(asked("box.echo", {"word": "a"}))) == "a"
         calls.grant = calls.grant.revoking("box.echo")
-        failure = failure_of(await calls.handle(asked("box.echo", {"word": "a"})))
+        failure = failure_of(await calls.answer(asked("box.echo", {"word": "a"})))
         assert (failure.code, failure.details["reason"]) == ("policy_denied", "revoked")
 
     async def test_nothing_is_allowed_before_the_clock_starts(self, bench: Bench) -> None:
@@ -307,7 +307,7 @@ class TestRefusals:
         grant = bench.registry.inject("caps", "e1", {"allow": ["box.*"]})
         with bench.broker.tracing.execution("e1", "test", "0" * 64, Identity()) as span:
             calls = ExecutionBroker(bench.broker, grant, Identity(), span)
-        failure = failure_of(await calls.handle(asked("box.echo", {"word": "a"})))
+        failure = failure_of(await calls.answer(asked("box.echo", {"word": "a"})))
         assert (failure.code, failure.details["limit"]) == ("limit_exceeded", "wall_ms")
 
 
@@ -330,14 +330,14 @@ class TestScopes:
     async def test_the_provider_gets_the_scope_of_the_policy(self, boxes: Bench) -> None:
         """What is within the scope goes through."""
         calls = boxes.execution(scopes={"box": {"largest": 5}})
-        assert value_of(await calls.handle(asked("box.put", {"size": 4}))) == 4
+        assert value_of(await calls.answer(asked("box.put", {"size": 4}))) == 4
 
     async def test_a_payload_outside_the_scope_never_reaches_the_provider(
         self, boxes: Bench
     ) -> None:
         """The broker asks the scope before it asks the provider."""
         calls = boxes.execution(scopes={"box": {"largest": 5}})
-        failure = failure_of(await calls.handle(asked("box.put", {"size": 6})))
+        failure = failure_of(await calls.answer(asked("box.put", {"size": 6})))
         assert (failure.code, failure.details["reason"]) == ("policy_denied", "scope_violation")
         assert boxes.outcomes == []
         assert boxes.decisions[0].rule == "scopes.box.largest"
@@ -345,7 +345,7 @@ class TestScopes:
     async def test_a_provider_may_refuse_by_its_scope(self, boxes: Bench) -> None:
         """Its refusal is a denial to the caller, to the metrics and in the audit."""
         calls = boxes.execution(scopes={"box": {"largest": 5}})
-        failure = failure_of(await calls.handle(asked("box.put", {"size": 5})))
+        failure = failure_of(await calls.answer(asked("box.put", {"size": 5})))
         assert (failure.code, failure.details["reason"]) == ("policy_denied", "scope_violation")
         (outcome,) = boxes.outcomes
         assert (outcome.status, outcome.reason) == (CallStatus.DENIED, "scope_violation")
@@ -358,9 +358,9 @@ class TestLimits:
     async def test_calls_are_limited_and_refused_ones_count(self, bench: Bench) -> None:
         """The third request of two is over, whatever the first two were."""
         calls = bench.execution(limits={"calls": 2})
-        await calls.handle(asked("box.none"))
-        assert value_of(await calls.handle(asked("box.echo", {"word": "a"}))) == "a"
-        failure = failure_of(await calls.handle(asked("box.echo", {"word": "a"})))
+        await calls.answer(asked("box.none"))
+        assert value_of(await calls.answer(asked("box.echo", {"word": "a"}))) == "a"
+        failure = failure_of(await calls.answer(asked("box.echo", {"word": "a"})))
         assert failure.code == "limit_exceeded"
         assert (failure.details["limit"], failure.details["allowed"]) == ("calls", 2)
 
@@ -375,12 +375,12 @@ class TestLimits:
         bench.provides("box.wait", wait)
         calls = bench.execution(limits={"concurrency": 1})
         async with anyio.create_task_group() as group:
-            group.start_soon(calls.handle, asked("box.wait"))
+            group.start_soon(calls.answer, asked("box.wait"))
             await entered.wait()
-            failure = failure_of(await calls.handle(asked("box.echo", {"word": "a"})))
+            failure = failure_of(await calls.answer(asked("box.echo", {"word": "a"})))
             assert (failure.code, failure.details["limit"]) == ("limit_exceeded", "concurrency")
             gate.set()
-        assert value_of(await calls.handle(asked("box.echo", {"word": "a"}))) == "a"
+        assert value_of(await calls.answer(asked("box.echo", {"word": "a"}))) == "a"
 
     async def test_a_rate_bounds_a_principal_across_executions(self, bench: Bench) -> None:
         """A new execution gives no new allowance; another principal has its own."""
@@ -389,26 +389,26 @@ class TestLimits:
         first = bench.execution(execution_id="e1", limits=limits)
         second = bench.execution(execution_id="e2", limits=limits)
         other = bench.execution(execution_id="e3", limits=limits, principal="bob")
-        await first.handle(asked("box.echo", request))
-        await second.handle(asked("box.echo", request))
+        await first.answer(asked("box.echo", request))
+        await second.answer(asked("box.echo", request))
         for calls in (first, second):
-            failure = failure_of(await calls.handle(asked("box.echo", request)))
+            failure = failure_of(await calls.answer(asked("box.echo", request)))
             assert (failure.details["limit"], failure.details["allowed"]) == ("rates", "2/hour")
-        assert value_of(await other.handle(asked("box.echo", request))) == "a"
+        assert value_of(await other.answer(asked("box.echo", request))) == "a"
 
     async def test_refused_requests_use_nothing_of_a_rate(self, bench: Bench) -> None:
         """Only allowed calls are counted in the window."""
         calls = bench.execution(limits={"rates": {"box.*": "1/hour"}})
-        failure_of(await calls.handle(asked("box.echo", {"word": 1})))
-        assert value_of(await calls.handle(asked("box.echo", {"word": "a"}))) == "a"
+        failure_of(await calls.answer(asked("box.echo", {"word": 1})))
+        assert value_of(await calls.answer(asked("box.echo", {"word": "a"}))) == "a"
 
     async def test_calls_at_once_cannot_pass_a_rate_together(self, bench: Bench) -> None:
         """A call takes its place in the window before anything else may run."""
         calls = bench.execution(limits={"rates": {"box.echo": "1/hour"}})
-        answers: list[Answer] = []
+        answers: list[CallResponse] = []
 
         async def call() -> None:
-            answers.append(await calls.handle(asked("box.echo", {"word": "a"})))
+            answers.append(await calls.answer(asked("box.echo", {"word": "a"})))
 
         async with anyio.create_task_group() as group:
             for _ in range(5):
@@ -434,7 +434,7 @@ class TestDeadlines:
         """Of the caller's, the capability's and the operator's."""
         bench = Bench(default_timeout_ms=default)
         bench.provides("box.time", lambda context, payload: context.timeout_ms, timeout_ms=spec)
-        answer = await bench.execution().handle(asked("box.time", timeout_ms=caller))
+        answer = await bench.execution().answer(asked("box.time", timeout_ms=caller))
         assert value_of(answer) == expected
 
     @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ class TestDeadlines:
     ) -> None:
         """Its deadline or a revocation, however long it takes to end and whatever comes then."""
         begun, ending, goes_on = anyio.Event(), anyio.Event(), anyio.Event()
-        answers: list[Answer] = []
+        answers: list[CallResponse] = []
 
         async def slow_to_end(context: CallContext, payload: Any) -> None:
             begun.set()
@@ -464,7 +464,7 @@ class TestDeadlines:
         execution = bench.execution()
 
         async def call() -> None:
-            answers.append(await execution.handle(asked("box.wait", timeout_ms=timeout_ms)))
+            answers.append(await execution.answer(asked("box.wait", timeout_ms=timeout_ms)))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
@@ -485,7 +485,7 @@ class TestDeadlines:
                 ended.append("cancelled")
 
         bench.provides("box.wait", forever)
-        failure = failure_of(await bench.execution().handle(asked("box.wait", timeout_ms=5)))
+        failure = failure_of(await bench.execution().answer(asked("box.wait", timeout_ms=5)))
         assert failure.code == "capability_timeout"
         assert failure.details == {"capability": "box.wait", "timeout_ms": 5}
         assert ended == ["cancelled"]
@@ -502,7 +502,7 @@ class TestDeadlines:
 
         bench.provides("box.block", block)
         try:
-            answer = await bench.execution().handle(asked("box.block", timeout_ms=1000))
+            answer = await bench.execution().answer(asked("box.block", timeout_ms=1000))
             assert not left.is_set()
         finally:
             release.set()
@@ -523,7 +523,7 @@ class TestDeadlines:
         bench.provides("box.wait", forever)
         calls = bench.execution()
         async with anyio.create_task_group() as group:
-            group.start_soon(calls.handle, asked("box.wait"))
+            group.start_soon(calls.answer, asked("box.wait"))
             await entered.wait()
             group.cancel_scope.cancel()
         assert [outcome.status for outcome in bench.outcomes] == [CallStatus.CANCELLED]
@@ -566,19 +566,27 @@ class TestFailingProviders:
         ],
         ids=lambda error: type(error).__name__,
     )
-    async def test_a_foreign_error_is_told_to_the_audit_and_not_to_the_code(
-        self, bench: Bench, error: BaseException
+    async def test_a_foreign_error_is_told_to_the_host_and_not_to_the_code(
+        self, bench: Bench, error: BaseException, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """User space learns that it failed and where to look; the log has the text."""
+        """User space learns that it failed and where to look: the host's log has the traceback.
+
+        The text may quote arguments, so the audit has its class, and a digest to look it up by.
+        """
         bench.provides("box.fail", _raising(error))
         request = asked("box.fail")
-        failure = failure_of(await bench.execution().handle(request))
+        failure = failure_of(await bench.execution().answer(request))
         assert failure.code == "provider_error"
         assert request.request_id in failure.message
         assert SECRET not in repr(failure)
         (outcome,) = bench.outcomes
         assert outcome.status is CallStatus.PROVIDER_ERROR
-        assert outcome.detail == f"{type(error).__name__}: {SECRET}"
+        digest = bench.audit.redactor.digest(SECRET)
+        assert outcome.detail == f"{type(error).__name__}: {digest}"
+        assert SECRET not in repr(bench.audit.lines)
+        assert f"request {request.request_id!r} of execution `e1`" in caplog.text
+        assert "Traceback" in caplog.text
+        assert f"{type(error).__name__}: {SECRET}" in caplog.text
 
     async def test_a_sync_provider_fails_like_an_async_one(self, bench: Bench) -> None:
         """Its error comes out of its thread in the same way."""
@@ -587,29 +595,47 @@ class TestFailingProviders:
         def fail() -> int:
             raise ValueError(SECRET)
 
-        failure = failure_of(await bench.execution().handle(asked("box.fail")))
+        failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert failure.code == "provider_error"
-        assert bench.outcomes[0].detail == f"ValueError: {SECRET}"
+        assert bench.outcomes[0].detail == f"ValueError: {bench.audit.redactor.digest(SECRET)}"
 
     async def test_an_error_that_cannot_be_described_is_still_an_outcome(
         self, bench: Bench
     ) -> None:
         """Even the text of an error is code of the provider's."""
         bench.provides("box.fail", _raising(_Silent()))
-        failure_of(await bench.execution().handle(asked("box.fail")))
+        failure_of(await bench.execution().answer(asked("box.fail")))
         assert bench.outcomes[0].detail == "_Silent"
+
+    async def test_what_a_provider_shows_is_not_in_the_audit(self, bench: Bench) -> None:
+        """The message is safe for its caller, who knows the arguments; others read the log."""
+        bench.provides("box.fail", _raising(ProviderError(f"no box `{SECRET}`")))
+        assert SECRET in failure_of(await bench.execution().answer(asked("box.fail"))).message
+        digest = bench.audit.redactor.digest(f"no box `{SECRET}`")
+        assert bench.outcomes[0].detail == f"ProviderError: {digest}"
+        assert SECRET not in repr(bench.audit.lines)
+
+    async def test_a_worker_cannot_forge_lines_of_the_hosts_log(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """It chooses the id of a request."""
+        bench.provides("box.fail", _raising(ValueError("no")))
+        request = msgspec.structs.replace(asked("box.fail"), request_id="r\nCRITICAL forged\x1b")
+        await bench.execution().answer(request)
+        assert "\nCRITICAL" not in caplog.text
+        assert "\x1b" not in caplog.text
 
     async def test_a_provider_chooses_what_is_safe_to_show(self, bench: Bench) -> None:
         """The message and details of a `ProviderError` reach user space."""
         bench.provides("box.fail", _raising(ProviderError("the box is shut", retry=True)))
-        failure = failure_of(await bench.execution().handle(asked("box.fail")))
+        failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert (failure.code, failure.message) == ("provider_error", "the box is shut")
         assert failure.details == {"retry": True}
 
     async def test_a_subclass_of_provider_error_is_one_on_the_wire(self, bench: Bench) -> None:
         """A code that the worker does not know would end the execution."""
         bench.provides("box.fail", _raising(_BusyError("come back later")))
-        failure = failure_of(await bench.execution().handle(asked("box.fail")))
+        failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert (failure.code, failure.message) == ("provider_error", "come back later")
 
     @pytest.mark.parametrize(
@@ -628,7 +654,7 @@ class TestFailingProviders:
     ) -> None:
         """The failure arrives all the same, without what does not fit."""
         bench.provides("box.fail", _raising(error))
-        failure = failure_of(await bench.execution().handle(asked("box.fail")))
+        failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert failure.message.startswith("o")
         assert failure.details == {}
 
@@ -637,7 +663,7 @@ class TestFailingProviders:
         problem = {"path": "$.a", "expected": "more", "got": "less"}
         error = ValidationError("no", capability="box.fail", problems=[problem])
         bench.provides("box.fail", _raising(error))
-        failure = failure_of(await bench.execution().handle(asked("box.fail")))
+        failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert (failure.code, failure.details["problems"]) == ("validation_error", [problem])
         labels = {"capability": "box.fail", "reason": "payload_invalid"}
         assert bench.count("policy_denied_total", **labels) == 1
@@ -654,8 +680,8 @@ class TestFailingProviders:
 
         bench.provides("box.lost", awaits_cancelled)
         calls = bench.execution()
-        assert failure_of(await calls.handle(asked("box.lost"))).code == "provider_error"
-        assert value_of(await calls.handle(asked("box.echo", {"word": "a"}))) == "a"
+        assert failure_of(await calls.answer(asked("box.lost"))).code == "provider_error"
+        assert value_of(await calls.answer(asked("box.echo", {"word": "a"}))) == "a"
 
 
 def _deep(levels: int) -> list[Any]:
@@ -704,7 +730,7 @@ class TestResults:
     ) -> None:
         """The caller is told that the provider failed, and nothing of the result."""
         bench.provides("box.get", lambda context, payload: result)
-        failure = failure_of(await bench.execution().handle(asked("box.get")))
+        failure = failure_of(await bench.execution().answer(asked("box.get")))
         assert failure.code == "provider_error"
         assert bench.outcomes[0].status is CallStatus.INVALID_OUTPUT
         assert bench.outcomes[0].bytes_out == 0
@@ -713,7 +739,7 @@ class TestResults:
         """The log says where it does not fit, and neither quotes the value."""
         schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
         bench.provides("box.get", lambda context, payload: {"size": SECRET}, schema_out=schema)
-        failure = failure_of(await bench.execution().handle(asked("box.get")))
+        failure = failure_of(await bench.execution().answer(asked("box.get")))
         assert failure.code == "provider_error"
         assert SECRET not in repr(failure)
         assert bench.outcomes[0].detail == "$.size: expected type integer"
@@ -725,7 +751,7 @@ class TestResults:
         async def get() -> int:
             return SECRET  # type: ignore[return-value]
 
-        failure = failure_of(await bench.execution().handle(asked("box.get")))
+        failure = failure_of(await bench.execution().answer(asked("box.get")))
         assert failure.code == "provider_error"
         assert bench.outcomes[0].status is CallStatus.INVALID_OUTPUT
 
@@ -751,7 +777,7 @@ class TestIdempotency:
         """One effect for one key, and the repeat is in the log as such."""
         calls = bench.execution()
         answers = [
-            await calls.handle(asked("box.act", {"word": "a"}, idempotency_key="k"))
+            await calls.answer(asked("box.act", {"word": "a"}, idempotency_key="k"))
             for _ in range(3)
         ]
         assert [value_of(answer) for answer in answers] == [1, 1, 1]
@@ -778,10 +804,10 @@ class TestIdempotency:
 
         bench.provides("box.wait", wait)
         calls = bench.execution()
-        answers: list[Answer] = []
+        answers: list[CallResponse] = []
 
         async def call() -> None:
-            answers.append(await calls.handle(asked("box.wait", idempotency_key="k")))
+            answers.append(await calls.answer(asked("box.wait", idempotency_key="k")))
 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
@@ -797,7 +823,7 @@ class TestIdempotency:
         """A repeat of what failed does not try again."""
         calls = bench.execution()
         answers = [
-            await calls.handle(asked("box.act", {"word": "fail"}, idempotency_key="k"))
+            await calls.answer(asked("box.act", {"word": "fail"}, idempotency_key="k"))
             for _ in range(2)
         ]
         assert [failure_of(answer).message for answer in answers] == ["failure 1", "failure 1"]
@@ -810,7 +836,7 @@ class TestIdempotency:
         bench.provides("box.act", lambda context, payload: done.append("done"))
         calls = bench.execution()
         for _ in range(2):
-            answer = await calls.handle(asked("box.act", idempotency_key="k"))
+            answer = await calls.answer(asked("box.act", idempotency_key="k"))
             assert failure_of(answer).code == "audit_error"
         assert done == ["done"]
 
@@ -819,8 +845,8 @@ class TestIdempotency:
     ) -> None:
         """A key stands for one call and not for two."""
         calls = bench.execution()
-        await calls.handle(asked("box.act", {"word": "a"}, idempotency_key="k"))
-        answer = await calls.handle(asked("box.act", {"word": "b"}, idempotency_key="k"))
+        await calls.answer(asked("box.act", {"word": "a"}, idempotency_key="k"))
+        answer = await calls.answer(asked("box.act", {"word": "b"}, idempotency_key="k"))
         assert failure_of(answer).code == "validation_error"
         assert effects == ["a"]
         assert [d.decision for d in bench.decisions] == ["allow", "deny"]
@@ -830,16 +856,16 @@ class TestIdempotency:
     ) -> None:
         """The same key elsewhere is another key."""
         first, second = bench.execution(), bench.execution(execution_id="e2")
-        await first.handle(asked("box.act", {"word": "a"}, idempotency_key="k"))
-        await first.handle(asked("box.echo", {"word": "a"}, idempotency_key="k"))
-        await second.handle(asked("box.act", {"word": "a"}, idempotency_key="k"))
+        await first.answer(asked("box.act", {"word": "a"}, idempotency_key="k"))
+        await first.answer(asked("box.echo", {"word": "a"}, idempotency_key="k"))
+        await second.answer(asked("box.act", {"word": "a"}, idempotency_key="k"))
         assert effects == ["a", "a"]
 
     async def test_without_a_key_every_call_acts(self, bench: Bench, effects: list[str]) -> None:
         """Equal calls are not taken for repeats."""
         calls = bench.execution()
         for _ in range(2):
-            await calls.handle(asked("box.act", {"word": "a"}))
+            await calls.answer(asked("box.act", {"word": "a"}))
         assert effects == ["a", "a"]
 
 
@@ -847,8 +873,8 @@ class TestTelemetry:
     async def test_requests_and_denials_are_counted_by_capability(self, bench: Bench) -> None:
         """By how they ended, and by why they were refused."""
         calls = bench.execution()
-        await calls.handle(asked("box.echo", {"word": "a"}))
-        await calls.handle(asked("box.echo", {"word": 1}))
+        await calls.answer(asked("box.echo", {"word": "a"}))
+        await calls.answer(asked("box.echo", {"word": 1}))
         name, labels = "caps_capability_requests_total", {"capability": "box.echo"}
         done = {"decision": "allow", "reason_code": "allowed", "status": "ok"}
         refused = {"decision": "deny", "reason_code": "payload_invalid", "status": "denied"}
@@ -863,7 +889,7 @@ class TestTelemetry:
         """Whatever it asks for, the number of time series stays the same."""
         calls = bench.execution()
         for number in range(3):
-            await calls.handle(asked(f"made.up_{number}"))
+            await calls.answer(asked(f"made.up_{number}"))
         labels = {"capability": UNREGISTERED, "reason": "unknown_capability"}
         assert bench.count("policy_denied_total", **labels) == 3
         names = {
@@ -878,8 +904,8 @@ class TestTelemetry:
         """Each call has one, with its capability and how it ended."""
         bench.provides("box.fail", _raising(ValueError(SECRET)))
         calls = bench.execution()
-        await calls.handle(asked("box.echo", {"word": "a"}))
-        await calls.handle(asked("box.fail"))
+        await calls.answer(asked("box.echo", {"word": "a"}))
+        await calls.answer(asked("box.fail"))
         spans: dict[str, ReadableSpan] = {
             span.name: span for span in bench.exporter.get_finished_spans()
         }

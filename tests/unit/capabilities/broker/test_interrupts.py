@@ -16,10 +16,9 @@ import anyio.to_thread
 import pytest
 from prometheus_client import CollectorRegistry
 
-from audit_examples import decision, request_ids, segment_of
 from caps import MemoryAuditLog
 from caps.capabilities.telemetry import Metrics
-from caps.capabilities.telemetry.observers import ObservedAudit
+from caps.capabilities.telemetry.observers import MeteredAudit
 from caps.security.audit import (
     AuditLog,
     Durability,
@@ -28,7 +27,8 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
-from unit.test_at_once import Desk, ask
+from support.audit_examples import decision, request_ids, segment_of
+from support.broker_setup import BrokerSetup, make_request
 
 pytestmark = pytest.mark.anyio
 
@@ -65,21 +65,21 @@ class Interrupt:
 async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path: Path) -> None:
     """None is recorded twice, and none is lost, though the log was being written."""
     log = AuditLog.open(tmp_path, durability=Durability.OS, checkpoint_every=100_000)
-    observed = ObservedAudit(log, Metrics(CollectorRegistry()))  # as a runtime has it
-    desk = Desk(cast("MemoryAuditLog", observed))
+    observed = MeteredAudit(log, Metrics(CollectorRegistry()))  # as a runtime has it
+    setup = BrokerSetup(cast("MemoryAuditLog", observed))
     begun: list[str] = []
     interrupts, came, finished = 0, True, False
     while came or not finished:
-        requests = [ask("a"), ask("b")]
-        taken_up = desk.calls.take_up(requests)
-        desk.called.clear()
+        requests = [make_request("a"), make_request("b")]
+        batch = setup.calls.begin_batch(requests)
+        setup.called.clear()
         interrupt = Interrupt(interrupts)
-        finished = interrupt.during(taken_up.advance)  # or it gave way, on a busy machine
-        begun += [request.request_id for request in requests[: len(desk.called)]]
+        finished = interrupt.during(batch.step_sync)  # or it gave way, on a busy machine
+        begun += [request.request_id for request in requests[: len(setup.called)]]
         came = interrupt.left < 0  # perhaps where nobody hears of it, as the collector works
         interrupts += came
-        await taken_up.give_up()
-        taken_up.conclude()
+        await batch.abandon()
+        batch.close()
     await log.aclose()
     events = [one.event for one in read_records(tmp_path)]
     outcomes = Counter(one.request_id for one in events if isinstance(one, OutcomeRecorded))
@@ -113,8 +113,8 @@ async def test_a_log_knows_whether_an_interrupted_write_went_in(
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr(os, "pwrite", InterruptedWrite(written=written))
             log.append_now(events)
-        assert log.took(events) is written
-        if not log.took(events):
+        assert log.has_recorded(events) is written
+        if not log.has_recorded(events):
             await log.append_all(events)
         assert log.append_now([decision("after")])
     assert request_ids(tmp_path) == ["before", "interrupted", "after"]
@@ -132,7 +132,7 @@ async def test_what_another_thread_writes_meanwhile_is_not_taken_for_it(
             patched.setattr(os, "pwrite", InterruptedWrite(written=written))
             log.append_now(events)
         await anyio.to_thread.run_sync(log.rotate_key)
-        assert log.took(events) is written
+        assert log.has_recorded(events) is written
         assert request_ids(tmp_path) == ["interrupted"] * written
 
 
@@ -145,21 +145,21 @@ async def test_where_a_log_cannot_be_read_an_interrupted_write_did_not_go_in(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(os, "pwrite", InterruptedWrite(written=True))
         log.append_now(events)
-    assert log.took(events)
+    assert log.has_recorded(events)
     await log.aclose()
-    assert not log.took(events)
+    assert not log.has_recorded(events)
 
 
 async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
     """The same in other words is not the same, and what had to wait is not in either."""
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
-        assert not log.took([])
+        assert not log.has_recorded([])
         assert log.append_now([decision("a")])
-        assert not log.took([decision("a")])
+        assert not log.has_recorded([decision("a")])
     async with AuditLog.open(tmp_path, durability=Durability.SYNC) as log:
         events = [decision("b")]
         assert not log.append_now(events)
-        assert not log.took(events)
+        assert not log.has_recorded(events)
 
 
 async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
         with segment_of(tmp_path).open("rb") as other:
             fcntl.flock(other, fcntl.LOCK_EX)
             assert not log.append_now(events)
-        assert not log.took(events)
+        assert not log.has_recorded(events)
 
 
 async def test_an_append_that_was_interrupted_keeps_nobody_waiting(tmp_path: Path) -> None:

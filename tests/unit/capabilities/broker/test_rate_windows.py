@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caps.capabilities.broker.rate_windows import RateWindows
+from caps.capabilities.broker.rate_windows import SlidingWindows
 from caps.security.policy import Rate
 
 KEY = ("policy", "alice", "web.fetch")
@@ -11,14 +11,14 @@ PER_MINUTE = Rate(2, 60)
 
 def test_nothing_is_used_at_first() -> None:
     """A key that was never seen has an empty window, which takes no room."""
-    windows = RateWindows()
+    windows = SlidingWindows()
     assert windows.used(KEY, PER_MINUTE, now=0.0) == 0
     assert len(windows) == 0
 
 
 def test_calls_count_until_their_period_is_over() -> None:
     """The window slides: each call leaves it on its own."""
-    windows = RateWindows()
+    windows = SlidingWindows()
     windows.add(KEY, PER_MINUTE, now=0.0)
     windows.add(KEY, PER_MINUTE, now=30.0)
     assert windows.used(KEY, PER_MINUTE, now=59.9) == 2
@@ -29,7 +29,7 @@ def test_calls_count_until_their_period_is_over() -> None:
 
 def test_policies_of_one_id_may_have_different_periods() -> None:
     """Each counts in its own window, and none forgets what another still counts."""
-    windows, per_second, per_hour = RateWindows(), Rate(5, 1), Rate(3, 3600)
+    windows, per_second, per_hour = SlidingWindows(), Rate(5, 1), Rate(3, 3600)
     windows.add(KEY, per_hour, now=0.0)
     windows.add(KEY, per_hour, now=10.0)
     assert windows.used(KEY, per_second, now=20.0) == 0
@@ -42,7 +42,7 @@ def test_policies_of_one_id_may_have_different_periods() -> None:
 
 def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
     """A long period beside a fast rate does not make a window grow without bound."""
-    windows, per_second = RateWindows(), Rate(3, 1)
+    windows, per_second = SlidingWindows(), Rate(3, 1)
     assert windows.used(KEY, Rate(2, 86400), now=0.0) == 0
     windows.add(KEY, Rate(2, 86400), now=0.0)
     for number in range(1000):
@@ -53,7 +53,7 @@ def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
 
 def test_keys_are_apart() -> None:
     """Another policy, principal or capability has a window of its own."""
-    windows = RateWindows()
+    windows = SlidingWindows()
     windows.add(KEY, PER_MINUTE, now=0.0)
     for other in (
         ("other", "alice", "web.fetch"),
@@ -66,7 +66,7 @@ def test_keys_are_apart() -> None:
 
 def test_windows_that_are_over_are_dropped() -> None:
     """Memory follows the principals of a period, not all that were ever seen."""
-    windows = RateWindows()
+    windows = SlidingWindows()
     for number in range(10_000):
         windows.add(("policy", f"user-{number}", "web.fetch"), PER_MINUTE, now=float(number))
     assert len(windows) <= 1024
@@ -74,7 +74,7 @@ def test_windows_that_are_over_are_dropped() -> None:
 
 def test_windows_that_still_count_are_kept() -> None:
     """However many principals there are at once."""
-    windows = RateWindows()
+    windows = SlidingWindows()
     keys = [("policy", f"user-{number}", "web.fetch") for number in range(5000)]
     for key in keys:
         windows.add(key, Rate(1, 86400), now=0.0)

@@ -35,10 +35,11 @@ async def runtime(audit: MemoryAuditLog) -> AsyncIterator[Runtime]:
         yield opened
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("x = '\ud83d'", "the source is no text: half of a surrogate pair at character 5"),
+        ("x = '\ud83d'", "the source is not valid text: half of a surrogate pair at character 5"),
         ("#" * (256 * 1024 + 1), "the source takes 262145 bytes, over the limit of 262144"),
     ],
     ids=["surrogate", "too large"],
@@ -55,6 +56,7 @@ async def test_a_source_that_cannot_be_handed_over_is_the_fault_of_the_code(
     assert kinds == [ExecutionStarted, ExecutionEnded]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("filename", "shown"),
     [("caf\udce9.py", "caf?.py"), ("", "<agent>"), ("n" * 300, "n" * 256)],
@@ -79,12 +81,14 @@ async def test_a_runtime_that_is_not_open_says_so(audit: MemoryAuditLog) -> None
         runtime.run_sync("1")
 
 
+@pytest.mark.process
 async def test_a_runtime_is_entered_once(runtime: Runtime) -> None:
     """A second time would lose the first one's audit log."""
     with pytest.raises(ConfigurationError, match="the runtime is open already"):
         await runtime.__aenter__()
 
 
+@pytest.mark.process
 async def test_an_audit_that_was_handed_over_stays_open(audit: MemoryAuditLog) -> None:
     """Whoever made it closes it."""
     async with Runtime({}, audit=audit) as runtime:
@@ -95,6 +99,7 @@ async def test_an_audit_that_was_handed_over_stays_open(audit: MemoryAuditLog) -
     assert len(audit.events) == 2 * before
 
 
+@pytest.mark.process
 def test_the_sync_way_gives_the_same_result(audit: MemoryAuditLog) -> None:
     """For programs without an event loop, as often as they like."""
     printed: list[str] = []
@@ -104,6 +109,7 @@ def test_the_sync_way_gives_the_same_result(audit: MemoryAuditLog) -> None:
     assert printed == ["1\n", "2\n"]
 
 
+@pytest.mark.process
 async def test_an_execution_is_counted_out_though_its_end_is_cancelled_again() -> None:
     """By asyncio itself, whose cancellation no shield stops; its end is on record all the same."""
     begun, ending = anyio.Event(), anyio.Event()
@@ -133,6 +139,7 @@ async def test_an_execution_is_counted_out_though_its_end_is_cancelled_again() -
     assert ends == [ExecutionStatus.CANCELLED]
 
 
+@pytest.mark.process
 async def test_the_record_of_an_end_is_not_cut_short_by_who_gives_up() -> None:
     """The log has to wait for a turn, and the execution was cancelled by then."""
 

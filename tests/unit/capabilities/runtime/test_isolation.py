@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from caps.capabilities.runtime.isolation import (
-    ISOLATION_VARIABLE,
-    IsolationJudge,
-    isolation_wanted,
-    judge_isolation,
+    CachedIsolationCheck,
+    check_isolation,
+    isolation_mode,
 )
-from caps.protocol.enforcement import LAYERS, Enforcement, Layer, gaps
+from caps.protocol.enforcement import LAYERS, Enforcement, Layer, missing_layers
+from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError, IsolationError
 
 
@@ -27,18 +27,18 @@ WEAK = layers(landlock=Enforcement.PARTIALLY, seccomp=Enforcement.NOT)
 
 @pytest.fixture(autouse=True)
 def _no_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ISOLATION_VARIABLE, raising=False)
+    monkeypatch.delenv(Variable.ISOLATION.key, raising=False)
 
 
 @pytest.mark.parametrize("wanted", ["full", "best-effort"])
 def test_every_layer_fully_in_force_is_enough(wanted: str) -> None:
     """Then nothing is degraded, whatever the operator said."""
-    assert judge_isolation(layers(), wanted) is None
+    assert check_isolation(layers(), wanted) is None
 
 
 def test_less_is_refused_and_every_gap_is_named() -> None:
     """A layer that holds in part is a gap, too."""
-    error = judge_isolation(WEAK, "full")
+    error = check_isolation(WEAK, "full")
     assert isinstance(error, IsolationError)
     assert error.missing == ["landlock", "seccomp"]
     assert "landlock partially, seccomp not" in error.message
@@ -48,7 +48,7 @@ def test_less_is_refused_and_every_gap_is_named() -> None:
 
 def test_with_the_operators_word_the_records_name_the_gaps() -> None:
     """The summary is what every record of an execution carries."""
-    assert judge_isolation(WEAK, "best-effort") == "landlock partially, seccomp not"
+    assert check_isolation(WEAK, "best-effort") == "landlock partially, seccomp not"
 
 
 @pytest.mark.parametrize(
@@ -66,31 +66,33 @@ def test_full_is_wanted_unless_somebody_says_otherwise(
 ) -> None:
     """The environment says it, and what is given in code stands in for that."""
     if variable is not None:
-        monkeypatch.setenv(ISOLATION_VARIABLE, variable)
-    assert isolation_wanted(given) == wanted
+        monkeypatch.setenv(Variable.ISOLATION.key, variable)
+    assert isolation_mode(given) == wanted
 
 
 @pytest.mark.parametrize("word", ["none", "BEST-EFFORT", "best_effort", "0", " full"])
 def test_any_other_word_is_refused(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """A misspelt word never widens anything."""
     with pytest.raises(ConfigurationError, match=f"`{word}`"):
-        isolation_wanted(word)
-    monkeypatch.setenv(ISOLATION_VARIABLE, word)
+        isolation_mode(word)
+    monkeypatch.setenv(Variable.ISOLATION.key, word)
     with pytest.raises(ConfigurationError, match=f"`{word}`"):
-        isolation_wanted(None)
+        isolation_mode(None)
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_that_nobody_reported_is_a_gap(name: str) -> None:
     """A report that lacks a layer is not full."""
     reported = [layer for layer in layers() if layer.name != name]
-    assert [(gap.name, gap.enforcement) for gap in gaps(reported)] == [(name, Enforcement.NOT)]
-    assert judge_isolation(reported, "best-effort") == f"{name} not"
+    assert [(gap.name, gap.enforcement) for gap in missing_layers(reported)] == [
+        (name, Enforcement.NOT)
+    ]
+    assert check_isolation(reported, "best-effort") == f"{name} not"
 
 
 def test_no_report_at_all_is_all_gaps() -> None:
     """Nothing is taken for granted."""
-    error = judge_isolation([], "full")
+    error = check_isolation([], "full")
     assert isinstance(error, IsolationError)
     assert error.missing == list(LAYERS)
 
@@ -100,12 +102,12 @@ PART_OF_THE_LANGUAGE = layers(language=Enforcement.PARTIALLY)
 
 def test_real_modules_that_were_granted_are_no_gap() -> None:
     """The policy said so; nobody has to say it again."""
-    assert judge_isolation(PART_OF_THE_LANGUAGE, "full", ("numpy",)) is None
+    assert check_isolation(PART_OF_THE_LANGUAGE, "full", ("numpy",)) is None
 
 
 def test_without_a_grant_the_same_report_is_a_gap() -> None:
     """A zygote cannot excuse itself: only the policy can."""
-    error = judge_isolation(PART_OF_THE_LANGUAGE, "full")
+    error = check_isolation(PART_OF_THE_LANGUAGE, "full")
     assert isinstance(error, IsolationError)
     assert error.missing == ["language"]
 
@@ -113,31 +115,31 @@ def test_without_a_grant_the_same_report_is_a_gap() -> None:
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_grant_excuses_no_other_gap(name: str) -> None:
     """Neither a layer that is not there at all, nor part of another one."""
-    error = judge_isolation(layers(**{name: Enforcement.NOT}), "full", ("numpy",))
+    error = check_isolation(layers(**{name: Enforcement.NOT}), "full", ("numpy",))
     assert isinstance(error, IsolationError)
     if name != "language":
-        error = judge_isolation(layers(**{name: Enforcement.PARTIALLY}), "full", ("numpy",))
+        error = check_isolation(layers(**{name: Enforcement.PARTIALLY}), "full", ("numpy",))
         assert isinstance(error, IsolationError)
     assert error.missing == [name]
 
 
 def test_a_runtime_judges_layers_again_when_they_are_others() -> None:
     """A zygote that was started again, or other modules, is never taken for what was before."""
-    judge = IsolationJudge("best-effort")
+    judge = CachedIsolationCheck("best-effort")
     full, weak = tuple(layers()), tuple(WEAK)
-    assert judge.judge(full, ()).verdict is None
-    assert judge.judge(weak, ()).verdict == "landlock partially, seccomp not"
-    assert judge.judge(weak, ()).enforced["seccomp"] == "not"
+    assert judge.check(full, ()).verdict is None
+    assert judge.check(weak, ()).verdict == "landlock partially, seccomp not"
+    assert judge.check(weak, ()).enforced["seccomp"] == "not"
     in_part = tuple(layers(language=Enforcement.PARTIALLY))
-    assert judge.judge(in_part, ("numpy",)).verdict is None
-    assert judge.judge(in_part, ()).verdict == "language partially"
-    assert judge.judge(full, ()).verdict is None
+    assert judge.check(in_part, ("numpy",)).verdict is None
+    assert judge.check(in_part, ()).verdict == "language partially"
+    assert judge.check(full, ()).verdict is None
 
 
 def test_a_runtime_refuses_each_with_an_error_of_its_own() -> None:
     """An error keeps where it was raised."""
-    judge, weak = IsolationJudge("full"), tuple(WEAK)
-    first, second = judge.judge(weak, ()).verdict, judge.judge(weak, ()).verdict
+    judge, weak = CachedIsolationCheck("full"), tuple(WEAK)
+    first, second = judge.check(weak, ()).verdict, judge.check(weak, ()).verdict
     assert isinstance(first, IsolationError)
     assert isinstance(second, IsolationError)
     assert first is not second

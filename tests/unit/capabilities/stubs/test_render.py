@@ -90,6 +90,7 @@ class TestGrant:
         policy = {"allow": ["files.*"], "scopes": {"files": {"allowlist": [str(tmp_path)]}}}
         assert str(tmp_path) not in render(registry.bind(policy), domains=registry.domains)
 
+    @pytest.mark.process
     def test_the_runtime_renders_its_own_policy_and_others(self) -> None:
         """Open or not, under its own namespace."""
         runtime = Runtime(
@@ -326,6 +327,7 @@ async def use() -> None:
 """
 
 
+@pytest.mark.process
 def test_a_type_checker_takes_the_stubs_and_finds_what_is_wrong_with_code(tmp_path: Path) -> None:
     """The strictest checks pass; calls that do not fit are errors, each on its line."""
     (tmp_path / "stubs.pyi").write_text(stubs_of(awkward_registry()))

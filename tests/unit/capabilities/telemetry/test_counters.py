@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 
+import prometheus_client
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from caps.capabilities.telemetry.prometheus import offer
-from caps.capabilities.telemetry.counters import CounterTally, GaugeTally, HistogramTally
+from caps.capabilities.telemetry.counters import Counter, Gauge, Histogram
+from caps.capabilities.telemetry.prometheus import register_with_prometheus
 
 _BOUNDS = (0.001, 0.25, 1.0, 2.5)
 
@@ -25,9 +26,9 @@ def told(registry: CollectorRegistry) -> list[str]:
 def test_a_counter_tells_what_the_librarys_would(added: list[tuple[str, float]]) -> None:
     """Same names, same labels, same numbers."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = CounterTally("x_bytes", "Bytes.", ["kind"])
-    offer([tally], ours)
-    counter = Counter("x_bytes", "Bytes.", ["kind"], registry=theirs)
+    tally = Counter("x_bytes", "Bytes.", ["kind"])
+    register_with_prometheus([tally], ours)
+    counter = prometheus_client.Counter("x_bytes", "Bytes.", ["kind"], registry=theirs)
     for kind, amount in added:
         tally.add((kind,), amount)
         counter.labels(kind).inc(amount)
@@ -38,9 +39,11 @@ def test_a_counter_tells_what_the_librarys_would(added: list[tuple[str, float]])
 def test_a_histogram_tells_what_the_librarys_would(values: list[float]) -> None:
     """Bounds belong to the bucket below them; what is over all of them counts, too."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = HistogramTally("x_seconds", "Time.", ["kind"], _BOUNDS)
-    offer([tally], ours)
-    histogram = Histogram("x_seconds", "Time.", ["kind"], buckets=_BOUNDS, registry=theirs)
+    tally = Histogram("x_seconds", "Time.", ["kind"], _BOUNDS)
+    register_with_prometheus([tally], ours)
+    histogram = prometheus_client.Histogram(
+        "x_seconds", "Time.", ["kind"], buckets=_BOUNDS, registry=theirs
+    )
     for value in values:
         tally.observe(("a",), value)
         histogram.labels("a").observe(value)
@@ -50,21 +53,21 @@ def test_a_histogram_tells_what_the_librarys_would(values: list[float]) -> None:
 def test_a_histogram_without_labels_is_there_before_anything_happens() -> None:
     """A rate over it starts from zero, as with the library's."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    offer([HistogramTally("x_seconds", "Time.", [], _BOUNDS)], ours)
-    Histogram("x_seconds", "Time.", buckets=_BOUNDS, registry=theirs)
+    register_with_prometheus([Histogram("x_seconds", "Time.", [], _BOUNDS)], ours)
+    prometheus_client.Histogram("x_seconds", "Time.", buckets=_BOUNDS, registry=theirs)
     assert told(ours) == told(theirs)
 
 
 def test_a_counter_is_there_once_it_is_begun_and_without_labels_from_the_start() -> None:
     """An alert on its first increase sees it rise from zero, as with the library's."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    ended = CounterTally("y", "Ends.", ["status"])
-    offer([CounterTally("x", "Things."), ended], ours)
+    ended = Counter("y", "Ends.", ["status"])
+    register_with_prometheus([Counter("x", "Things."), ended], ours)
     ended.add(("bad",))
     for status in ("ok", "bad"):
         ended.begin((status,))
-    Counter("x", "Things.", registry=theirs)
-    counter = Counter("y", "Ends.", ["status"], registry=theirs)
+    prometheus_client.Counter("x", "Things.", registry=theirs)
+    counter = prometheus_client.Counter("y", "Ends.", ["status"], registry=theirs)
     counter.labels("bad").inc()
     counter.labels("ok")
     assert told(ours) == told(theirs)
@@ -74,9 +77,9 @@ def test_a_counter_is_there_once_it_is_begun_and_without_labels_from_the_start()
 def test_a_gauge_tells_what_the_librarys_would(changes: list[int]) -> None:
     """It is there before anything happens, and goes down as well as up."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = GaugeTally("x", "Things.")
-    offer([tally], ours)
-    gauge = Gauge("x", "Things.", registry=theirs)
+    tally = Gauge("x", "Things.")
+    register_with_prometheus([tally], ours)
+    gauge = prometheus_client.Gauge("x", "Things.", registry=theirs)
     for change in changes:
         tally.add(change)
         gauge.inc(change)
@@ -87,9 +90,9 @@ def test_a_gauge_tells_what_the_librarys_would(changes: list[int]) -> None:
 def test_a_gauge_with_labels_tells_what_the_librarys_would(values: list[tuple[str, int]]) -> None:
     """The last value that was set, for each that was."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = GaugeTally("x", "Things.", ["kind"])
-    offer([tally], ours)
-    gauge = Gauge("x", "Things.", ["kind"], registry=theirs)
+    tally = Gauge("x", "Things.", ["kind"])
+    register_with_prometheus([tally], ours)
+    gauge = prometheus_client.Gauge("x", "Things.", ["kind"], registry=theirs)
     for kind, value in values:
         tally.set((kind,), value)
         gauge.labels(kind).set(value)
@@ -98,7 +101,7 @@ def test_a_gauge_with_labels_tells_what_the_librarys_would(values: list[tuple[st
 
 def test_what_nobody_holds_has_no_sample() -> None:
     """It comes with its first holder, and goes with its last."""
-    tally = GaugeTally("x", "Things.", ["kind"])
+    tally = Gauge("x", "Things.", ["kind"])
     for change in (1, 1, -1):
         tally.add_holder(("a",), change)
     tally.add_holder(("b",), 1)
@@ -109,10 +112,10 @@ def test_what_nobody_holds_has_no_sample() -> None:
 def test_nothing_is_lost_between_threads() -> None:
     """Runtimes on several event loops count together."""
     registry = CollectorRegistry()
-    tally = CounterTally("x", "Things.")
-    seconds = HistogramTally("x_seconds", "Time.", [], _BOUNDS)
-    gauge = GaugeTally("x_now", "Things.")
-    offer([tally, seconds, gauge], registry)
+    tally = Counter("x", "Things.")
+    seconds = Histogram("x_seconds", "Time.", [], _BOUNDS)
+    gauge = Gauge("x_now", "Things.")
+    register_with_prometheus([tally, seconds, gauge], registry)
 
     def count() -> None:
         for _ in range(5000):

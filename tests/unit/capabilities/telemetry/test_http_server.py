@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from caps.capabilities.telemetry import Metrics
-from caps.capabilities.telemetry.http_server import exposed, serving
+from caps.capabilities.telemetry.http_server import metrics_server, render_metrics
 from caps.protocol.errors import ConfigurationError
 
 
@@ -37,14 +37,14 @@ def asked(url: str, method: str = "GET", path: str | None = None) -> tuple[int, 
 class TestPage:
     def test_it_is_what_prometheus_parses(self, registry: CollectorRegistry) -> None:
         """With the samples as they are now."""
-        page = exposed(registry)
+        page = render_metrics(registry)
         families = {f.name: f for f in text_string_to_metric_families(page.body.decode())}
         assert families["caps_audit_failures"].samples[0].value == 1
         assert page.content_type.startswith("text/plain")
 
     def test_openmetrics_is_there_for_who_asks(self, registry: CollectorRegistry) -> None:
         """By the header of the request."""
-        page = exposed(registry, "application/openmetrics-text; version=1.0.0")
+        page = render_metrics(registry, "application/openmetrics-text; version=1.0.0")
         assert page.content_type.startswith("application/openmetrics-text")
         assert page.body.endswith(b"# EOF\n")
 
@@ -52,7 +52,7 @@ class TestPage:
 class TestServer:
     def test_port_zero_is_any_free_one_on_loopback(self, registry: CollectorRegistry) -> None:
         """The URL says which."""
-        with serving(registry, 0) as url:
+        with metrics_server(registry, 0) as url:
             assert urlsplit(url).hostname == "127.0.0.1"
             status, body = asked(url)
         assert status == 200
@@ -60,35 +60,35 @@ class TestServer:
 
     def test_nothing_else_is_served(self, registry: CollectorRegistry) -> None:
         """Neither other paths nor other methods."""
-        with serving(registry, 0) as url:
+        with metrics_server(registry, 0) as url:
             assert asked(url, path="/")[0] == 404
             assert asked(url, method="POST")[0] == 501
             assert asked(url, path="/metrics?name=x")[0] == 200
 
     def test_a_client_that_says_nothing_holds_nobody_up(self, registry: CollectorRegistry) -> None:
         """Each connection has a thread of its own."""
-        with serving(registry, 0) as url:
+        with metrics_server(registry, 0) as url:
             parts = urlsplit(url)
             with socket.create_connection((parts.hostname, parts.port), timeout=10):
                 assert asked(url)[0] == 200
 
     def test_a_port_in_use_is_told_in_one_line(self, registry: CollectorRegistry) -> None:
         """With what to do about it."""
-        with serving(registry, 0) as url:
+        with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0
             with (
                 pytest.raises(ConfigurationError, match="in use; choose another") as refused,
-                serving(registry, port),
+                metrics_server(registry, port),
             ):
                 pass
         assert "\n" not in refused.value.message
 
     def test_the_port_is_free_again_afterwards(self, registry: CollectorRegistry) -> None:
         """At once."""
-        with serving(registry, 0) as url:
+        with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0
             asked(url)
-        with serving(registry, port) as again:
+        with metrics_server(registry, port) as again:
             assert asked(again)[0] == 200
 
     @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ class TestServer:
         self, registry: CollectorRegistry, port: int, address: str
     ) -> None:
         """Names are not looked up: what they stand for may change."""
-        with pytest.raises(ConfigurationError), serving(registry, port, address):
+        with pytest.raises(ConfigurationError), metrics_server(registry, port, address):
             pass
 
     def test_it_listens_on_ipv6_if_asked_to(self, registry: CollectorRegistry) -> None:
@@ -106,7 +106,7 @@ class TestServer:
         if not socket.has_ipv6:
             pytest.skip("no IPv6 here")
         try:
-            with serving(registry, 0, "::1") as url:
+            with metrics_server(registry, 0, "::1") as url:
                 assert url.startswith("http://[::1]:")
                 assert asked(url)[0] == 200
         except ConfigurationError as error:

@@ -6,18 +6,21 @@ import ast
 import gc
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from caps.capabilities.telemetry import OTHER, Metrics
-from caps.capabilities.telemetry.observers import ObservedAudit
+from caps.capabilities.telemetry.observers import MeteredAudit
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import AuditError
 from caps.security.audit import MemoryAuditLog
 from caps.security.audit.model.records import PolicyLoaded
+from support.parameter_names import stable_repr
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[4]
+EVENT = PolicyLoaded(policy_id="p", policy_sha256="", source="s", status="accepted")
 PAGE = ROOT / "docs" / "telemetry.md"
 
 
@@ -147,14 +150,50 @@ class TestEvidence:
     async def test_records_and_failures_are_counted(self) -> None:
         """A record that the sink refuses is a failure, and the error is the sink's own."""
         registry = CollectorRegistry()
-        audit = ObservedAudit(MemoryAuditLog(capacity=1), Metrics(registry))
-        event = PolicyLoaded(policy_id="p", policy_sha256="", source="s", status="accepted")
-        await audit.append(event)
+        audit = MeteredAudit(MemoryAuditLog(capacity=1), Metrics(registry))
+        await audit.append(EVENT)
         with pytest.raises(AuditError, match="full at 1 record"):
-            await audit.append(event)
+            await audit.append(EVENT)
         kind = {"kind": "policy_loaded"}
         assert registry.get_sample_value("caps_audit_records_total", kind) == 1
         assert registry.get_sample_value("caps_audit_failures_total") == 1
         assert registry.get_sample_value("caps_audit_append_duration_seconds_count") == 2
         loaded = {"outcome": "accepted"}
         assert registry.get_sample_value("caps_policy_loads_total", loaded) == 1
+
+    @pytest.mark.parametrize("answer", ["no", 1, [0], None, object()], ids=stable_repr)
+    def test_only_true_means_durable(self, answer: object) -> None:
+        """A log of one's own that answers with something else has recorded nothing."""
+
+        class Odd(MemoryAuditLog):
+            def append_now(self, events: object) -> Any:
+                return answer
+
+            def has_recorded(self, events: object) -> Any:
+                return answer
+
+        audit = MeteredAudit(Odd(), Metrics(CollectorRegistry()))
+        with pytest.raises(AuditError, match=r"`append_now` .* must return a `bool`, not `\w+`"):
+            audit.append_now((EVENT,))
+        assert audit.has_recorded((EVENT,)) is False
+
+    def test_an_asynchronous_append_now_is_refused(self) -> None:
+        """Its coroutine is true, and nobody awaits it."""
+
+        class Late(MemoryAuditLog):
+            async def append_now(self, events: object) -> bool:  # type: ignore[override]
+                return True
+
+        with pytest.raises(AuditError, match="not `coroutine`"):
+            MeteredAudit(Late(), Metrics(CollectorRegistry())).append_now((EVENT,))
+
+    async def test_a_foreign_error_is_one_of_the_log(self) -> None:
+        """So that everything that waits for evidence refuses."""
+
+        class Plain(MemoryAuditLog):
+            def append(self, event: object) -> Any:
+                return None
+
+        audit = MeteredAudit(Plain(), Metrics(CollectorRegistry()))
+        with pytest.raises(AuditError, match="the audit log failed with `TypeError`"):
+            await audit.append(EVENT)

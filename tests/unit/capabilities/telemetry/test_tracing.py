@@ -24,7 +24,7 @@ from caps.security.audit import MemoryAuditLog
 from caps.security.audit.model.records import ExecutionStatus
 from caps.security.policies.load import load_policy
 from caps.worker.host.zygote.source import ZygoteSource
-from direct_workers import DirectWorkers
+from support.command_workers import CommandWorkerSource
 
 pytestmark = pytest.mark.anyio
 
@@ -104,6 +104,7 @@ def watched() -> Watched:
     return Watched()
 
 
+@pytest.mark.process
 async def test_every_granted_capability_counts_as_injected_in_every_execution(
     watched: Watched,
 ) -> None:
@@ -113,6 +114,7 @@ async def test_every_granted_capability_counts_as_injected_in_every_execution(
     assert watched.count("capability_injected_total", capability="box.keep") == 0
 
 
+@pytest.mark.process
 async def test_executions_are_counted_by_how_they_ended(watched: Watched) -> None:
     """And no worker is left when they are over."""
     await watched.run("1", "1 / 0", "caps.box.keep")
@@ -123,6 +125,7 @@ async def test_executions_are_counted_by_how_they_ended(watched: Watched) -> Non
     assert watched.count("caps_workers_alive") == 0
 
 
+@pytest.mark.process
 async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watched) -> None:
     """They share a trace, and the execution's id is on it."""
     source = "[await caps.box.echo(word=w) for w in 'ab']"
@@ -145,6 +148,7 @@ async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watch
     assert execution.status.status_code is StatusCode.UNSET
 
 
+@pytest.mark.process
 async def test_a_failed_execution_is_an_error_without_its_text(watched: Watched) -> None:
     """What the code says of itself is for the result and the audit."""
     await watched.run("raise ValueError('hunter2')")
@@ -154,6 +158,7 @@ async def test_a_failed_execution_is_an_error_without_its_text(watched: Watched)
     assert "hunter2" not in execution.to_json()
 
 
+@pytest.mark.process
 async def test_limits_and_bytes_are_counted_where_they_are_reached(watched: Watched) -> None:
     """By the limit that killed the code."""
     await watched.run("print('x' * 100)", "while True: pass")
@@ -164,6 +169,7 @@ async def test_limits_and_bytes_are_counted_where_they_are_reached(watched: Watc
     assert watched.count("caps_executions_in_flight") == 0
 
 
+@pytest.mark.process
 async def test_spares_and_starts_are_counted_and_the_stock_ends_with_the_runtime() -> None:
     """While it is open the metrics say what is ready; two runtimes add up."""
     samples = CollectorRegistry()
@@ -186,6 +192,7 @@ async def test_spares_and_starts_are_counted_and_the_stock_ends_with_the_runtime
     assert samples.get_sample_value("caps_policy_loads_total", {"outcome": "accepted"}) == 2
 
 
+@pytest.mark.process
 async def test_a_zygote_that_takes_the_place_of_another_is_a_restart() -> None:
     """The first of a runtime is none, also when the runtime is opened again."""
     starts: list[bool] = []
@@ -215,10 +222,11 @@ async def test_a_policy_that_is_refused_is_counted() -> None:
     assert samples.get_sample_value("caps_policy_loads_total", {"outcome": "accepted"}) == 0
 
 
+@pytest.mark.process
 async def test_a_worker_that_breaks_the_protocol_is_counted() -> None:
     """By what it broke."""
     samples = CollectorRegistry()
-    workers = DirectWorkers((sys.executable, "-I", "-c", LIAR))
+    workers = CommandWorkerSource((sys.executable, "-I", "-c", LIAR))
     async with Runtime(
         POLICY_OF_NOTHING,
         audit=MemoryAuditLog(),

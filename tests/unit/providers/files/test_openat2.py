@@ -11,7 +11,7 @@ import pytest
 
 from caps.capabilities.provider import ProviderError, ScopeViolationError
 from caps.providers.files import openat2 as beneath
-from caps.providers.files.openat2 import open_beneath, opened, opened_regular, opened_root
+from caps.providers.files.openat2 import open_beneath, opened_beneath, opened_regular, opened_root
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Iterator[int]:
 )
 def test_a_path_that_stays_inside_is_opened(root: int, path: str) -> None:
     """Links and `..` work as long as they stay beneath."""
-    with opened(root, path, os.O_RDONLY) as descriptor:
+    with opened_beneath(root, path, os.O_RDONLY) as descriptor:
         assert os.read(descriptor, 100) == b"public"
 
 
@@ -85,7 +85,7 @@ def test_an_ordinary_failure_keeps_its_errno(root: int) -> None:
 
 def test_a_descriptor_is_not_inherited(root: int) -> None:
     """Nothing that is opened here reaches a process that the host starts."""
-    with opened(root, "sub/file", os.O_RDONLY) as descriptor:
+    with opened_beneath(root, "sub/file", os.O_RDONLY) as descriptor:
         assert not os.get_inheritable(descriptor)
 
 
@@ -109,7 +109,7 @@ def test_a_passing_failure_is_tried_again(
         return (-1, failures.pop()) if failures else real(folder, raw, flags, mode)
 
     monkeypatch.setattr(beneath, "_openat2", flaky)
-    with opened(root, "sub/file", os.O_RDONLY) as descriptor:
+    with opened_beneath(root, "sub/file", os.O_RDONLY) as descriptor:
         assert os.read(descriptor, 100) == b"public"
     assert failures == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import functools
 import json
 import os
 import shutil
@@ -12,30 +13,18 @@ import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from caps.capabilities.provider import CallContext, ProviderError, ScopeViolationError
-from caps.providers.files import read as files_reading
+from caps.capabilities.provider import ProviderError, ScopeViolationError
+from caps.providers.files import read as read_module
 from caps.providers.files.read import list_directory, read, stat_file
-from caps.providers.files.scope import FilesScope
+from support.file_calls import context_of, file_call
 
 NOBODY = 65534
 
 
-def call(*allowlist: Path | str, **rest: Any) -> CallContext:
-    entries = [str(entry) for entry in allowlist]
-    return CallContext(
-        execution_id="e1",
-        request_id="r1",
-        capability="files.read",
-        principal="tester",
-        agent=None,
-        session=None,
-        scope=FilesScope.model_validate({"allowlist": entries, **rest}),
-        timeout_ms=1000,
-    )
+call = functools.partial(file_call, "files.read")
 
 
 @pytest.fixture
@@ -155,16 +144,7 @@ class TestRead:
 
     def test_a_call_without_a_files_scope_reaches_nothing(self) -> None:
         """No scope is not every file."""
-        context = CallContext(
-            execution_id="e1",
-            request_id="r1",
-            capability="files.read",
-            principal="tester",
-            agent=None,
-            session=None,
-            scope=None,
-            timeout_ms=1000,
-        )
+        context = context_of("files.read", None)
         with pytest.raises(ProviderError, match="without its scope"):
             read(context, "/etc/passwd")
 
@@ -249,13 +229,30 @@ class TestList:
         with pytest.raises(ProviderError, match=r"does not exist|is not a directory"):
             list_directory(call(sandbox), path)
 
-    def test_a_listing_is_bounded(self, sandbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A directory with too many entries is an error that names the bound."""
-        monkeypatch.setattr(files_reading, "MAX_ENTRIES", 6)
-        assert list_directory(call(sandbox))["count"] == 6
-        (sandbox / "one_more").touch()
-        with pytest.raises(ProviderError, match="more than 6 entries"):
-            list_directory(call(sandbox))
+    def test_a_listing_comes_in_pages(self, sandbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A page that is full says so, and the next one begins after its last name."""
+        whole = list_directory(call(sandbox))
+        assert (whole["count"], whole["truncated"]) == (6, False)
+        monkeypatch.setattr(read_module, "MAX_ENTRIES", 4)
+        first = list_directory(call(sandbox))
+        assert (first["count"], first["truncated"]) == (4, True)
+        rest = list_directory(call(sandbox), after=first["entries"][-1]["name"])
+        assert (rest["count"], rest["truncated"]) == (2, False)
+        assert first["entries"] + rest["entries"] == whole["entries"]
+
+    def test_a_page_is_bounded_in_text(
+        self, sandbox: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Every entry repeats the path of the caller: a long one makes a short page, never an
+        empty one."""
+        monkeypatch.setattr(read_module, "MAX_LISTED_CHARACTERS", 2000)
+        long = "sub/../" * 120
+        names, after = [], ""
+        while (page := list_directory(call(sandbox), long, after))["entries"]:
+            assert page["count"] <= 2
+            names += [entry["name"] for entry in page["entries"]]
+            after = names[-1]
+        assert names == [entry["name"] for entry in list_directory(call(sandbox))["entries"]]
 
 
 class TestStat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import functools
 import os
 import resource
 import stat
@@ -12,28 +13,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from caps.capabilities.provider import CallContext, ProviderError, ScopeViolationError
-from caps.providers.files.write import MAX_DEPTH, delete, write
+from caps.capabilities.provider import ProviderError, ScopeViolationError
 from caps.providers.files.read import list_directory, read, stat_file
-from caps.providers.files.scope import FilesScope
+from caps.providers.files.write import MAX_DEPTH, delete, write
+from support.file_calls import file_call
 
-
-def call(*allowlist: Path | str, **rest: Any) -> CallContext:
-    entries = [str(entry) for entry in allowlist]
-    return CallContext(
-        execution_id="e1",
-        request_id="r1",
-        capability="files.write",
-        principal="tester",
-        agent=None,
-        session=None,
-        scope=FilesScope.model_validate({"allowlist": entries, **rest}),
-        timeout_ms=1000,
-    )
+call = functools.partial(file_call, "files.write")
 
 
 @pytest.fixture

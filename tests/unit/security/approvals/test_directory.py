@@ -15,35 +15,17 @@ import msgspec
 import pytest
 
 from caps.protocol.errors import ConfigurationError
+from caps.security.approvals.directory import ApprovalDirectory, default_approvals_directory
 from caps.security.approvals.model import (
     ApprovalAnswer,
-    ApprovalRequest,
-    Reach,
+    ApprovalScope,
     is_approval_id,
     new_approval_id,
-    parse_span,
+    parse_duration,
 )
-from caps.security.approvals.directory import ApprovalStore, default_approvals_directory
+from support.approval_examples import approval_request
 
 YES = ApprovalAnswer(allowed=True, by="ada")
-
-
-def request_of(approval_id: str | None = None, **changes: Any) -> ApprovalRequest:
-    fields: dict[str, Any] = {
-        "id": approval_id or new_approval_id(),
-        "execution_id": "e1",
-        "principal": "alice",
-        "request_id": "r1",
-        "capability": "files.delete",
-        "rule": "files.delete",
-        "policy_id": "p",
-        "policy_sha256": "ab" * 32,
-        "shown": {"path": "a.txt"},
-        "hidden": [],
-        "asked_at": "2025-01-01T00:00:00+00:00",
-        "expires_at": "2025-01-01T00:05:00+00:00",
-    }
-    return ApprovalRequest(**{**fields, **changes})
 
 
 def open_descriptors() -> int:
@@ -60,8 +42,8 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(directory: Path) -> Iterator[ApprovalStore]:
-    with ApprovalStore.open(directory, make=True) as opened:
+def store(directory: Path) -> Iterator[ApprovalDirectory]:
+    with ApprovalDirectory.open(directory, make=True) as opened:
         yield opened
 
 
@@ -77,8 +59,8 @@ class TestAnswers:
             {"calls": 1_000_001},
             {"seconds": 0},
             {"seconds": 30 * 86_400 + 1},
-            {"reach": Reach.PRINCIPAL},
-            {"reach": Reach.PRINCIPAL, "calls": 3},
+            {"reach": ApprovalScope.PRINCIPAL},
+            {"reach": ApprovalScope.PRINCIPAL, "calls": 3},
         ],
     )
     def test_what_nobody_may_answer_cannot_be_built(self, fields: dict[str, Any]) -> None:
@@ -101,15 +83,15 @@ class TestAnswers:
     )
     def test_spans_of_time(self, text: str, seconds: int) -> None:
         """A whole number and its unit."""
-        assert parse_span(text) == seconds
+        assert parse_duration(text) == seconds
 
     @pytest.mark.parametrize(
         "text", ["", "s", "5", "0s", "-1s", "1.5h", "1w", "31d", "1 h", "²s", "9" * 50 + "s"]
     )
     def test_what_is_no_span(self, text: str) -> None:
         """Nothing is guessed."""
-        with pytest.raises(ValueError, match="no span of time"):
-            parse_span(text)
+        with pytest.raises(ValueError, match="not a span of time"):
+            parse_duration(text)
 
     def test_ids_are_long_and_their_own(self) -> None:
         """Nobody can guess one, and nothing else becomes a file name."""
@@ -120,35 +102,37 @@ class TestAnswers:
 
 class TestWaiting:
     def test_a_posted_request_waits_until_it_is_taken_back(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """It is listed as it was asked, and leaves nothing."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             assert store.pending() == [request]
             assert store.answer_to(request.id) is None
         assert store.pending() == []
         assert names_in(directory) == []
 
-    def test_it_is_taken_back_whatever_happens(self, store: ApprovalStore, directory: Path) -> None:
+    def test_it_is_taken_back_whatever_happens(
+        self, store: ApprovalDirectory, directory: Path
+    ) -> None:
         """An execution that is killed leaves no request."""
-        with pytest.raises(KeyboardInterrupt), store.posted(request_of()):
+        with pytest.raises(KeyboardInterrupt), store.posted(approval_request()):
             raise KeyboardInterrupt
         assert names_in(directory) == []
 
-    def test_an_answer_reaches_who_asked(self, store: ApprovalStore, directory: Path) -> None:
+    def test_an_answer_reaches_who_asked(self, store: ApprovalDirectory, directory: Path) -> None:
         """From another opening of the same directory; both files go with the wait."""
-        request = request_of()
+        request = approval_request()
         answer = ApprovalAnswer(allowed=True, by="ada", reason="ok", calls=3, seconds=60)
         with store.posted(request):
-            with ApprovalStore.open(directory) as other:
+            with ApprovalDirectory.open(directory) as other:
                 other.answer(other.find(request.id[:6]).id, answer)
             assert store.answer_to(request.id) == answer
         assert names_in(directory) == []
 
-    def test_the_first_answer_is_the_answer(self, store: ApprovalStore) -> None:
+    def test_the_first_answer_is_the_answer(self, store: ApprovalDirectory) -> None:
         """A second is refused and changes nothing."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             store.answer(request.id, ApprovalAnswer(allowed=False, by="eve"))
             with pytest.raises(ConfigurationError, match="was answered already"):
@@ -157,16 +141,19 @@ class TestWaiting:
             assert answer is not None
             assert not answer.allowed
 
-    def test_they_are_listed_oldest_first(self, store: ApprovalStore) -> None:
+    def test_they_are_listed_oldest_first(self, store: ApprovalDirectory) -> None:
         """By when they were asked, not by their ids."""
-        late = request_of("0" * 32, asked_at="2025-01-02T00:00:00+00:00")
-        early = request_of("f" * 32)
+        late = approval_request("0" * 32, asked_at="2025-01-02T00:00:00+00:00")
+        early = approval_request("f" * 32)
         with store.posted(late), store.posted(early):
             assert store.pending() == [early, late]
 
-    def test_a_prefix_must_name_one(self, store: ApprovalStore) -> None:
+    def test_a_prefix_must_name_one(self, store: ApprovalDirectory) -> None:
         """None, several and an empty one are errors that say so."""
-        with store.posted(request_of("a" * 32)), store.posted(request_of("a" * 31 + "b")):
+        with (
+            store.posted(approval_request("a" * 32)),
+            store.posted(approval_request("a" * 31 + "b")),
+        ):
             assert store.find("a" * 32).id == "a" * 32
             with pytest.raises(ConfigurationError, match="begins 2 ids"):
                 store.find("aa")
@@ -175,9 +162,9 @@ class TestWaiting:
                     store.find(prefix)
                 assert caught.value.message.isprintable()
 
-    def test_nobody_answers_what_nobody_waits_for(self, store: ApprovalStore) -> None:
+    def test_nobody_answers_what_nobody_waits_for(self, store: ApprovalDirectory) -> None:
         """Unknown, gone, and no id at all."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             pass
         for approval_id in (request.id, new_approval_id(), "../" + "a" * 29):
@@ -186,9 +173,9 @@ class TestWaiting:
 
 
 class TestTrust:
-    def test_it_is_its_owners_alone(self, store: ApprovalStore, directory: Path) -> None:
+    def test_it_is_its_owners_alone(self, store: ApprovalDirectory, directory: Path) -> None:
         """The directory, the requests and the answers."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             store.answer(request.id, YES)
             modes = {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()}
@@ -204,15 +191,15 @@ class TestTrust:
         directory.chmod(mode)
         for make in (True, False):
             with pytest.raises(ConfigurationError, match="open to others"):
-                ApprovalStore.open(directory, make=make)
+                ApprovalDirectory.open(directory, make=make)
 
     def test_a_file_in_its_place_is_refused(self, directory: Path) -> None:
         """And so is nothing, to those who only answer."""
         with pytest.raises(ConfigurationError, match="no such file"):
-            ApprovalStore.open(directory)
+            ApprovalDirectory.open(directory)
         directory.write_text("x")
         with pytest.raises(ConfigurationError, match="cannot be opened"):
-            ApprovalStore.open(directory, make=True)
+            ApprovalDirectory.open(directory, make=True)
 
     @pytest.mark.parametrize(
         "content",
@@ -229,10 +216,10 @@ class TestTrust:
         ],
     )
     def test_an_answer_that_cannot_be_read_is_a_denial(
-        self, store: ApprovalStore, directory: Path, content: bytes
+        self, store: ApprovalDirectory, directory: Path, content: bytes
     ) -> None:
         """Whoever wrote it: nothing but a whole and valid answer allows."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             (directory / f"{request.id}.answer").write_bytes(content)
             answer = store.answer_to(request.id)
@@ -240,11 +227,11 @@ class TestTrust:
             assert not answer.allowed
 
     def test_a_link_in_place_of_an_answer_is_a_denial(
-        self, store: ApprovalStore, directory: Path, tmp_path: Path
+        self, store: ApprovalDirectory, directory: Path, tmp_path: Path
     ) -> None:
         """Also if it leads to an answer that allows."""
         (tmp_path / "yes").write_bytes(msgspec.json.encode(YES))
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             (directory / f"{request.id}.answer").symlink_to(tmp_path / "yes")
             answer = store.answer_to(request.id)
@@ -252,23 +239,23 @@ class TestTrust:
             assert not answer.allowed
 
     def test_a_pipe_in_place_of_a_request_holds_nobody_up(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """It is not listed, and reading it does not wait."""
         os.mkfifo(directory / f"{new_approval_id()}.request")
         assert store.pending() == []
 
     def test_a_request_under_another_name_is_not_listed(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """What is shown is what an answer goes to."""
-        request, other = request_of(), new_approval_id()
+        request, other = approval_request(), new_approval_id()
         with store.posted(request):
             os.link(directory / f"{request.id}.request", directory / f"{other}.request")
             assert store.pending() == [request]
 
     def test_odd_entries_are_told_and_keep_nobody_from_asking(
-        self, store: ApprovalStore, directory: Path, caplog: pytest.LogCaptureFixture
+        self, store: ApprovalDirectory, directory: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Directories and links under names like ours are neither read nor removed."""
         odd = [f"{new_approval_id()}{suffix}" for suffix in (".request", ".answer", ".x.aside")]
@@ -277,8 +264,8 @@ class TestTrust:
         link = f"{new_approval_id()}.request"
         (directory / link).symlink_to("/etc/hostname")
         before = open_descriptors()
-        with ApprovalStore.open(directory, make=True) as another:
-            request = request_of()
+        with ApprovalDirectory.open(directory, make=True) as another:
+            request = approval_request()
             with another.posted(request):
                 assert store.pending() == [request]
         assert open_descriptors() == before
@@ -286,7 +273,7 @@ class TestTrust:
         assert link in caplog.text
 
     def test_a_directory_that_is_held_is_no_request(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """And looking at it costs no descriptor."""
         name = directory / f"{new_approval_id()}.request"
@@ -301,10 +288,10 @@ class TestTrust:
             os.close(descriptor)
 
     def test_a_draft_of_somebody_else_is_left_alone(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """Whatever its name: nothing is removed that was not made here."""
-        request = request_of()
+        request = approval_request()
         others = [f"{request.id}.aside", f"{request.id}.{os.getpid()}.aside"]
         for name in others:
             (directory / name).write_text("not yours")
@@ -315,9 +302,9 @@ class TestTrust:
             assert store.answer_to(request.id) == YES
         assert names_in(directory) == sorted(others)
 
-    def test_a_request_is_never_replaced(self, store: ApprovalStore, directory: Path) -> None:
+    def test_a_request_is_never_replaced(self, store: ApprovalDirectory, directory: Path) -> None:
         """What lies there under its name stays, and is not removed either."""
-        request = request_of()
+        request = approval_request()
         (directory / f"{request.id}.request").write_text("another's")
         with pytest.raises(FileExistsError), store.posted(request):
             pass
@@ -329,18 +316,19 @@ class TestDeadHosts:
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from unit.test_approval_store import request_of
-from caps.security.approvals.directory import ApprovalStore
-store = ApprovalStore.open(Path(sys.argv[1]), make=True)
-posted = store.posted(request_of("d" * 32))
+from support.approval_examples import approval_request
+from caps.security.approvals.directory import ApprovalDirectory
+store = ApprovalDirectory.open(Path(sys.argv[1]), make=True)
+posted = store.posted(approval_request("d" * 32))
 posted.__enter__()
 print("posted", flush=True)
 sys.stdin.read()
 """
 
+    @pytest.mark.process
     def test_a_killed_hosts_request_waits_for_nobody(self, directory: Path) -> None:
         """It is no longer listed or answered, and the next host clears it away."""
-        tests = str(Path(__file__).parents[1])
+        tests = str(Path(__file__).parents[3])
         host = subprocess.Popen(
             [sys.executable, "-c", self.LEFT, str(directory), tests],
             stdin=subprocess.PIPE,
@@ -350,15 +338,15 @@ sys.stdin.read()
         with host:
             assert host.stdout is not None
             assert host.stdout.readline() == "posted\n"
-            with ApprovalStore.open(directory) as store:
+            with ApprovalDirectory.open(directory) as store:
                 assert [request.id for request in store.pending()] == ["d" * 32]
             host.kill()
-        with ApprovalStore.open(directory) as store:
+        with ApprovalDirectory.open(directory) as store:
             assert store.pending() == []
             with pytest.raises(ConfigurationError, match="nobody waits"):
                 store.answer("d" * 32, YES)
         assert names_in(directory) == [f"{'d' * 32}.request"]
-        ApprovalStore.open(directory, make=True).close()
+        ApprovalDirectory.open(directory, make=True).close()
         assert names_in(directory) == []
 
     def test_what_is_not_ours_stays(self, directory: Path) -> None:
@@ -366,17 +354,17 @@ sys.stdin.read()
         directory.mkdir(mode=0o700)
         (directory / "notes.txt").write_text("mine")
         (directory / "x.answer").write_text("mine")
-        ApprovalStore.open(directory, make=True).close()
+        ApprovalDirectory.open(directory, make=True).close()
         assert names_in(directory) == ["notes.txt", "x.answer"]
 
     def test_a_host_leaves_those_of_the_living_alone(
-        self, store: ApprovalStore, directory: Path
+        self, store: ApprovalDirectory, directory: Path
     ) -> None:
         """Several hosts share the directory."""
-        request = request_of()
+        request = approval_request()
         with store.posted(request):
             store.answer(request.id, YES)
-            ApprovalStore.open(directory, make=True).close()
+            ApprovalDirectory.open(directory, make=True).close()
             assert store.answer_to(request.id) == YES
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES, MOST_MODULES
-from caps.security.policy import SecurityPolicy
 from caps.security.policies.load import load_policy
+from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES, MAX_MODULES
+from caps.security.policy import SecurityPolicy
 from caps.worker.inside.facades.allowlist import FACADES
-from caps.worker.inside.stdlib.replacements import STAND_INS
+from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 
 
 def refusal(*modules: object) -> str:
@@ -35,7 +35,7 @@ def test_order_and_repetition_do_not_matter() -> None:
 
 def test_the_names_of_the_facades_are_all_known() -> None:
     """The list beside the policy is that of the worker's tables."""
-    tops = {name.partition(".")[0] for name in [*FACADES, *STAND_INS, "asyncio"]}
+    tops = {name.partition(".")[0] for name in [*FACADES, *REPLACEMENTS, "asyncio"]}
     assert {name for name in tops if not name.startswith("_")} == FACADE_MODULES
 
 
@@ -81,6 +81,6 @@ def test_what_is_no_name_of_a_module_is_refused(name: object, what: str) -> None
 
 def test_there_are_not_more_than_a_few() -> None:
     """Each costs the zygote its memory."""
-    names = [f"m{number}" for number in range(MOST_MODULES + 1)]
-    assert len(load_policy({"modules": names[1:]}).policy.modules) == MOST_MODULES
-    assert f"at most {MOST_MODULES}" in refusal(*names)
+    names = [f"m{number}" for number in range(MAX_MODULES + 1)]
+    assert len(load_policy({"modules": names[1:]}).policy.modules) == MAX_MODULES
+    assert f"at most {MAX_MODULES}" in refusal(*names)

@@ -14,16 +14,16 @@ import pytest
 
 from caps import MemoryAuditLog, PolicyInvalidError, Runtime, builtin_registry
 from caps.capabilities.broker.approvals import DirectoryApprover
-from caps.capabilities.runtime.protected_paths import guarded_by, guarded_by_default
+from caps.capabilities.runtime.protected_paths import default_protected_paths, protected_paths_of
 from caps.security.audit import AuditLog
 from caps.security.audit.sinks.urls import parse_sink
 from caps.security.decision import Request
-from caps.security.policies.protected_paths import Guarded, first_reached
 from caps.security.policies.load import load_policy
+from caps.security.policies.protected_paths import ProtectedPath, first_reached
 from caps.security.review.explain import explain
 from caps.security.review.learn import learn
 from caps.security.review.lint import lint
-from policy_worlds import Call, loaded, records_of
+from support.policy_strategies import Call, loaded, records_of
 
 REGISTRY = builtin_registry()
 
@@ -37,7 +37,7 @@ def written(directory: Path, *, allow: Sequence[str] = ("files.*",), **scope: An
 
 
 def reaches(directory: Path, path: Path) -> bool:
-    return first_reached([directory], [Guarded("it", path)]) is not None
+    return first_reached([directory], [ProtectedPath("it", path)]) is not None
 
 
 def test_a_directory_reaches_what_it_holds_and_what_holds_it(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
         sinks=[parse_sink(f"file://{tmp_path}/copy")],
     )
     try:
-        found = guarded_by(log, DirectoryApprover(tmp_path / "asked"), tmp_path / "p.json")
+        found = protected_paths_of(log, DirectoryApprover(tmp_path / "asked"), tmp_path / "p.json")
     finally:
         await log.aclose()
     names = {each.path.name: each.what for each in found}
@@ -134,6 +134,7 @@ async def test_a_runtime_does_not_open_with_a_scope_that_reaches_it(
         await runtime.__aenter__()
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_policies_of_single_runs_are_held_to_it_too(tmp_path: Path) -> None:
     """As a path, as a dictionary, and bound before by somebody else."""
@@ -164,8 +165,8 @@ def test_lint_names_it_and_warns_of_reading(tmp_path: Path) -> None:
     assert codes["reads-policy"] == "warning"
     assert "reaches-policy" not in codes
     apart = load_policy(written(tmp_path, allowlist=["./box"]))
-    guarded = [Guarded("the audit directory", tmp_path / "box" / "log")]
-    found = [one for one in lint(REGISTRY, apart, guarded=guarded) if "policy" in one.code]
+    guarded = [ProtectedPath("the audit directory", tmp_path / "box" / "log")]
+    found = [one for one in lint(REGISTRY, apart, protected=guarded) if "policy" in one.code]
     assert [one.code for one in found] == ["reaches-policy"]
     assert "the audit directory" in found[0].message
 
@@ -177,7 +178,7 @@ def test_the_environment_says_what_the_commands_guard(
     monkeypatch.setenv("CAPS_AUDIT_PATH", str(tmp_path / "log"))
     monkeypatch.setenv("CAPS_APPROVALS_PATH", str(tmp_path / "asked"))
     monkeypatch.setenv("CAPS_AUDIT_CHECKPOINTS_TO", str(tmp_path / "kept"))
-    assert {each.path.name for each in guarded_by_default()} == {"log", "asked", "kept"}
+    assert {each.path.name for each in default_protected_paths()} == {"log", "asked", "kept"}
 
 
 def test_explain_never_proposes_the_directory_of_the_policy_for_writing() -> None:
@@ -210,6 +211,7 @@ def test_learning_keeps_what_is_changed_apart_from_the_policy(tmp_path: Path) ->
     assert [note for note in found.notes if "no runtime takes `scopes.files`" in note]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("bound", "at", "scope"),
     [("audit", "sand/logs", "sand"), ("", "sand/all", "sand"), ("audit", "alias", "alias/old")],
@@ -221,8 +223,8 @@ def test_a_mount_is_followed(tmp_path: Path, bound: str, at: str, scope: str) ->
     point.mkdir(parents=True)
     look = (
         "import sys; from pathlib import Path\n"
-        "from caps.security.policies.protected_paths import Guarded, first_reached\n"
-        "scope, kept = Path(sys.argv[1]), Guarded('the audit log', Path(sys.argv[2]))\n"
+        "from caps.security.policies.protected_paths import ProtectedPath, first_reached\n"
+        "scope, kept = Path(sys.argv[1]), ProtectedPath('the audit log', Path(sys.argv[2]))\n"
         "print(first_reached([scope], [kept]) is not None)\n"
     )
     command = 'mount --bind "$1" "$2" && exec "$0" -c "$3" "$4" "$5"'
@@ -236,3 +238,37 @@ def test_a_mount_is_followed(tmp_path: Path, bound: str, at: str, scope: str) ->
     if found.returncode and found.stderr.startswith(("mount", "unshare")):
         pytest.skip(f"nothing can be mounted here: {found.stderr.strip()}")
     assert found.stdout == "True\n", found.stderr
+
+
+class TestLongPaths:
+    """A path that the kernel does not take is refused, and costs nothing."""
+
+    @pytest.mark.parametrize("entry", ["/" + "a/" * 400_000, "a" * 900_000, "/é" * 1400])
+    def test_an_entry_of_the_allowlist_is_bounded(self, entry: str, tmp_path: Path) -> None:
+        """In bytes, and also where it is long only after it was anchored."""
+        file = written(tmp_path, allowlist=[entry])
+        with pytest.raises(PolicyInvalidError, match="is longer than 4095 bytes"):
+            REGISTRY.bind(load_policy(file))
+        codes = [found.code for found in lint(REGISTRY, load_policy(file))]
+        assert "bad-scope" in codes
+
+    def test_many_deep_directories_are_compared(self, tmp_path: Path) -> None:
+        """As deep and as many as a scope may have; nothing on the way exists."""
+        deep = [f"/nowhere{index}" + "/a" * 2000 for index in range(256)]
+        file = written(tmp_path, allowlist=deep)
+        assert REGISTRY.bind(load_policy(file)).granted
+        file = written(tmp_path, allowlist=[*deep[1:], str(tmp_path)])
+        with pytest.raises(PolicyInvalidError, match="holds the policy file"):
+            REGISTRY.bind(load_policy(file))
+
+    @pytest.mark.parametrize("name", ["a/" * 60_000, "\ud800", "a\0b"], ids=["long", "half", "nul"])
+    def test_a_protected_path_that_cannot_exist_is_compared_by_name(self, name: str) -> None:
+        """Nothing is looked up for it."""
+        assert reaches(Path("/nowhere"), Path("/nowhere", name))
+        assert not reaches(Path("/elsewhere"), Path("/nowhere", name))
+
+    def test_explain_proposes_no_directory_for_a_path_that_cannot_exist(self) -> None:
+        """The call cannot be allowed."""
+        policy = loaded({"allow": ["files.read"], "scopes": {"files": {"allowlist": ["/b"]}}})
+        path = "/" + "a/" * 50_000
+        assert explain(REGISTRY, policy, Request("files.read", {"path": path})).changes == ()

@@ -10,7 +10,7 @@ from caps.capabilities.registry import CapabilityRegistry
 from caps.security.decision import Request
 from caps.security.review.explain import Explanation, explain
 from caps.security.scopes import Scope, Violation
-from policy_worlds import REGISTRY, loaded
+from support.policy_strategies import REGISTRY, loaded
 
 
 def explained(document: dict[str, Any], capability: str, **payload: Any) -> Explanation:

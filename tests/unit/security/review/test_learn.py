@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from caps.security.audit.model.records import (
+    AuditRecord,
     DecisionMade,
     ExecutionEnded,
     ExecutionStatus,
-    Record,
 )
 from caps.security.review.learn import Proposal, learn
 from caps.security.review.suggest_limits import rounded_up
-from policy_worlds import REGISTRY, Call, asked_for, loaded, records_of
+from support.policy_strategies import REGISTRY, Call, approval_request_for, loaded, records_of
 
 OPEN: dict[str, Any] = {
     "allow": ["files.*", "math.*", "time.*"],
@@ -170,16 +170,19 @@ def test_an_approval_is_kept() -> None:
     assert (found.policy["allow"], found.policy["approve"]) == (["time.now"], ["time.now"])
 
 
-def waiting(records: list[Record], *seqs: int, seconds: int = 60) -> list[Record]:
+def waiting(records: list[AuditRecord], *seqs: int, seconds: int = 60) -> list[AuditRecord]:
     """The same log, where a person approved the calls with these numbers after some time."""
-    found: list[Record] = []
+    found: list[AuditRecord] = []
     for record in records:
         event = record.event
         ts = record.ts if record.seq < min(seqs) else record.ts.replace(":00.", f":{seconds - 1}.")
         if record.seq in seqs:
             assert isinstance(event, DecisionMade)
             found.insert(
-                min(seqs) - 1, Record(seq=0, ts=record.ts, prev="", hash="", event=asked_for(event))
+                min(seqs) - 1,
+                AuditRecord(
+                    seq=0, ts=record.ts, prev="", hash="", event=approval_request_for(event)
+                ),
             )
             event = msgspec.structs.replace(
                 event, decision="allow", reason="allowed", approval=f"a-{event.request_id}"

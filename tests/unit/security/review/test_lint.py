@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.security.review.lint_codes import SEVERITIES, Finding, LintCode
 from caps.security.review.lint import lint
+from caps.security.review.lint_codes import SEVERITIES, Finding, LintCode
 from caps.security.review.scope_answers import Severity
-from policy_worlds import REGISTRY, loaded
+from support.policy_strategies import REGISTRY, loaded
 
 DENIED = [{"call": "no.such", "expect": "deny"}]
 

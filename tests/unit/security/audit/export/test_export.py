@@ -11,7 +11,6 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
-from audit_examples import decision
 from caps.cli.audit import audit
 from caps.security.audit import (
     ApprovalOutcome,
@@ -37,6 +36,7 @@ from caps.security.audit import (
     Withheld,
 )
 from caps.security.audit.query.filters import KINDS
+from support.audit_examples import decision
 
 WHO: dict[str, Any] = {"execution_id": "exec-0001", "principal": "local"}
 

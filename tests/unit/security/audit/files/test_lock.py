@@ -15,7 +15,7 @@ import pytest
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.files import lock
-from caps.security.audit.files.lock import LINE, LogLock
+from caps.security.audit.files.lock import TURNSTILE, LogLock
 
 
 class _Writer:
@@ -66,7 +66,7 @@ def locked_by_another(path: Path) -> None:
 
 
 def somebody_stands_in_line(directory: Path) -> bool:
-    line = os.open(directory / LINE, os.O_RDWR | os.O_CREAT, 0o600)
+    line = os.open(directory / TURNSTILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -112,7 +112,7 @@ def test_who_holds_a_file_takes_the_next_past_the_line(tmp_path: Path) -> None:
         thread.start()
         until_somebody_stands_in_line(tmp_path)
         following = os.open(tmp_path / "next", os.O_RDWR | os.O_CREAT)
-        moving.lock.take_too(following, tmp_path / "next", wait=True)
+        moving.lock.take_next(following, tmp_path / "next", wait=True)
         assert thread.is_alive()
         moving.let_go()
         thread.join(20)
@@ -146,7 +146,7 @@ def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
 def test_who_is_not_the_first_has_no_log_that_is_held(tmp_path: Path) -> None:
     """At the deadline the line is passed, and the log is not."""
     with writers(tmp_path, 1, seconds=0.01) as (waiting,):
-        with held(tmp_path / LINE), held(waiting.path):
+        with held(tmp_path / TURNSTILE), held(waiting.path):
             for _ in range(2):
                 with pytest.raises(AuditError, match="another process holds the log"):
                     waiting.take()
@@ -163,7 +163,7 @@ def test_who_finds_it_free_does_not_stay_in_line(tmp_path: Path) -> None:
 def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
     """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
     with writers(tmp_path, 1, seconds=0.05) as (writer,):
-        with held(tmp_path / LINE):
+        with held(tmp_path / TURNSTILE):
             for _ in range(3):
                 writer.take()
                 writer.let_go()
@@ -175,7 +175,7 @@ def test_who_passed_the_line_waits_for_the_log(
 ) -> None:
     """Others take turns with it; to ask once would be a throw of the dice."""
     asked = threading.Event()
-    locked = lock._locked
+    locked = lock._try_lock
 
     def ask(fd: int) -> bool:
         found = locked(fd)
@@ -183,11 +183,11 @@ def test_who_passed_the_line_waits_for_the_log(
             asked.set()
         return found
 
-    monkeypatch.setattr(lock, "_PATIENCE_AFTER_FAILURE", 0.01)
-    monkeypatch.setattr(lock, "_locked", ask)
+    monkeypatch.setattr(lock, "_RETRY_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(lock, "_try_lock", ask)
     with writers(tmp_path, 1) as (writer,):
-        writer.lock._patience_in_line = 0.01
-        with held(tmp_path / LINE):
+        writer.lock._turnstile_seconds = 0.01
+        with held(tmp_path / TURNSTILE):
             thread = threading.Thread(target=writer.take)
             with held(writer.path):
                 thread.start()
@@ -202,7 +202,7 @@ def test_only_its_writers_can_stand_in_line(tmp_path: Path) -> None:
     """A directory could be locked by whoever may read it."""
     with writers(tmp_path, 1) as (writer,):
         writer.take()
-        assert (tmp_path / LINE).stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / TURNSTILE).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("wait", [True, False])

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from audit_examples import decision, request_ids, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, Durability, MemoryAuditLog, VerifyStatus, verify_log
 from caps.security.audit.sinks.urls import parse_sink
-from caps.security.audit.log.interface import in_this_step
+from support.audit_examples import decision, request_ids, segment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -74,4 +73,4 @@ async def test_a_closed_log_takes_nothing_in_one_step_either(tmp_path: Path) -> 
 
 def test_a_sink_that_cannot_say_so_always_waits() -> None:
     """One that knows only `append` is never asked for more."""
-    assert not in_this_step(MemoryAuditLog())([decision("a")])
+    assert not MemoryAuditLog().append_now([decision("a")])

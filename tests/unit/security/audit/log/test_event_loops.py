@@ -12,8 +12,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from audit_examples import decision, request_ids
 from caps.security.audit import AuditLog, Durability, VerifyStatus, verify_log
+from support.audit_examples import decision, request_ids
 
 BACKENDS = ["asyncio", "trio"]
 

@@ -15,7 +15,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from audit_examples import decision, kinds, request_ids, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import (
     AuditLog,
@@ -25,6 +24,8 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
+from caps.security.audit.log.segment import Segment
+from support.audit_examples import decision, kinds, request_ids, segment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -40,12 +41,12 @@ def child(body: str, *arguments: object) -> subprocess.Popen[str]:
         import os, resource, signal, sys
         from pathlib import Path
         import anyio
-        from audit_examples import decision
+        from support.audit_examples import decision
         from caps.protocol.errors import AuditError
         from caps.security.audit import AuditLog, Durability
     """
     source = textwrap.dedent(prelude) + textwrap.dedent(body)
-    tests = str(Path(__file__).parent.parent)
+    tests = str(Path(__file__).parents[4])
     return subprocess.Popen(
         [sys.executable, "-c", source, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": tests},
@@ -55,6 +56,7 @@ def child(body: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.process
 def test_several_processes_share_one_chain(tmp_path: Path) -> None:
     """Writers that append at once, with and without sync, leave one unbroken log."""
     body = """
@@ -87,6 +89,7 @@ def test_several_processes_share_one_chain(tmp_path: Path) -> None:
     assert kinds(tmp_path).count("LogOpened") == 1
 
 
+@pytest.mark.process
 def test_what_a_killed_process_had_appended_is_there(tmp_path: Path) -> None:
     """SIGKILL right after an append loses nothing, and the next writer goes on."""
     body = """
@@ -103,6 +106,7 @@ def test_what_a_killed_process_had_appended_is_there(tmp_path: Path) -> None:
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+@pytest.mark.process
 def test_a_process_killed_within_a_write_leaves_a_torn_tail_that_is_mended(tmp_path: Path) -> None:
     """Half a line is dropped, and a record says what was dropped."""
     body = """
@@ -151,6 +155,7 @@ def test_a_log_that_is_nothing_but_a_torn_line_starts_anew(tmp_path: Path) -> No
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+@pytest.mark.process
 def test_a_full_disk_is_an_audit_error_until_there_is_room(tmp_path: Path) -> None:
     """The batch that does not fit fails whole, and the next append tries afresh."""
     body = """
@@ -254,6 +259,7 @@ async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> No
     assert request_ids(tmp_path) == ["r1"]
 
 
+@pytest.mark.process
 async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -> None:
     """Another process that writes for a while makes nobody fail."""
     log = AuditLog.open(tmp_path)
@@ -311,6 +317,61 @@ async def test_a_log_whose_directory_was_moved_is_refused(tmp_path: Path) -> Non
     with pytest.raises(AuditError, match="removed or replaced"):
         await log.append(decision("after"))
     assert request_ids(tmp_path / "moved") == ["before"]
+
+
+class CutsFirst:
+    """A write of the log before which somebody cuts the file in place, once."""
+
+    def __init__(self, path: Path, keep: float) -> None:
+        self._path, self._keep = path, keep
+        self._write = Segment._write
+        self.size = -1
+
+    def __call__(self, segment: Segment, data: bytes) -> None:
+        if self.size < 0:
+            self.size = int(self._path.stat().st_size * self._keep)
+            os.truncate(self._path, self.size)
+        self._write(segment, data)
+
+
+@pytest.mark.parametrize("durability", list(Durability))
+@pytest.mark.parametrize("keep", [0, 0.5, 0.99])
+async def test_a_log_that_is_cut_between_the_check_and_the_write_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: float, durability: Durability
+) -> None:
+    """As `copytruncate` of logrotate does it: no hole stays, and nobody writes on."""
+    path = segment_of(tmp_path)
+    other = AuditLog.open(tmp_path, durability=durability)
+    log = AuditLog.open(tmp_path, durability=durability)
+    await log.append(decision("a"))
+    await other.append(decision("of the other"))
+    cutting = CutsFirst(path, keep)
+    with monkeypatch.context() as patched:
+        patched.setattr(Segment, "_write", lambda segment, data: cutting(segment, data))
+        with pytest.raises(AuditError, match="was cut while open"):
+            await log.append_all([decision("b"), decision("c")])
+    assert path.stat().st_size == cutting.size
+    for one in (log, other):
+        with pytest.raises(AuditError, match="was cut while open"):
+            await one.append(decision("d"))
+        with pytest.raises(AuditError):
+            await one.aclose()
+    assert path.stat().st_size == cutting.size
+
+
+async def test_a_hole_that_a_killed_writer_left_is_not_continued(tmp_path: Path) -> None:
+    """It had noticed nothing yet; the last record is sound, those before it are not there."""
+    path = segment_of(tmp_path)
+    log = AuditLog.open(tmp_path)
+    await log.append(decision("a"))
+    whole = path.read_bytes()
+    async with AuditLog.open(tmp_path) as other:
+        await other.append(decision("b"))
+    path.write_bytes(b"\0" * len(whole) + path.read_bytes()[len(whole) :])
+    with pytest.raises(AuditError, match="was cut while open"):
+        await log.append(decision("c"))
+    with pytest.raises(AuditError):
+        await log.aclose()
 
 
 @pytest.mark.parametrize("keep", [0, 100])
@@ -382,6 +443,7 @@ async def test_without_sync_a_held_lock_does_not_block_the_loop(tmp_path: Path) 
     await log.aclose()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("durability", list(Durability))
 def test_a_forked_child_cannot_use_its_parents_log(tmp_path: Path, durability: Durability) -> None:
     """It shares the parent's lock, so the lock would not keep the two apart."""

@@ -12,10 +12,10 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from audit_examples import decision, kinds, mode_of, open_beneath, request_ids, segment_of
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
+    AuditSettings,
     AuditSink,
     Durability,
     MemoryAuditLog,
@@ -24,11 +24,12 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
-from caps.security.audit.log.batch import Batch
 from caps.security.audit.files.reader import Line
+from caps.security.audit.log.batch import CommitBatch
+from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import timestamp
-from caps.security.audit.log.segment import Entry
 from caps.security.audit.verify.verify import verify_lines
+from support.audit_examples import decision, kinds, mode_of, open_beneath, request_ids, segment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -285,7 +286,7 @@ async def test_what_was_handed_in_does_not_change_any_more(tmp_path: Path, syncs
 
 async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
     """What was not among the records that were written is not taken for committed."""
-    batch = Batch()
+    batch = CommitBatch()
     batch.appends.append(((decision("in time"),), timestamp()))
 
     def write(entries: list[Entry]) -> None:
@@ -472,17 +473,26 @@ async def test_the_segment_is_where_the_reader_looks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"directory": "log"}, "directory is of type `str`; hand over a `Path`"),
-        ({"durability": "os"}, "durability is of type `str`; hand over a `Durability`"),
-        ({"checkpoint_every": 0}, "checkpoint_every is `0`; set a whole number"),
-        ({"checkpoint_seconds": "1"}, "checkpoint_seconds is of type `str`; hand over a number"),
-        ({"checkpoints_to": "x"}, "checkpoints_to is of type `str`; hand over a `Path`"),
+        ({"directory": "log"}, "directory must be a `Path`, not `str`"),
+        ({"durability": "os"}, "durability must be a `Durability`, not `str`"),
+        ({"checkpoint_every": 0}, "checkpoint_every is `0`; set an integer"),
+        (
+            {"checkpoint_seconds": "1"},
+            "checkpoint_seconds must be a number of seconds, not `str`",
+        ),
+        ({"checkpoints_to": "x"}, "checkpoints_to must be a `Path`, not `str`"),
         ({"lock_seconds": -1}, "lock_seconds is `-1`; set a number of seconds"),
         ({"lock_seconds": float("nan")}, "lock_seconds is `nan`; set a number of seconds"),
-        ({"rotation": 4096}, "rotation is of type `int`; hand over a `Rotation`"),
-        ({"compress": "no"}, "compress is of type `str`; hand over a `bool`"),
-        ({"sinks": ["stdout:"]}, "sinks is of type `list`; hand over a sequence of sinks"),
-        ({"observer": print}, "observer is of type `builtin_function_or_method`; hand over a"),
+        ({"rotation": 4096}, "rotation must be a `Rotation`, not `int`"),
+        ({"compress": "no"}, "compress must be a `bool`, not `str`"),
+        (
+            {"sinks": ["stdout:"]},
+            "sinks must be a sequence of sinks as `parse_sink` makes them, not `list`",
+        ),
+        (
+            {"observer": print},
+            "observer must be a `SinkObserver`, not `builtin_function_or_method`",
+        ),
     ],
 )
 def test_what_no_log_can_be_opened_with_is_one_plain_error(
@@ -492,4 +502,22 @@ def test_what_no_log_can_be_opened_with_is_one_plain_error(
     with pytest.raises(ConfigurationError) as raised:
         AuditLog.open(**{"directory": tmp_path / "log", **given})
     assert str(raised.value).startswith(said)
+    assert not (tmp_path / "log").exists()
+
+
+def test_settings_can_be_given_as_one_value_or_as_arguments(tmp_path: Path) -> None:
+    """Both open the same log, which keeps its evidence in the same places."""
+    fields: dict[str, Any] = {"checkpoints_to": tmp_path / "kept", "lock_seconds": 1.0}
+    with_settings = AuditLog.open(AuditSettings(directory=tmp_path / "log", **fields))
+    with_settings.close()
+    with_arguments = AuditLog.open(tmp_path / "log", **fields)
+    with_arguments.close()
+    assert with_settings.places == with_arguments.places == (tmp_path / "log", tmp_path / "kept")
+
+
+def test_settings_with_a_wrong_type_are_one_plain_error(tmp_path: Path) -> None:
+    """The same as for arguments."""
+    settings = AuditSettings(directory=tmp_path / "log", compress="no")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="compress"):
+        AuditLog.open(settings)
     assert not (tmp_path / "log").exists()

@@ -12,7 +12,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from audit_examples import decision, kinds, request_ids, segment_of
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -21,16 +20,16 @@ from caps.security.audit import (
     Rotation,
     SegmentOpened,
     VerifyStatus,
-    opening,
     read_records,
-    rotation,
     verify_log,
 )
-from caps.security.audit.signing.checkpoint import CHECKPOINTS
-from caps.security.audit.query.follow import follow
 from caps.security.audit.files.reader import segment_name, segment_paths
-from caps.security.audit.log.rotation import compress_closed
 from caps.security.audit.files.tail import log_id
+from caps.security.audit.log import open_checks, rotation
+from caps.security.audit.log.rotation import compress_closed
+from caps.security.audit.query.follow import follow
+from caps.security.audit.signing.checkpoint import CHECKPOINTS
+from support.audit_examples import decision, kinds, request_ids, segment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -201,7 +200,7 @@ async def test_a_log_is_opened_while_its_files_are_compressed(
         return paths
 
     with monkeypatch.context() as patch:
-        patch.setattr(opening, "segment_paths", then_compress)
+        patch.setattr(open_checks, "segment_paths", then_compress)
         await write(tmp_path, 1, first=20)
     assert request_ids(tmp_path) == [f"r{number}" for number in range(21)]
     assert verify_log(tmp_path).status is VerifyStatus.OK

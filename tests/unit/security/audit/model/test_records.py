@@ -9,17 +9,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from audit_examples import decision, seal
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditEvent, CallStatus, ExecutionStarted, OutcomeRecorded, Withheld
-from caps.security.audit.model.sanitize import MAX_DETAIL_CHARS, MAX_INTEGER, MAX_TEXT_CHARS, storable
-from caps.security.audit.model.chain import ORIGIN, Link, decode, inspect, record_fields
+from caps.security.audit.model.chain import ORIGIN, Link, check_link, decode, record_fields
 from caps.security.audit.model.records import ENVELOPE_FIELDS, kind_of, timestamp
+from caps.security.audit.model.sanitize import (
+    MAX_DETAIL_CHARS,
+    MAX_INTEGER,
+    MAX_TEXT_CHARS,
+    encode_event,
+)
+from support.audit_examples import decision, seal
 
 
 def written(event: AuditEvent) -> bytes:
-    line, _ = seal(storable(event), timestamp(), ORIGIN)
-    assert isinstance(inspect(line[:-1]), Link)
+    line, _ = seal(encode_event(event), timestamp(), ORIGIN)
+    assert isinstance(check_link(line[:-1]), Link)
     return line[:-1]
 
 
@@ -161,20 +166,20 @@ def test_a_large_grant_is_recorded_whole() -> None:
 def test_an_event_that_cannot_fit_is_an_audit_error() -> None:
     """A record longer than the longest line is refused, and by name."""
     with pytest.raises(AuditError, match="`execution_started` is over 1048576 bytes"):
-        storable(started("x" * 1024, 2000))
+        encode_event(started("x" * 1024, 2000))
 
 
 @pytest.mark.parametrize("item", ["", "x"])
 def test_too_many_of_the_smallest_values_are_refused_as_well(item: str) -> None:
     """The size counts, not what it is made of."""
     with pytest.raises(AuditError, match="over 1048576 bytes"):
-        storable(started(item, 400_000))
+        encode_event(started(item, 400_000))
 
 
 def test_an_event_with_a_foreign_value_is_an_audit_error() -> None:
     """What JSON has no word for is refused before it joins a batch."""
     with pytest.raises(AuditError, match="cannot be recorded"):
-        storable(decision(shown={"path": object()}))
+        encode_event(decision(shown={"path": object()}))
 
 
 def test_timestamps_are_rfc_3339_in_utc_with_microseconds() -> None:
@@ -197,7 +202,7 @@ def test_timestamps_are_rfc_3339_in_utc_with_microseconds() -> None:
 def test_a_value_of_another_type_is_refused(changes: dict[str, Any], named: str) -> None:
     """Nobody could read the record, so there is none; the error says which field it is."""
     with pytest.raises(AuditError, match=f"`decision_made` .*{named}"):
-        storable(decision(**changes))
+        encode_event(decision(**changes))
 
 
 @pytest.mark.parametrize(
@@ -207,4 +212,4 @@ def test_a_kind_with_a_type_that_has_no_bounds_is_refused(kind: Any) -> None:
     """The types of a record are a closed set; a new one is given its bounds first."""
     unbounded: Any = msgspec.defstruct("Unbounded", [("value", kind)], tag="unbounded")
     with pytest.raises(TypeError, match="no bounds are known"):
-        storable(unbounded(1))
+        encode_event(unbounded(1))

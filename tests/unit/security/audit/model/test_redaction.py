@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import rfc8785
 
-from audit_examples import REDACTOR
 from caps.security.audit import Redactor
 from caps.security.audit.model.redaction import MAX_FIELDS, OTHER_FIELDS
+from support.audit_examples import REDACTOR
 
 
 def test_the_digest_is_hmac_over_canonical_json() -> None:
@@ -132,3 +132,18 @@ def test_small_values_differ_from_each_other() -> None:
     """Emptiness has a type."""
     values: list[object] = ["", 0, False, None, [], {}]
     assert len({REDACTOR.digest(value) for value in values}) == len(values)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [{}, {"a": 1}, {"a": "é", "b": [0.5]}, {f"name {n}": n for n in range(3 * MAX_FIELDS)}],
+)
+@pytest.mark.parametrize("shown", [(), ("a",)])
+def test_a_payload_that_was_hashed_before_gives_the_same(
+    payload: dict[str, Any], shown: tuple[str, ...]
+) -> None:
+    """Also when it is asked for with other shown fields, which it was not hashed for."""
+    hashed = REDACTOR.hashed(payload, ("a",))
+    assert hashed == payload
+    assert REDACTOR.split(hashed, shown) == REDACTOR.split(payload, shown)
+    assert REDACTOR.digest(hashed) == REDACTOR.digest(payload)

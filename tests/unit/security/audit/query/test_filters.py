@@ -8,12 +8,12 @@ import json
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from click.testing import CliRunner, Result
 
-from audit_examples import decision, seal, segment_of
 from caps.cli.audit import audit
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit import (
@@ -28,11 +28,12 @@ from caps.security.audit import (
     PolicyLoaded,
     read_records,
 )
-from caps.security.audit.model.sanitize import storable
 from caps.security.audit.model.chain import ORIGIN, decode
+from caps.security.audit.model.records import AuditRecord
+from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.query.filters import KINDS, RecordFilter, parse_moment
-from caps.security.audit.model.records import Record
 from caps.security.audit.query.stats import MAX_NAMES, OTHERS, AuditStats, Caller
+from support.audit_examples import decision, seal, segment_of
 
 
 def denied(number: int, capability: str, **changes: object) -> AuditEvent:
@@ -227,7 +228,7 @@ def test_reading_holds_a_line_and_not_the_log(tmp_path: Path) -> None:
     """However long the log is, asking for its last record takes the memory of a few."""
     lines, head = [], ORIGIN
     for number in range(20_000):
-        line, head = seal(storable(decision(f"r{number}")), "2025-01-01T00:00:00.000000Z", head)
+        line, head = seal(encode_event(decision(f"r{number}")), "2025-01-01T00:00:00.000000Z", head)
         lines.append(line)
     segment_of(tmp_path).write_bytes(b"".join(lines))
     size = segment_of(tmp_path).stat().st_size
@@ -280,6 +281,42 @@ class TestHash:
         for given in (digest, digest.removeprefix("hmac-sha256:")):
             found = run("query", "--audit", hidden, "--json", "--value-hash", given)
             assert numbers(found) == [seq]
+
+    def test_the_text_of_an_error_finds_its_records(self, tmp_path: Path) -> None:
+        """Of an error of a provider as of one of the code; both are recorded as digests."""
+
+        async def main() -> None:
+            async with AuditLog.open(tmp_path) as log:
+                text = log.redactor.digest("no box `a`")
+                who: dict[str, Any] = {"execution_id": "e", "principal": "p"}
+                called: dict[str, Any] = {
+                    "request_id": "r",
+                    "capability": "box.get",
+                    "bytes_out": 0,
+                }
+                failed = CallStatus.PROVIDER_ERROR
+                for detail in (None, "KeyError", f"KeyError: {text}"):
+                    outcome = OutcomeRecorded(
+                        **who, **called, status=failed, detail=detail, duration_us=1
+                    )
+                    await log.append(outcome)
+                ended = ExecutionEnded(
+                    **who,
+                    status=ExecutionStatus.CODE_FAILED,
+                    error_message=f"ValueError: {text}",
+                    duration_us=1,
+                    calls=1,
+                    output_bytes=0,
+                )
+                await log.append(ended)
+
+        anyio.run(main)
+        digest = run("hash", "--audit", tmp_path, "no box `a`").output.strip()
+        found = run("query", "--audit", tmp_path, "--json", "--value-hash", digest)
+        assert numbers(found) == [4, 5]
+        shown = run("show", "--audit", tmp_path).output
+        assert "KeyError: <hidden>" in shown
+        assert "hmac-sha256" not in shown
 
     def test_a_text_is_not_the_number_that_it_spells(self, hidden: Path) -> None:
         """`7` without --json is a text, which no call had."""
@@ -365,6 +402,6 @@ class TestStats:
         assert dict(refused["web.fetch"].callers)[Caller(OTHERS)] == 50
 
 
-def _record(event: AuditEvent) -> Record:
-    line, _ = seal(storable(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
+def _record(event: AuditEvent) -> AuditRecord:
+    line, _ = seal(encode_event(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
     return decode(line[:-1])

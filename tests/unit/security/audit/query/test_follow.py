@@ -14,13 +14,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from audit_examples import decision, seal, segment_of
 from caps.protocol.errors import AuditError
-from caps.security.audit import AuditLog, DecisionMade, Record
-from caps.security.audit.model.sanitize import storable
-from caps.security.audit.model.chain import ORIGIN, Head
-from caps.security.audit.query.follow import follow
+from caps.security.audit import AuditLog, AuditRecord, DecisionMade
 from caps.security.audit.files.reader import segment_name
+from caps.security.audit.model.chain import ORIGIN, Head
+from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.query.follow import follow
+from support.audit_examples import decision, seal, segment_of
 
 
 class Done(Exception):
@@ -37,7 +37,7 @@ class Chain:
         out = b""
         for name in names:
             line, self.head = seal(
-                storable(decision(name)), "2025-01-01T00:00:00.000000Z", self.head
+                encode_event(decision(name)), "2025-01-01T00:00:00.000000Z", self.head
             )
             out += line
         return out
@@ -63,7 +63,7 @@ def followed(directory: Path, *steps: Callable[[], object]) -> list[str]:
     raise AssertionError("following never ends by itself")
 
 
-def _name(record: Record) -> str:
+def _name(record: AuditRecord) -> str:
     assert isinstance(record.event, DecisionMade)
     return record.event.request_id
 
@@ -176,6 +176,7 @@ def test_a_log_that_was_tampered_with_ends_the_following(
         followed(tmp_path, lambda: damage(path))
 
 
+@pytest.mark.process
 def test_tail_follows_several_writers_until_it_is_interrupted(tmp_path: Path) -> None:
     """The real command, beside two real logs in one directory; Ctrl-C is a clean end."""
 

@@ -12,18 +12,17 @@ import anyio
 import pytest
 from click.testing import CliRunner
 
-from audit_examples import decision, segment_of
 from caps.cli.audit import audit
 from caps.protocol.errors import AuditError
 from caps.security.audit import (
     AuditLog,
     KeyRotated,
     VerifyStatus,
-    key_rotation,
     read_records,
     verify_log,
 )
 from caps.security.audit.model.chain import Head
+from caps.security.audit.signing import finish_rotation as rotation_module
 from caps.security.audit.signing.checkpoint import (
     CHECKPOINTS,
     Signer,
@@ -32,6 +31,7 @@ from caps.security.audit.signing.checkpoint import (
     read_private_key,
 )
 from caps.security.audit.signing.finish_rotation import finish_rotation, rotate_key_of
+from support.audit_examples import decision, segment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -162,7 +162,7 @@ class TestRotatingTheKey:
     ) -> None:
         """It reads the old private key and then the new public one, and asks again."""
         await write(tmp_path, "a")
-        exchange = key_rotation._exchange
+        exchange = rotation_module._exchange
         between, done = threading.Event(), threading.Event()
 
         def exchange_slowly(directory: Path) -> None:
@@ -185,7 +185,7 @@ class TestRotatingTheKey:
 
         load = Signer.load
         rotation = threading.Thread(target=rotate_key_of, args=(tmp_path,))
-        monkeypatch.setattr(key_rotation, "_exchange", exchange_slowly)
+        monkeypatch.setattr(rotation_module, "_exchange", exchange_slowly)
         monkeypatch.setattr(Signer, "load", load_between)
         await write(tmp_path, "b")
         rotation.join(20)

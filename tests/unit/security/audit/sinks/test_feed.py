@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from audit_examples import decision, kinds
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, SinkFailed, SinkRecovered
 from caps.security.audit.files.lock import LogLock
+from caps.security.audit.sinks.backfill import CursorFile, SegmentBackfill
 from caps.security.audit.sinks.feed import Feed
-from caps.security.audit.sinks.backfill import CursorFile, History
 from caps.security.audit.sinks.interface import Delivery, SinkError, SinkMode, SinkTerms
+from support.audit_examples import decision, kinds
 
 pytestmark = pytest.mark.anyio
 
@@ -81,7 +81,7 @@ class TestAFeed:
         feed = Feed(
             sink,
             SinkTerms(name="test", mode=mode, **chosen),
-            History(directory),
+            SegmentBackfill(directory),
             CursorFile(directory, "test"),
             report=said.append,
             flush=lambda: None,
@@ -271,7 +271,7 @@ def _feed_of(log: AuditLog, directory: Path, sink: _Controlled, deadline: float 
         SinkTerms(
             name="t", mode=SinkMode.BEST_EFFORT, deadline=deadline, queue=4, checkpoints=False
         ),
-        History(directory),
+        SegmentBackfill(directory),
         CursorFile(directory, "t"),
         report=log._writer.note,
         flush=log._writer.flush,

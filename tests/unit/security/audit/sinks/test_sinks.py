@@ -17,7 +17,6 @@ import anyio
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from audit_examples import decision, open_beneath, request_ids
 from caps.protocol.errors import AuditError, ConfigurationError
 from caps.security.audit import (
     AuditLog,
@@ -25,13 +24,14 @@ from caps.security.audit import (
     read_records,
     verify_log,
 )
+from caps.security.audit.files.tail import log_id
 from caps.security.audit.signing.checkpoint import CHECKPOINTS
 from caps.security.audit.signing.finish_rotation import rotate_key_of
-from caps.security.audit.sinks.urls import SinkAddress, parse_sink
 from caps.security.audit.sinks.interface import Delivery, SinkError
-from caps.security.audit.sinks.streams import StdoutSink
-from caps.security.audit.files.tail import log_id
-from evidence_host import LineReceiver
+from caps.security.audit.sinks.streams import FileSink, StdoutSink
+from caps.security.audit.sinks.urls import SinkAddress, parse_sink
+from support.audit_examples import decision, open_beneath, request_ids
+from support.receivers import LineReceiver
 
 pytestmark = pytest.mark.anyio
 
@@ -110,6 +110,29 @@ class TestAFile:
             await opened.append(decision("a"))
             assert open_beneath(copy)
         assert open_beneath(copy) == []
+
+    async def test_that_is_cut_within_a_write_is_filled_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The copy has no hole; what it lost comes from the log."""
+        log, copy = tmp_path / "log", tmp_path / "copy"
+        append, left = FileSink._append, [1]
+
+        def cutting(sink: FileSink, data: bytes, end: int) -> None:
+            if b'"request_id":"b"' in data and left:
+                left.clear()
+                os.truncate(copy / "audit-000001.jsonl", 100)
+            append(sink, data, end)
+
+        monkeypatch.setattr(FileSink, "_append", cutting)
+        made = patient(f"file://{copy}?mode=best_effort")
+        async with AuditLog.open(log, sinks=[made]) as opened:
+            await opened.append(decision("a"))
+            await opened.append(decision("b"))
+        await write(log, [f"file://{copy}"], "c")
+        assert not left
+        assert request_ids(copy) == ["a", "b", "c"]
+        assert verify_log(copy).status is VerifyStatus.OK
 
     async def test_that_holds_another_log_is_refused(self, tmp_path: Path) -> None:
         """Two chains in one file would be none."""
@@ -351,6 +374,7 @@ class TestWhatTheLogSaysOfItself:
         assert _bodies(receiver, lines[-1]) == lines
         assert b'"kind":"key_rotated"' in receiver.received
 
+    @pytest.mark.process
     async def test_is_sent_by_the_command_that_rotates_a_key(
         self, tmp_path: Path, receiver: LineReceiver
     ) -> None:
@@ -418,24 +442,24 @@ class TestStandardOutput:
     ("url", "message"),
     [
         ("nonsense", "an audit sink is a url"),
-        ("pigeon://roof", "`pigeon` is no kind of audit sink"),
+        ("pigeon://roof", "`pigeon` is not a kind of audit sink"),
         ("syslog+tcp://", "has no host"),
-        ("syslog+tcp://host:99999999", "is no url"),
+        ("syslog+tcp://host:99999999", "is not a valid url"),
         ("syslog+udp://host?facility=99", None),
         ("file://relative/path", "has no absolute path"),
         ("sqlite:///", "has no absolute path"),
         ("stdout://somewhere", "has no place"),
         ("stdout:?mode=hunter2", "mode is neither `required` nor"),
-        ("stdout:?deadline_ms=0", "deadline_ms is no whole number"),
-        ("stdout:?queue=hunter2", "queue is no whole number"),
+        ("stdout:?deadline_ms=0", "deadline_ms is not an integer"),
+        ("stdout:?queue=hunter2", "queue is not an integer"),
         ("stdout:?checkpoints=hunter2", "checkpoints is neither 1 nor 0"),
-        ("syslog+udp://host?facility=hunter2", "facility is no"),
+        ("syslog+udp://host?facility=hunter2", "facility is not"),
         ("stdout:?colour=red", "has no option `colour`"),
         ("stdout:?mode=required&mode=required", "an option twice"),
         ("otlp+http://user:hunter2@host", "takes no user"),
         ("postgresql://user:hunter2@host/db?mod=required", "has no option `mod`"),
         ("postgresql://user:hunter2@host/db#x", "has a fragment"),
-        ("postgresql://user:hunter2@host/db?sslmode=hunter2", "sslmode is none of"),
+        ("postgresql://user:hunter2@host/db?sslmode=hunter2", "sslmode is not one of"),
         ("postgresql://user:hunter2@host/", "names no database"),
         ("postgresql://host/db;password=hunter2", "names no database"),
         ("postgresql:///user:hunter2/db", "names no database"),

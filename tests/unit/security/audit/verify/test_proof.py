@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from audit_examples import decision, segment_of, segmented_log
 from caps.cli.audit import PROOF_EXIT_CODES, audit
 from caps.security.audit import AuditLog, verify_log
+from caps.security.audit.files.reader import segment_name
 from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer, load_public_keys
 from caps.security.audit.verify.proof import ProofStatus, verify_proof
-from caps.security.audit.files.reader import segment_name
+from support.audit_examples import decision, segment_of, segmented_log
 
 # A record as version 1 wrote it, and the hash that it had.
 V1_LINE = (

@@ -16,13 +16,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from audit_examples import decision, seal, segmented_log
 from caps.cli.audit import EXIT_CODES, audit
 from caps.security.audit import VerifyStatus, verify_log
-from caps.security.audit.model.sanitize import storable
-from caps.security.audit.model.chain import Head
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer
 from caps.security.audit.files.reader import segment_name
+from caps.security.audit.model.chain import Head
+from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer
+from support.audit_examples import decision, seal, segmented_log
 
 SIZE, FILES = 5, 3
 LAST = SIZE * FILES
@@ -120,7 +120,7 @@ def test_an_edited_record_is_named(log: Log, seq: int) -> None:
 def test_a_record_that_was_hashed_again_is_named(log: Log, seq: int) -> None:
     """The next one does not follow from it; after the last one, the signature disagrees."""
     before = Head(seq - 1, msgspec.json.decode(log.line(seq))["prev"])
-    log.put(seq, seal(storable(decision("forged")), "2025-01-01T00:00:00.000000Z", before)[0])
+    log.put(seq, seal(encode_event(decision("forged")), "2025-01-01T00:00:00.000000Z", before)[0])
     if seq == LAST:
         assert log.verify() == Found("forked", *place(seq), seq)
     else:
@@ -177,7 +177,7 @@ def test_a_record_that_was_copied_to_a_later_file_is_a_duplicate(log: Log, seq: 
 def test_a_second_history_is_a_fork(log: Log, seq: int) -> None:
     """A sound record with a number that was there already, and the same record before it."""
     before = Head(seq - 1, msgspec.json.decode(log.line(seq))["prev"])
-    other, _ = seal(storable(decision("other")), "2025-01-01T00:00:00.000000Z", before)
+    other, _ = seal(encode_event(decision("other")), "2025-01-01T00:00:00.000000Z", before)
     log.change(log.path(15), lambda lines: lines.append(other))
     assert log.verify() == Found("forked", segment_name(3), 6, seq)
 
@@ -333,6 +333,6 @@ def test_a_history_written_anew_disagrees_with_what_was_signed(log: Log) -> None
     """A perfect chain from record 8 on, made without the signing key."""
     head = log.head(7)
     for seq in range(8, LAST + 1):
-        line, head = seal(storable(decision("new")), "2025-01-01T00:00:00.000000Z", head)
+        line, head = seal(encode_event(decision("new")), "2025-01-01T00:00:00.000000Z", head)
         log.put(seq, line)
     assert log.verify() == Found("forked", *place(10), 10)

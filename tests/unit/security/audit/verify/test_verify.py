@@ -10,14 +10,13 @@ import anyio
 import msgspec
 import pytest
 
-from audit_examples import decision, seal, segment_of
 from caps.protocol.errors import AuditError
 from caps.security.audit import AuditLog, VerifyReport, VerifyStatus, read_records, verify_log
-from caps.security.audit.model.sanitize import storable
-from caps.security.audit.model.chain import ORIGIN, Head
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer, append_checkpoint
+from caps.security.audit.model.chain import ORIGIN, Head, encode_record
 from caps.security.audit.model.records import MAX_LINE_BYTES
-from caps.security.audit.spelling import spelt
+from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, Signer, append_checkpoint
+from support.audit_examples import decision, seal, segment_of
 
 Edit = Callable[[list[bytes]], list[bytes]]
 
@@ -53,7 +52,7 @@ def rehashed(lines: list[bytes], start: int, replaced: dict[str, object]) -> lis
         ts = fields.pop("ts")
         for name in ("v", "seq", "prev", "hash"):
             del fields[name]
-        forged, head = seal(spelt(fields), ts, head)
+        forged, head = seal(encode_record(fields), ts, head)
         done.append(forged)
     return done
 
@@ -87,7 +86,7 @@ def test_another_spelling_of_the_same_record_is_an_edit(log: Path) -> None:
     """A line has one spelling."""
     report = after(log, lambda lines: [line.replace(b'"v":2}', b'"v": 2}') for line in lines])
     assert (report.status, report.bad_seq) == (VerifyStatus.EDITED, 2)
-    assert "not spelt as it was written" in report.message
+    assert "not encoded as it was written" in report.message
 
 
 def test_a_line_that_is_no_record_is_an_edit(log: Path) -> None:
@@ -220,7 +219,7 @@ def test_a_trusted_public_key_finds_a_log_that_was_signed_anew(log: Path, tmp_pa
     trusted.write_bytes((log / "signing.pub").read_bytes())
     for name in ("signing.key", "signing.pub", CHECKPOINTS):
         (log / name).unlink()
-    line, head = seal(storable(decision("forged")), "2025-01-01T00:00:00.000000Z", ORIGIN)
+    line, head = seal(encode_event(decision("forged")), "2025-01-01T00:00:00.000000Z", ORIGIN)
     segment_of(log).write_bytes(line)
     append_checkpoint(log, Signer.load(log).sign(head))
     assert verify_log(log).status is VerifyStatus.OK

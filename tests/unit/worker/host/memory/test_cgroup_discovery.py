@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from caps.protocol.errors import ConfigurationError
-from caps.worker.host.memory.cgroup import Home, MemoryGroup
+from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup
 from caps.worker.host.memory.cgroup_discovery import (
     V1,
     V2,
-    Interface,
+    CgroupInterface,
+    CgroupLocation,
     Mount,
-    Place,
     choose,
-    find_places,
+    find_locations,
     is_delegated,
     read_mounts,
 )
@@ -91,8 +91,8 @@ class TestTheChoice:
         """In both versions; which of them can bound memory shows when it is tried."""
         found = choose(read_mounts(HYBRID), "4:memory:/jobs/7\n3:cpu,cpuacct:/x\n0::/\n")
         assert found == [
-            Place(Path("/sys/fs/cgroup/unified"), V2),
-            Place(Path("/sys/fs/cgroup/memory/jobs/7"), V1),
+            CgroupLocation(Path("/sys/fs/cgroup/unified"), V2),
+            CgroupLocation(Path("/sys/fs/cgroup/memory/jobs/7"), V1),
         ]
 
     def test_is_then_the_group_above_if_it_was_delegated(
@@ -137,13 +137,13 @@ def test_a_named_group_must_be_one(named: str, monkeypatch: pytest.MonkeyPatch) 
     """An operator's word that cannot be kept is an error, and no other place is tried."""
     monkeypatch.setenv("CAPS_CGROUP", named)
     with pytest.raises(ConfigurationError, match=f"CAPS_CGROUP is `{named}`; set "):
-        find_places()
+        find_locations()
 
 
 class TestAGroup:
     """Of plain files, where the kernel would have made its own."""
 
-    def group(self, directory: Path, interface: Interface, **files: str) -> MemoryGroup:
+    def group(self, directory: Path, interface: CgroupInterface, **files: str) -> MemoryGroup:
         for name in (*interface.limits, *files):
             (directory / name).write_text(files.get(name, ""))
         return MemoryGroup(directory, interface)
@@ -212,7 +212,7 @@ class TestAGroup:
         """And nothing is left in it."""
         (tmp_path / "cgroup.controllers").write_text("cpu hugetlb\n")
         with pytest.raises(OSError, match="no memory controller"):
-            Home(Place(tmp_path, V2))
+            CgroupRoot(CgroupLocation(tmp_path, V2))
         assert [entry.name for entry in tmp_path.iterdir()] == ["cgroup.controllers"]
 
     def test_above_asks_for_the_controller(self, tmp_path: Path) -> None:
@@ -220,6 +220,6 @@ class TestAGroup:
         (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
         (tmp_path / "cgroup.subtree_control").write_text("cpu")
         with pytest.raises(FileNotFoundError):
-            Home(Place(tmp_path, V2))
+            CgroupRoot(CgroupLocation(tmp_path, V2))
         assert (tmp_path / "cgroup.subtree_control").read_text().startswith("+memory")
         assert [entry.name for entry in tmp_path.iterdir() if entry.is_dir()] == []

@@ -10,14 +10,14 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from caps.worker.host.memory.cgroup import Home, MemoryGroup
+from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup
 from caps.worker.host.memory.cgroup_discovery import V1
-from caps.worker.host.memory.cgroup_stock import PreparedGroups
+from caps.worker.host.memory.cgroup_stock import CgroupStock
 
 pytestmark = pytest.mark.anyio
 
 
-class _PlainHome(Home):
+class _PlainHome(CgroupRoot):
     """Its groups are plain directories, each with a file for an entrance."""
 
     def __init__(self, directory: Path) -> None:
@@ -30,7 +30,7 @@ class _PlainHome(Home):
         if self.made == 3 and self.before_the_third is not None:
             self.before_the_third()
         group = MemoryGroup.make(self.directory / str(self.made), V1)
-        (group.directory / V1.entrance).touch()
+        (group.directory / V1.entry_file).touch()
         return group
 
 
@@ -48,7 +48,7 @@ def entrances(directory: Path) -> int:
 async def test_groups_that_are_closed_while_more_are_made_leave_no_entrance(tmp_path: Path) -> None:
     """What the thread makes after that is closed by the thread."""
     home, closed = _PlainHome(tmp_path), threading.Event()
-    groups = PreparedGroups(home, anyio.CapacityLimiter(1))
+    groups = CgroupStock(home, anyio.CapacityLimiter(1))
 
     def close() -> None:
         groups.close()
@@ -58,7 +58,7 @@ async def test_groups_that_are_closed_while_more_are_made_leave_no_entrance(tmp_
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(groups.keep_some)
         prepared = await groups.take(None)
-        prepared.close_entrance()
+        prepared.close_entry()
         assert await anyio.to_thread.run_sync(closed.wait, 20)
         tasks.cancel_scope.cancel()
     assert entrances(tmp_path) == 0

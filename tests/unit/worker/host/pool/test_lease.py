@@ -12,10 +12,17 @@ from msgspec.structs import replace
 
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.messages import ResultMessage, StartedMessage
-from caps.worker.host.pool.pool import lease as lease_module
+from caps.worker.host.pool import lease as lease_module
 from caps.worker.host.pool.lease import Lease, SessionEnd
-from caps.worker.host.process.worker import Ending
-from unit.test_pool import JOB, Calls, PlayedSource, PlayedWorker, Pool, honest
+from caps.worker.host.process.worker import ExitStatus
+from support.fake_workers import (
+    JOB,
+    FakeWorker,
+    FakeWorkerSource,
+    PoolSetup,
+    UnansweredCalls,
+    honest,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -27,23 +34,23 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def lease_of(pool: Pool) -> Lease:
+def lease_of(pool: PoolSetup) -> Lease:
     return Lease(pool.pool, idle_ms=60_000, wall_ms=60_000)
 
 
-async def dies_at_once(worker: PlayedWorker) -> None:
+async def dies_at_once(worker: FakeWorker) -> None:
     """Never get ready."""
-    worker.die(Ending(7, None))
+    worker.die(ExitStatus(7, None))
 
 
 async def test_a_lease_that_is_closed_while_it_is_opened_gets_no_worker() -> None:
     """The one that was being started is ended, and its place is free for the next."""
-    pool = Pool(PlayedSource(), 1)
+    pool = PoolSetup(FakeWorkerSource(), 1)
     with anyio.fail_after(20):
         async with pool.pool.open():
             await pool.until_stocked(2)
             for worker in pool.stock:
-                worker.die(Ending(7, None))
+                worker.die(ExitStatus(7, None))
             pool.source.gate = anyio.Event()
             lease = lease_of(pool)
 
@@ -63,7 +70,7 @@ async def test_a_lease_that_is_closed_while_it_is_opened_gets_no_worker() -> Non
 
 async def test_a_lease_without_a_worker_is_over() -> None:
     """Whoever asks it for more is told, and no place is lost."""
-    pool = Pool(PlayedSource(dies_at_once), 1)
+    pool = PoolSetup(FakeWorkerSource(dies_at_once), 1)
     with anyio.fail_after(20):
         async with pool.pool.open():
             lease = lease_of(pool)
@@ -77,7 +84,7 @@ async def test_a_lease_without_a_worker_is_over() -> None:
 
 async def test_a_lease_that_is_overdue_when_it_is_first_looked_at_ends() -> None:
     """The loop may have been busy for longer than it may be idle."""
-    pool = Pool(PlayedSource(), 1)
+    pool = PoolSetup(FakeWorkerSource(), 1)
     with anyio.fail_after(20):
         async with pool.pool.open():
             lease = Lease(pool.pool, idle_ms=1, wall_ms=60_000)
@@ -92,12 +99,12 @@ async def test_a_lease_that_is_overdue_when_it_is_first_looked_at_ends() -> None
 
 async def test_a_lease_gives_its_worker_back_once() -> None:
     """However often it is ended; the first reason stays."""
-    pool = Pool(PlayedSource(), 1)
+    pool = PoolSetup(FakeWorkerSource(), 1)
     with anyio.fail_after(20):
         async with pool.pool.open():
             lease = lease_of(pool)
             await lease.open()
-            assert (await lease.run(CELL, Calls(), print)).value == b"\x07"
+            assert (await lease.run(CELL, UnansweredCalls(), print)).value == b"\x07"
             await lease.end(SessionEnd.RUNS, "enough")
             await lease.end(SessionEnd.CLOSED, "it was closed")
             async with anyio.create_task_group() as group:
@@ -114,19 +121,19 @@ async def test_a_session_that_grew_too_old_while_its_clock_stood_still_ends_with
     now = [0.0]
     monkeypatch.setattr(lease_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    async def outlives_its_session(worker: PlayedWorker) -> None:
+    async def outlives_its_session(worker: FakeWorker) -> None:
         await worker.take_code()
         await worker.say(StartedMessage)
         now[0] += 61
         await worker.say(ResultMessage, value=b"\x07")
 
-    pool = Pool(PlayedSource(outlives_its_session), 1)
+    pool = PoolSetup(FakeWorkerSource(outlives_its_session), 1)
     with anyio.fail_after(10):
         async with pool.pool.open():
             lease = lease_of(pool)
             await lease.open()
             await anyio.wait_all_tasks_blocked()  # the watch has looked, and knows of no end
-            assert (await lease.run(CELL, Calls(), print)).value == b"\x07"
+            assert (await lease.run(CELL, UnansweredCalls(), print)).value == b"\x07"
             while lease.ended is None:
                 await anyio.lowlevel.checkpoint()
     assert lease.ended.reason is SessionEnd.WALL

@@ -13,14 +13,14 @@ import anyio.lowlevel
 import pytest
 
 from caps.protocol.errors import WorkerLostError
+from caps.worker.host.pool.module_pools import MAX_MODULE_SETS, PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.pool.module_pools import MOST_SETS, WorkerPools
-from unit.test_pool import JOB, Calls, PlayedSource
+from support.fake_workers import JOB, FakeWorkerSource, UnansweredCalls
 
 pytestmark = pytest.mark.anyio
 
 NUMPY = ("numpy",)
-SETS = [(f"m{number}",) for number in range(MOST_SETS + 1)]
+SETS = [(f"m{number}",) for number in range(MAX_MODULE_SETS + 1)]
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -28,25 +28,25 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-class PlayedSources(PlayedSource):
+class FakeModuleSource(FakeWorkerSource):
     """A source that remembers the ones that were made of it, and which of them are open."""
 
     def __init__(self) -> None:
         super().__init__()
         self.made: list[tuple[str, ...]] = []
         self.open_now: list[tuple[str, ...]] = []
-        self.sources: dict[tuple[str, ...], _PlayedSet] = {}
+        self.sources: dict[tuple[str, ...], _FakeModuleSet] = {}
         self.opening = anyio.Event()
         self.opening.set()
 
-    def with_modules(self, modules: tuple[str, ...]) -> PlayedSource:
+    def with_modules(self, modules: tuple[str, ...]) -> FakeWorkerSource:
         self.made.append(modules)
-        self.sources[modules] = _PlayedSet(self, modules)
+        self.sources[modules] = _FakeModuleSet(self, modules)
         return self.sources[modules]
 
 
-class _PlayedSet(PlayedSource):
-    def __init__(self, parent: PlayedSources, modules: tuple[str, ...]) -> None:
+class _FakeModuleSet(FakeWorkerSource):
+    def __init__(self, parent: FakeModuleSource, modules: tuple[str, ...]) -> None:
         super().__init__()
         self._parent, self._modules = parent, modules
 
@@ -67,9 +67,9 @@ class Pools:
     """Pools with their source, and how many workers live."""
 
     def __init__(self, most: int = 100) -> None:
-        self.source = PlayedSources()
+        self.source = FakeModuleSource()
         self.alive = 0
-        self.pools = WorkerPools(self.source, most, self._count)
+        self.pools = PoolsByModules(self.source, most, self._count)
 
     def _count(self, change: int) -> None:
         self.alive += change
@@ -105,7 +105,7 @@ async def test_the_empty_set_is_the_source_itself() -> None:
     """As it is where no policy grants a module."""
     async with opened() as pools:
         async with pools.pools.using(()) as pool:
-            assert (await pool.run(JOB, Calls(), print)).value == b"\x07"
+            assert (await pool.run(JOB, UnansweredCalls(), print)).value == b"\x07"
         assert pools.source.made == []
         assert len(pools.source.workers) >= 1
 
@@ -114,10 +114,10 @@ async def test_each_set_has_workers_of_its_own() -> None:
     """None of them serves another set."""
     async with opened() as pools:
         async with pools.pools.using(NUMPY) as pool:
-            await pool.run(JOB, Calls(), print)
+            await pool.run(JOB, UnansweredCalls(), print)
         assert pools.source.made == [NUMPY]
         assert pools.source.workers == []
-        heard = [len(worker.heard) for worker in pools.source.sources[NUMPY].workers]
+        heard = [len(worker.received) for worker in pools.source.sources[NUMPY].workers]
         assert sorted(heard)[-2:] in ([2], [0, 2])
 
 
@@ -159,10 +159,10 @@ async def test_the_set_that_nobody_used_for_longest_makes_room() -> None:
     """The others, and what is in use, stay."""
     async with opened() as pools:
         async with pools.pools.using(SETS[0]):
-            for modules in SETS[1:MOST_SETS]:
+            for modules in SETS[1:MAX_MODULE_SETS]:
                 await pools.touch(modules)
             await pools.touch(SETS[1])
-            await pools.touch(SETS[MOST_SETS])
+            await pools.touch(SETS[MAX_MODULE_SETS])
             kept = {*SETS} - {SETS[2]}
             assert set(pools.source.open_now) == kept
         await pools.touch(SETS[2])
@@ -174,11 +174,11 @@ async def test_while_all_are_in_use_whoever_asks_for_another_waits() -> None:
     """Until one of them is free, which then makes room."""
     async with opened() as pools, AsyncExitStack() as stack:
         async with anyio.create_task_group() as tasks, pools.pools.using(SETS[0]):
-            for modules in SETS[1:MOST_SETS]:
+            for modules in SETS[1:MAX_MODULE_SETS]:
                 await stack.enter_async_context(pools.pools.using(modules))
-            tasks.start_soon(pools.touch, SETS[MOST_SETS])
+            tasks.start_soon(pools.touch, SETS[MAX_MODULE_SETS])
             await anyio.wait_all_tasks_blocked()
-            assert set(pools.source.open_now) == {*SETS[:MOST_SETS]}
+            assert set(pools.source.open_now) == {*SETS[:MAX_MODULE_SETS]}
         assert set(pools.source.open_now) == {*SETS[1:]}
 
 
@@ -191,12 +191,12 @@ async def test_all_sets_together_have_no_more_workers_than_one_may_have() -> Non
         anyio.create_task_group() as tasks,
     ):
         held = await plain.borrow()
-        tasks.start_soon(other.run, JOB, Calls(), print)
+        tasks.start_soon(other.run, JOB, UnansweredCalls(), print)
         await anyio.wait_all_tasks_blocked()
         workers = pools.source.sources[NUMPY].workers
-        assert all(not worker.heard for worker in workers)
+        assert all(not worker.received for worker in workers)
         await plain.end(held)
-        await until(lambda: any(len(worker.heard) == 2 for worker in workers))
+        await until(lambda: any(len(worker.received) == 2 for worker in workers))
 
 
 async def test_a_set_that_cannot_be_had_is_an_error_and_leaves_nothing() -> None:
@@ -231,7 +231,7 @@ async def test_closing_lets_nobody_wait_forever(waiting_for: str) -> None:
     async def ask(modules: tuple[str, ...]) -> None:
         try:
             async with pools.pools.using(modules) as pool:
-                await pool.run(JOB, Calls(), print)
+                await pool.run(JOB, UnansweredCalls(), print)
         except WorkerLostError as lost:
             told.append((lost.started, lost.message))
 
@@ -241,9 +241,9 @@ async def test_closing_lets_nobody_wait_forever(waiting_for: str) -> None:
             if waiting_for == "a start":
                 pools.source.opening = anyio.Event()
             else:
-                for modules in SETS[:MOST_SETS]:
+                for modules in SETS[:MAX_MODULE_SETS]:
                     await stack.enter_async_context(pools.pools.using(modules))
-            tasks.start_soon(ask, SETS[MOST_SETS])
+            tasks.start_soon(ask, SETS[MAX_MODULE_SETS])
             await anyio.wait_all_tasks_blocked()
             pools.source.opening.set()
     assert told == [(False, "the runtime was closed before its code ran")]

@@ -7,51 +7,39 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
 import pytest
-from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from caps.protocol.connection import WorkerConnection
-from caps.protocol.enforcement import Layer
 from caps.protocol.errors import ProtocolError, WorkerLostError
 from caps.protocol.messages import (
-    PROTOCOL_VERSION,
     CapabilityRequestMessage,
-    FromHost,
-    FromWorker,
-    ReadyMessage,
-    ResultMessage,
     StartedMessage,
     WorkerLimits,
 )
-from caps.protocol.transport import ChannelClosedError, MemoryTransport
-from caps.worker.host import endings, readiness
-from caps.worker.host.pool.pool import pool as pool_module
-from caps.worker.host.supervisor.interface import TakenUp
+from caps.protocol.transport import ChannelClosedError
+from caps.worker.host.pool import pool as pool_module
+from caps.worker.host.pool import spare as spare_module
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.process.worker import Ending, Used
-from caps.worker.host.supervisor.supervisor import Answer, Job
-from direct_workers import DirectWorkers
+from caps.worker.host.process.worker import ExitStatus
+from caps.worker.host.supervisor import exit_reasons
+from support.command_workers import CommandWorkerSource
+from support.fake_workers import (
+    JOB,
+    Behaviour,
+    FakeWorker,
+    FakeWorkerSource,
+    PoolSetup,
+    UnansweredCalls,
+    honest,
+)
 
 pytestmark = pytest.mark.anyio
 
-JOB = Job(
-    execution_id="e1",
-    namespace="caps",
-    policy_id="reader",
-    manifest=(),
-    source="1",
-    filename="<agent>",
-    wall_ms=60_000,
-    output_bytes=100,
-    most_requests=5,
-    worker_limits=WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2),
-)
 # No limit of it is reached while a test lasts.
 LONG = replace(JOB, worker_limits=WorkerLimits(cpu_ms=60_000, memory_mb=64, concurrency=2))
 
@@ -61,185 +49,22 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-class PlayedWorker:
-    """A worker as the host holds it, and the other end of its channel."""
-
-    def __init__(self) -> None:
-        self.transport, self.theirs = MemoryTransport.pair()
-        self.connection = WorkerConnection()
-        self.heard: list[FromHost] = []
-        self.ending: Ending | None = None
-        self.works = False
-        self.used_us = 0
-        self._over = anyio.Event()
-
-    @property
-    def is_over(self) -> bool:
-        return self.ending is not None
-
-    def cpu_us(self) -> int | None:
-        self.used_us += self.works  # by the next look
-        return None if self.is_over else self.used_us
-
-    def max_rss_kb(self) -> int | None:
-        """Not to be seen while it lives."""
-        return None
-
-    def limit_memory(self, megabytes: int) -> None:
-        """Not bounded from outside."""
-
-    def kill(self) -> None:
-        self.die(Ending(None, signal.SIGKILL))
-
-    def pause(self) -> None:
-        """It is played in this process; there is nothing to stop."""
-
-    def resume(self) -> None:
-        """The same."""
-
-    def die(self, ending: Ending) -> None:
-        """End as a process does: its channel closes with it."""
-        self.ending = self.ending or ending
-        self.theirs.close()
-        self._over.set()
-
-    async def ended(self) -> Ending:
-        await self._over.wait()
-        assert self.ending is not None
-        return self.ending
-
-    async def say(self, kind: type[FromWorker], **fields: object) -> None:
-        message = kind(**self.connection.stamp(), **fields)  # type: ignore[arg-type]
-        await self.theirs.send(self.connection.send(message))
-
-    async def take_code(self) -> None:
-        """Be ready, and wait for manifest and code."""
-        await self.say(ReadyMessage, protocol=PROTOCOL_VERSION, python="3")
-        while len(self.heard) < 2:
-            data = await self.theirs.receive()
-            if not data:
-                raise ChannelClosedError
-            self.heard += self.connection.receive(data)
-
-
-Behaviour = Callable[[PlayedWorker], Awaitable[None]]
-
-
-async def honest(worker: PlayedWorker) -> None:
-    """Run the code and give its result."""
-    await worker.take_code()
-    await worker.say(StartedMessage)
-    await worker.say(ResultMessage, value=b"\x07")
-
-
-async def dies_with_the_code_in_hand(worker: PlayedWorker) -> None:
+async def dies_with_the_code_in_hand(worker: FakeWorker) -> None:
     """Get the code and die before it starts."""
     await worker.take_code()
-    worker.die(Ending(7, None))
+    worker.die(ExitStatus(7, None))
 
 
-async def dies_at_work(worker: PlayedWorker) -> None:
+async def dies_at_work(worker: FakeWorker) -> None:
     """Start the code and die."""
     await worker.take_code()
     await worker.say(StartedMessage)
-    worker.die(Ending(7, None))
-
-
-class PlayedSource:
-    """Workers that behave as the test says; `gate` holds up every start."""
-
-    def __init__(self, behaviour: Behaviour = honest) -> None:
-        self.behaviour = behaviour
-        self.workers: list[PlayedWorker] = []
-        self.gate = anyio.Event()
-        self.gate.set()
-        self.waiting = 0
-        self._tasks: TaskGroup | None = None
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        return ()
-
-    def with_modules(self, modules: tuple[str, ...]) -> PlayedSource:
-        """The same: these workers run what they are told, whatever they hold."""
-        return self
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            try:
-                yield
-            finally:
-                for worker in self.workers:
-                    worker.kill()
-                tasks.cancel_scope.cancel()
-
-    async def start(self) -> PlayedWorker:
-        self.waiting += 1
-        try:
-            await self.gate.wait()
-        finally:
-            self.waiting -= 1
-        worker = PlayedWorker()
-        self.workers.append(worker)
-        assert self._tasks is not None
-        self._tasks.start_soon(self._play, worker)
-        return worker
-
-    async def _play(self, worker: PlayedWorker) -> None:
-        try:
-            await self.behaviour(worker)
-        except ChannelClosedError:
-            worker.kill()
-
-
-class Calls:
-    """A handler that answers nobody."""
-
-    def begin(self) -> None:
-        return
-
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
-        await anyio.sleep_forever()
-        raise AssertionError(request)
-
-    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
-        return TakenUp(len(requests))
-
-    def end(self, used: Used | None) -> None:
-        assert used is None or used.max_rss_kb is None  # a played worker has no end to tell of
-
-
-class Pool:
-    """A pool with its source, and how many of its workers live."""
-
-    def __init__(self, source: PlayedSource, most: int) -> None:
-        self.source = source
-        self.alive = 0
-        self.pool = WorkerPool(source, most, self._count)
-
-    def _count(self, change: int) -> None:
-        self.alive += change
-
-    async def run(self, job: Job = JOB) -> ResultMessage:
-        return await self.pool.run(job, Calls(), print)
-
-    @property
-    def stock(self) -> list[PlayedWorker]:
-        workers = [spare.worker for spare in self.pool._stock]
-        return [worker for worker in workers if isinstance(worker, PlayedWorker)]
-
-    async def until_stocked(self, number: int) -> list[PlayedWorker]:
-        """Until the stock has exactly that many."""
-        while len(self.stock) != number:
-            await anyio.lowlevel.checkpoint()
-        return self.stock
+    worker.die(ExitStatus(7, None))
 
 
 @asynccontextmanager
-async def opened(behaviour: Behaviour = honest, *, most: int = 100) -> AsyncIterator[Pool]:
-    pool = Pool(PlayedSource(behaviour), most)
+async def opened(behaviour: Behaviour = honest, *, most: int = 100) -> AsyncIterator[PoolSetup]:
+    pool = PoolSetup(FakeWorkerSource(behaviour), most)
     with anyio.fail_after(20):
         async with pool.pool.open():
             yield pool
@@ -247,19 +72,19 @@ async def opened(behaviour: Behaviour = honest, *, most: int = 100) -> AsyncIter
 
 class TestTheStock:
     async def test_is_there_before_anybody_asks(self) -> None:
-        """Two spares, ready, which have heard nothing."""
+        """Two spares, ready, which have received nothing."""
         async with opened() as pool:
             spares = await pool.until_stocked(2)
             await anyio.wait_all_tasks_blocked()
             assert (len(pool.stock), pool.alive) == (2, 2)
-            assert [spare.heard for spare in spares] == [[], []]
+            assert [spare.received for spare in spares] == [[], []]
 
     async def test_is_refilled_when_one_is_taken(self) -> None:
         """The execution gets the oldest, and another comes in its place."""
         async with opened() as pool:
             first, second = await pool.until_stocked(2)
             await pool.run()
-            assert len(first.heard) == 2
+            assert len(first.received) == 2
             spares = await pool.until_stocked(2)
             assert spares[0] is second
             assert first not in spares
@@ -268,7 +93,7 @@ class TestTheStock:
     async def test_is_refilled_while_an_execution_takes_long(self, asks: bool) -> None:
         """It does not wait for the end of what may run for minutes."""
 
-        async def takes_long(worker: PlayedWorker) -> None:
+        async def takes_long(worker: FakeWorker) -> None:
             await worker.take_code()
             await worker.say(StartedMessage)
             if asks:
@@ -306,15 +131,15 @@ class TestTheStock:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Whose zygote takes its time to say how it ended."""
-        monkeypatch.setattr(endings, "_REAP_SECONDS", 30)
+        monkeypatch.setattr(exit_reasons, "_REAP_SECONDS", 30)
         async with opened() as pool, anyio.create_task_group() as tasks:
             dead, second = await pool.until_stocked(2)
-            dead.ending, dead.kill = Ending(1, None), lambda: None  # type: ignore[method-assign]
+            dead.ending, dead.kill = ExitStatus(1, None), lambda: None  # type: ignore[method-assign]
             tasks.start_soon(pool.run)
             await pool.until_stocked(1)
             spares = await pool.until_stocked(2)
             assert spares[0] is second
-            dead.die(Ending(1, None))
+            dead.die(ExitStatus(1, None))
 
     async def test_grows_when_it_was_found_empty(self) -> None:
         """Up to a bound, however often that happens."""
@@ -328,9 +153,9 @@ class TestTheStock:
             async with anyio.create_task_group() as tasks:
                 for _ in range(90):
                     tasks.start_soon(pool.run)
-            await pool.until_stocked(pool_module.MOST_SPARES)
+            await pool.until_stocked(pool_module.MAX_SPARES)
             await anyio.wait_all_tasks_blocked()
-            assert len(pool.stock) == pool_module.MOST_SPARES
+            assert len(pool.stock) == pool_module.MAX_SPARES
 
     async def test_shrinks_when_it_is_idle(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One at a time and never below two; the ones that go are ended."""
@@ -353,9 +178,9 @@ class TestTheStock:
         """A worker that is lost on its way in is tried again after a while."""
         monkeypatch.setattr(pool_module, "_RETRY_SECONDS", 0.001)
 
-        async def fails_twice(worker: PlayedWorker) -> None:
+        async def fails_twice(worker: FakeWorker) -> None:
             if len(pool.source.workers) <= 2:
-                worker.die(Ending(1, None))
+                worker.die(ExitStatus(1, None))
             else:
                 await honest(worker)
 
@@ -371,8 +196,8 @@ class TestASpare:
         async with opened() as pool:
             for _ in range(10):
                 assert (await pool.run()).value == b"\x07"
-            used = [worker for worker in pool.source.workers if worker.heard]
-            assert [len(worker.heard) for worker in used] == [2] * 10
+            used = [worker for worker in pool.source.workers if worker.received]
+            assert [len(worker.received) for worker in used] == [2] * 10
             assert all(worker.is_over for worker in used)
 
     async def test_that_is_known_to_be_dead_is_passed_over(self) -> None:
@@ -382,7 +207,7 @@ class TestASpare:
             for worker in dead:
                 worker.kill()
             assert (await pool.run()).value == b"\x07"
-            assert [worker.heard for worker in dead] == [[], []]
+            assert [worker.received for worker in dead] == [[], []]
             for worker in dead:
                 with pytest.raises(ChannelClosedError):
                     await worker.transport.receive()
@@ -394,14 +219,14 @@ class TestAnExecutionThatNeverStarted:
     async def test_is_tried_once_more_in_a_new_worker(self) -> None:
         """Not in the next spare, which may have died of the same cause."""
 
-        async def first_ones_die(worker: PlayedWorker) -> None:
+        async def first_ones_die(worker: FakeWorker) -> None:
             behaviour = honest if len(pool.source.workers) > 2 else dies_with_the_code_in_hand
             await behaviour(worker)
 
         async with opened(first_ones_die) as pool:
             first, second = await pool.until_stocked(2)
             assert (await pool.run()).value == b"\x07"
-            assert (len(first.heard), second.heard) == (2, [])
+            assert (len(first.received), second.received) == (2, [])
 
     async def test_is_given_up_after_that(self) -> None:
         """The error says that nothing ran, and how the worker ended."""
@@ -412,7 +237,7 @@ class TestAnExecutionThatNeverStarted:
             ) as lost:
                 await pool.run()
             assert lost.value.started is False
-            assert sum(bool(worker.heard) for worker in pool.source.workers) == 2
+            assert sum(bool(worker.received) for worker in pool.source.workers) == 2
 
     async def test_differs_from_one_that_did(self) -> None:
         """Code that had started is never run again."""
@@ -421,19 +246,19 @@ class TestAnExecutionThatNeverStarted:
             with pytest.raises(WorkerLostError, match=r"after its code had started") as lost:
                 await pool.run()
             assert lost.value.started is True
-            assert sum(bool(worker.heard) for worker in pool.source.workers) == 1
+            assert sum(bool(worker.received) for worker in pool.source.workers) == 1
 
 
 class TestAWorkerThatIsNotReady:
     @pytest.fixture(autouse=True)
     def _impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(readiness, "_LOOK_SECONDS", 0.01)
-        monkeypatch.setattr(readiness, "_STUCK_SECONDS", 0.05)
+        monkeypatch.setattr(spare_module, "_POLL_SECONDS", 0.01)
+        monkeypatch.setattr(spare_module, "_STUCK_SECONDS", 0.05)
 
     async def test_and_does_nothing_is_given_up_early(self) -> None:
         """The error says so, and that nothing ran."""
 
-        async def stuck(worker: PlayedWorker) -> None:
+        async def stuck(worker: FakeWorker) -> None:
             await worker.ended()
 
         async with opened(stuck) as pool:
@@ -447,7 +272,7 @@ class TestAWorkerThatIsNotReady:
     async def test_and_is_kept_busy_is_waited_for(self) -> None:
         """On a loaded machine it may take long, though it does what it can."""
 
-        async def slow(worker: PlayedWorker) -> None:
+        async def slow(worker: FakeWorker) -> None:
             worker.works = True
             while worker.used_us < 20:  # four times as long as one that does nothing has
                 await anyio.lowlevel.checkpoint()
@@ -459,7 +284,7 @@ class TestAWorkerThatIsNotReady:
     async def test_and_whose_clock_cannot_be_seen_is_waited_for(self) -> None:
         """Nobody can say of it that it does nothing."""
 
-        async def unseen(worker: PlayedWorker) -> None:
+        async def unseen(worker: FakeWorker) -> None:
             looks = list[None]()
             worker.cpu_us = lambda: looks.append(None)  # type: ignore[method-assign]
             while len(looks) < 20:  # as above
@@ -475,7 +300,7 @@ class TestAWorkerThatIsNotReady:
         """There is a bound for those that go round in circles, too."""
         monkeypatch.setattr(pool_module, "_READY_SECONDS", 0.2)
 
-        async def circling(worker: PlayedWorker) -> None:
+        async def circling(worker: FakeWorker) -> None:
             worker.works = True
             await worker.ended()
 
@@ -483,28 +308,29 @@ class TestAWorkerThatIsNotReady:
             with pytest.raises(WorkerLostError, match=r"not ready after \d+ seconds$"):
                 await pool.run()
 
+    @pytest.mark.process
     async def test_is_seen_to_be_stuck_as_a_process_is(self) -> None:
         """A real one that sleeps uses no processor time; nobody waits for another after it."""
         lives: list[int] = []
-        pool = WorkerPool(DirectWorkers(("/bin/sleep", "600")), 1, lives.append)
+        pool = WorkerPool(CommandWorkerSource(("/bin/sleep", "600")), 1, lives.append)
         with anyio.fail_after(20):
             with pytest.raises(WorkerLostError, match="and does nothing"):
-                await pool.run(JOB, Calls(), print)
+                await pool.run(JOB, UnansweredCalls(), print)
         assert lives == [+1, -1]
 
 
 class TestHalfAFrame:
     @pytest.mark.parametrize(
         ("ending", "expected"),
-        [(Ending(None, signal.SIGKILL), WorkerLostError), (Ending(0, None), ProtocolError)],
+        [(ExitStatus(None, signal.SIGKILL), WorkerLostError), (ExitStatus(0, None), ProtocolError)],
         ids=["killed", "left"],
     )
     async def test_is_a_lie_unless_the_worker_was_killed(
-        self, ending: Ending, expected: type[Exception]
+        self, ending: ExitStatus, expected: type[Exception]
     ) -> None:
         """Whoever is killed while writing lies to nobody; either way the code may have run."""
 
-        async def stops_in_mid_frame(worker: PlayedWorker) -> None:
+        async def stops_in_mid_frame(worker: FakeWorker) -> None:
             await worker.take_code()
             await worker.say(StartedMessage)
             await worker.theirs.send(b"\x00\x00\x00\x09half")
@@ -539,7 +365,7 @@ class TestCancelling:
         """Whether it runs code or is not even ready."""
         reached = anyio.Event()
 
-        async def endless(worker: PlayedWorker) -> None:
+        async def endless(worker: FakeWorker) -> None:
             if ready:
                 await worker.take_code()
                 await worker.say(StartedMessage)
@@ -552,7 +378,7 @@ class TestCancelling:
                 await reached.wait()
                 await anyio.wait_all_tasks_blocked()
                 tasks.cancel_scope.cancel()
-            used = [worker for worker in pool.source.workers if worker.heard or not ready]
+            used = [worker for worker in pool.source.workers if worker.received or not ready]
             assert any(worker.is_over for worker in used)
             alive = [worker for worker in pool.source.workers if not worker.is_over]
             assert pool.alive == len(alive)
@@ -564,13 +390,13 @@ class TestClosing:
         lost: list[tuple[str, bool]] = []
         started = anyio.Event()
 
-        async def endless(worker: PlayedWorker) -> None:
+        async def endless(worker: FakeWorker) -> None:
             await worker.take_code()
             await worker.say(StartedMessage)
             started.set()
             await worker.theirs.receive()
 
-        async def run(pool: Pool) -> None:
+        async def run(pool: PoolSetup) -> None:
             try:
                 await pool.run()
             except WorkerLostError as error:
@@ -595,18 +421,18 @@ def test_a_worker_is_counted_out_though_its_end_is_cancelled_again() -> None:
     async def main() -> None:
         at_work, dying = anyio.Event(), anyio.Event()
 
-        async def dies_slowly(worker: PlayedWorker) -> None:
+        async def dies_slowly(worker: FakeWorker) -> None:
             await worker.take_code()
             await worker.say(StartedMessage)
             worker.kill = dying.set  # type: ignore[method-assign]
             at_work.set()
 
-        pool = Pool(PlayedSource(dies_slowly), 1)
+        pool = PoolSetup(FakeWorkerSource(dies_slowly), 1)
         with anyio.fail_after(20):
             async with pool.pool.open():
                 running = asyncio.create_task(pool.run())
                 await at_work.wait()
-                (worker,) = (worker for worker in pool.source.workers if worker.heard)
+                (worker,) = (worker for worker in pool.source.workers if worker.received)
                 running.cancel()
                 await dying.wait()
                 running.cancel()
@@ -614,7 +440,7 @@ def test_a_worker_is_counted_out_though_its_end_is_cancelled_again() -> None:
                     await running
                 with pytest.raises(ChannelClosedError):
                     await worker.transport.receive()
-                worker.die(Ending(None, signal.SIGKILL))
+                worker.die(ExitStatus(None, signal.SIGKILL))
         assert pool.alive == 0
 
     asyncio.run(main())

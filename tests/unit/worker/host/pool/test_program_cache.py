@@ -15,7 +15,7 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.host.pool.program_cache import CompiledPrograms, ProgramKey
+from caps.worker.host.pool.program_cache import ProgramCache, ProgramKey
 
 LIMITS = WorkerLimits(cpu_ms=1, memory_mb=1, concurrency=1)
 
@@ -29,62 +29,62 @@ def key(
 class TestAProgram:
     def test_is_found_under_all_that_decides_what_it_is(self) -> None:
         """Another source, file name, language layer or Python is another program."""
-        programs = CompiledPrograms()
-        programs.keep(key(), b"x")
+        programs = ProgramCache()
+        programs.store(key(), b"x")
         assert programs.find(key()) == b"x"
         for other in (key(source="2"), key(filename="g"), key(language="m"), key(python="q")):
             assert programs.find(other) == b""
 
     def test_is_wanted_when_it_is_seen_again(self) -> None:
         """Most sources are seen once, and are not worth a process."""
-        programs = CompiledPrograms()
-        assert [programs.is_wanted(key()) for _ in range(3)] == [False, True, True]
-        assert not programs.is_wanted(key("another"))
+        programs = ProgramCache()
+        assert [programs.should_compile(key()) for _ in range(3)] == [False, True, True]
+        assert not programs.should_compile(key("another"))
 
     def test_that_is_here_is_not_wanted(self) -> None:
         """Nor one that could not be compiled."""
-        programs = CompiledPrograms()
+        programs = ProgramCache()
         for known, program in ((key("good"), b"x"), (key("bad"), b"")):
-            programs.keep(known, program)
-            assert [programs.is_wanted(known) for _ in range(3)] == [False] * 3
+            programs.store(known, program)
+            assert [programs.should_compile(known) for _ in range(3)] == [False] * 3
 
     def test_of_a_worker_that_names_no_language_is_never_wanted(self) -> None:
         """Nobody could tell for whom it is."""
-        programs = CompiledPrograms()
-        assert [programs.is_wanted(key(language="")) for _ in range(3)] == [False] * 3
+        programs = ProgramCache()
+        assert [programs.should_compile(key(language="")) for _ in range(3)] == [False] * 3
 
 
 class TestTheBounds:
     def test_on_their_number_drop_what_was_used_longest_ago(self) -> None:
         """One that is found counts as used."""
-        programs = CompiledPrograms(most_programs=2)
-        programs.keep(key("a"), b"a")
-        programs.keep(key("b"), b"b")
+        programs = ProgramCache(max_programs=2)
+        programs.store(key("a"), b"a")
+        programs.store(key("b"), b"b")
         assert programs.find(key("a")) == b"a"
-        programs.keep(key("c"), b"c")
+        programs.store(key("c"), b"c")
         assert [programs.find(key(one)) for one in "abc"] == [b"a", b"", b"c"]
 
     def test_on_their_bytes_count_the_sources_too(self) -> None:
         """A long source with a short program takes as much room."""
-        programs = CompiledPrograms(most_bytes=1000)
-        programs.keep(key("a" * 100), b"a" * 400)
-        programs.keep(key("b" * 200), b"")
+        programs = ProgramCache(max_bytes=1000)
+        programs.store(key("a" * 100), b"a" * 400)
+        programs.store(key("b" * 200), b"")
         assert programs.find(key("a" * 100)) == b""
         assert len(programs) == 1
 
     def test_leave_out_what_alone_is_too_large(self) -> None:
-        """And keep the others."""
-        programs = CompiledPrograms(most_bytes=1000)
-        programs.keep(key("a"), b"a")
-        programs.keep(key("b"), b"b" * 1001)
+        """And store the others."""
+        programs = ProgramCache(max_bytes=1000)
+        programs.store(key("a"), b"a")
+        programs.store(key("b"), b"b" * 1001)
         assert (programs.find(key("a")), programs.find(key("b"))) == (b"a", b"")
 
     def test_are_kept_when_a_program_is_filed_anew(self) -> None:
         """It is counted once."""
-        programs = CompiledPrograms(most_bytes=300)
+        programs = ProgramCache(max_bytes=300)
         for _ in range(10):
-            programs.keep(key("a"), b"a" * 100)
-        programs.keep(key("b"), b"b" * 100)
+            programs.store(key("a"), b"a" * 100)
+        programs.store(key("b"), b"b" * 100)
         assert (len(programs.find(key("a"))), len(programs.find(key("b")))) == (100, 100)
 
 

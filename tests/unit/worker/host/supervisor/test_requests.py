@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from caps.protocol.connection import HostConnection, WorkerConnection
 from caps.protocol.errors import ProtocolError
+from caps.protocol.framing import FrameLimits
 from caps.protocol.messages import (
     CapabilityRequestMessage,
     ReadyMessage,
@@ -24,11 +26,11 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import SocketTransport
-from caps.worker.host.supervisor.interface import Answer, TakenUp
-from caps.worker.host.process.worker import Ending, Used
-from caps.worker.host.pool.spare import until_ready
-from caps.worker.host.supervisor.supervisor import Execution
-from unit.test_pool import JOB as POOLED
+from caps.worker.host.pool.spare import wait_until_ready
+from caps.worker.host.process.worker import ExitStatus, ResourceUsage
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+from caps.worker.host.supervisor.supervisor import Supervisor
+from support.fake_workers import JOB as POOLED
 
 pytestmark = pytest.mark.anyio
 
@@ -36,17 +38,17 @@ JOB = replace(
     POOLED,
     wall_ms=20_000,
     output_bytes=1000,
-    most_requests=1000,
+    max_requests=1000,
     worker_limits=WorkerLimits(cpu_ms=20_000, memory_mb=64, concurrency=100),
 )
 
 
-class Batch(TakenUp):
+class Batch(RequestBatch):
     """Answers each request with its payload, in as many steps as a test wants."""
 
     def __init__(self, calls: Calls, requests: Sequence[CapabilityRequestMessage]) -> None:
         super().__init__(len(requests))
-        self.given: list[Answer | None] = [None] * len(requests)
+        self.given: list[CallResponse | None] = [None] * len(requests)
         self.calls = calls
         self.requests = requests
         self.waits = calls.waits
@@ -54,34 +56,34 @@ class Batch(TakenUp):
         calls.batches.append(self)
 
     @property
-    def answers(self) -> list[Answer | None]:
+    def answers(self) -> list[CallResponse | None]:
         return self.given
 
-    def advance(self) -> bool:
-        self.told.append("advance")
+    def step_sync(self) -> bool:
+        self.told.append("step_sync")
         if self.waits is not None:
             self.calls.at_a_wait()
             return False
         self._answer()
         return True
 
-    async def finish(self) -> None:
-        self.told.append("finish")
+    async def drive(self) -> None:
+        self.told.append("drive")
         assert self.waits is not None
         await self.waits.wait()
         self._answer()
 
-    async def give_up(self) -> None:
+    async def abandon(self) -> None:
         await anyio.lowlevel.checkpoint()
-        self.told.append("give up")
+        self.told.append("abandon")
 
-    def conclude(self) -> None:
-        self.told.append("conclude")
+    def close(self) -> None:
+        self.told.append("close")
 
     def _answer(self) -> None:
         for index, request in enumerate(self.requests):
             if request.capability != "box.slow":
-                self.given[index] = Answer(result=request.payload)
+                self.given[index] = CallResponse(result=request.payload)
 
 
 class Calls:
@@ -92,19 +94,24 @@ class Calls:
         self.batches: list[Batch] = []
         self.alone: list[str] = []
         self.at_a_wait: Callable[[], None] = lambda: None
+        self.prepared_in: list[int] = []
 
     def begin(self) -> None:
         return
 
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+    def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
+        self.prepared_in.append(threading.get_ident())
+        return request
+
+    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
         await anyio.lowlevel.checkpoint()
         self.alone.append(request.request_id)
-        return Answer(result="late")
+        return CallResponse(result="late")
 
-    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         return Batch(self, requests)
 
-    def end(self, used: Used | None) -> None:
+    def end(self, used: ResourceUsage | None) -> None:
         return
 
 
@@ -137,9 +144,9 @@ class Held:
     def resume(self) -> None:
         return
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ExitStatus:
         await self.killed.wait()
-        return Ending(None, signal.SIGKILL)
+        return ExitStatus(None, signal.SIGKILL)
 
 
 class Peer:
@@ -179,18 +186,19 @@ async def running(
     calls: Calls,
     ended: Callable[[ResultMessage], None] = lambda _: None,
     within: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]] = lambda run: run(),
-) -> AsyncIterator[tuple[Peer, Execution]]:
+    first: dict[str, Any] = {"first": True},  # noqa: B006 - never changed
+) -> AsyncIterator[tuple[Peer, Supervisor]]:
     """An execution whose code runs, and the end that plays it; both end with the block."""
     ours, raw = SocketTransport.pair()
     peer, held = Peer(raw), Held(ours)
     connection = HostConnection()
-    execution = Execution(JOB, held, connection, calls, lambda _text: None)
+    execution = Supervisor(JOB, held, connection, calls, lambda _text: None)
 
     async def run() -> None:
         ended(await execution.run())
 
     async def get_ready_and_run() -> None:
-        await until_ready(ours, connection)  # by the pool, before anybody has the worker
+        await wait_until_ready(ours, connection)  # by the pool, before anybody has the worker
         await within(run)
 
     try:
@@ -202,7 +210,7 @@ async def running(
                 await peer.say(peer.bytes_of(StartedMessage))
                 # The first call is served by the task itself.
                 calls.waits, waits = None, calls.waits
-                await peer.say(peer.asking(first=True))
+                await peer.say(peer.asking(**first))
                 await peer.hear()
                 calls.waits = waits
                 yield peer, execution
@@ -226,7 +234,40 @@ async def test_a_call_that_never_waits_is_answered_as_it_arrives() -> None:
             await peer.say(peer.asking(number=number))
             (answer,) = await peer.hear()
             assert answer.result == {"number": number}
-        assert all(batch.told == ["advance", "conclude"] for batch in calls.batches[1:])
+        assert all(batch.told == ["step_sync", "close"] for batch in calls.batches[1:])
+
+
+async def test_a_large_request_is_prepared_in_a_thread_and_answered_in_its_turn() -> None:
+    """The event loop does not decode, check or hash it; what follows it is answered after it."""
+    calls = Calls()
+    async with running(calls) as (peer, _):
+        items = list(range(5000))
+        await peer.say(peer.asking(items=items), peer.asking(small=True))
+        large, small = await peer.hear(2)
+        assert (large.result, small.result) == ({"items": items}, {"small": True})
+        assert calls.prepared_in
+        assert threading.get_ident() not in calls.prepared_in
+
+
+async def test_a_large_first_request_is_prepared_in_a_thread_too() -> None:
+    """Before the first call, another function reads the channel."""
+    calls = Calls()
+    async with running(calls, first={"text": "x" * 100_000}) as (peer, _):
+        assert len(calls.prepared_in) == 1
+        assert threading.get_ident() not in calls.prepared_in
+        await peer.say(peer.asking(small=True))
+        (answer,) = await peer.hear()
+        assert answer.result == {"small": True}
+
+
+async def test_a_large_lie_ends_the_execution() -> None:
+    """What the thread finds is raised in the execution, as if it had been found in the loop."""
+    with pytest.raises(ExceptionGroup) as caught:
+        async with running(Calls()) as (peer, _):
+            peer.connection._limits = FrameLimits(max_items=1_000_000)
+            await peer.say(peer.asking(items=[0] * 200_000))
+            await anyio.sleep_forever()  # until the execution ends
+    assert caught.group_contains(ProtocolError, match="more than 10")
 
 
 async def test_what_has_to_wait_for_its_evidence_is_finished_by_the_task() -> None:
@@ -235,12 +276,12 @@ async def test_what_has_to_wait_for_its_evidence_is_finished_by_the_task() -> No
     calls = Calls(waits)
     async with running(calls) as (peer, _):
         await peer.say(peer.asking(a=1))
-        await until(lambda: len(calls.batches) == 2 and "finish" in calls.batches[1].told)
-        assert calls.batches[1].told == ["advance", "advance", "finish"]
+        await until(lambda: len(calls.batches) == 2 and "drive" in calls.batches[1].told)
+        assert calls.batches[1].told == ["step_sync", "step_sync", "drive"]
         waits.set()
         (answer,) = await peer.hear()
         assert answer.result == {"a": 1}
-        assert calls.batches[1].told[3:] == ["conclude"]
+        assert calls.batches[1].told[3:] == ["close"]
 
 
 async def test_what_waits_beside_what_does_not_has_a_task_of_its_own() -> None:
@@ -251,7 +292,7 @@ async def test_what_waits_beside_what_does_not_has_a_task_of_its_own() -> None:
         answers = await peer.hear(3)
         assert sorted(answer.request_id for answer in answers) == ["r2", "r3", "r4"]
         assert calls.alone == ["r3"]
-        assert calls.batches[1].told.count("conclude") == 1
+        assert calls.batches[1].told.count("close") == 1
 
 
 async def test_answers_that_find_no_room_are_sent_when_there_is_some() -> None:
@@ -277,9 +318,9 @@ async def test_what_is_called_as_bytes_arrive_has_the_context_of_its_execution()
     seen: list[str] = []
 
     class Noting(Calls):
-        def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
+        def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
             seen.append(tenant.get())
-            return super().take_up(requests)
+            return super().begin_batch(requests)
 
     async def as_bob(run: Callable[[], Awaitable[None]]) -> None:
         tenant.set("bob")
@@ -308,8 +349,8 @@ async def test_what_is_cancelled_while_it_is_finished_is_concluded() -> None:
     calls = Calls(anyio.Event())
     async with running(calls) as (peer, _):
         await peer.say(peer.asking(a=1))
-        await until(lambda: len(calls.batches) == 2 and "finish" in calls.batches[1].told)
-    assert calls.batches[1].told[-2:] == ["finish", "conclude"]
+        await until(lambda: len(calls.batches) == 2 and "drive" in calls.batches[1].told)
+    assert calls.batches[1].told[-2:] == ["drive", "close"]
 
 
 async def test_what_was_taken_up_when_the_execution_is_over_is_given_up() -> None:
@@ -320,7 +361,7 @@ async def test_what_was_taken_up_when_the_execution_is_over_is_given_up() -> Non
             calls.at_a_wait = scope.cancel
             await peer.say(peer.asking(a=1))
             await anyio.sleep_forever()
-    assert calls.batches[1].told == ["advance", "give up", "conclude"]
+    assert calls.batches[1].told == ["step_sync", "abandon", "close"]
 
 
 async def test_a_lie_that_arrives_between_calls_ends_the_execution() -> None:

@@ -41,14 +41,15 @@ from caps.protocol.messages import (
     WorkerLimits,
 )
 from caps.protocol.transport import MemoryTransport, SocketTransport, Transport
-from caps.worker.host import endings, supervisor
-from caps.worker.host.pool.pool import pool as pool_module
-from caps.worker.host.supervisor.interface import TakenUp
+from caps.protocol.zygote_messages import OUT_OF_MEMORY
+from caps.worker.host.pool import pool as pool_module
 from caps.worker.host.pool.pool import WorkerPool
-from caps.worker.host.process.worker import Ending, Used
-from caps.worker.host.pool.spare import until_ready
-from caps.worker.host.supervisor.supervisor import Answer, Execution, Job
-from direct_workers import DirectWorkers
+from caps.worker.host.pool.spare import wait_until_ready
+from caps.worker.host.process.worker import ExitStatus, ResourceUsage
+from caps.worker.host.supervisor import exit_reasons, supervisor
+from caps.worker.host.supervisor.interface import CallResponse, Job, RequestBatch
+from caps.worker.host.supervisor.supervisor import Supervisor
+from support.command_workers import CommandWorkerSource
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +62,7 @@ JOB = Job(
     filename="<agent>",
     wall_ms=60_000,
     output_bytes=100,
-    most_requests=5,
+    max_requests=5,
     worker_limits=WorkerLimits(cpu_ms=1000, memory_mb=64, concurrency=2),
 )
 
@@ -75,29 +76,32 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 class Calls:
     """A handler whose answer each test chooses; it notes what it saw."""
 
-    answer: Callable[[CapabilityRequestMessage], Awaitable[Answer]] | None = None
+    respond: Callable[[CapabilityRequestMessage], Awaitable[CallResponse]] | None = None
     begun: int = 0
     handled: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
-    used: Used | None = None
+    used: ResourceUsage | None = None
 
     def begin(self) -> None:
         self.begun += 1
 
-    async def handle(self, request: CapabilityRequestMessage) -> Answer:
+    def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
+        return request
+
+    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
         self.handled.append(request.request_id)
-        if self.answer is None:
-            return Answer(result=request.payload)
+        if self.respond is None:
+            return CallResponse(result=request.payload)
         try:
-            return await self.answer(request)
+            return await self.respond(request)
         except anyio.get_cancelled_exc_class():
             self.cancelled.append(request.request_id)
             raise
 
-    def take_up(self, requests: Sequence[CapabilityRequestMessage]) -> TakenUp:
-        return TakenUp(len(requests))
+    def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
+        return RequestBatch(len(requests))
 
-    def end(self, used: Used | None) -> None:
+    def end(self, used: ResourceUsage | None) -> None:
         self.used = used
 
 
@@ -134,9 +138,9 @@ class Held:
     def resume(self) -> None:
         raise AssertionError("nothing here resumes a worker")
 
-    async def ended(self) -> Ending:
+    async def ended(self) -> ExitStatus:
         await self.killed.wait()
-        return Ending(None, signal.SIGKILL)
+        return ExitStatus(None, signal.SIGKILL)
 
 
 class Worker:
@@ -200,7 +204,7 @@ Script = Callable[[Worker], Awaitable[None]]
 class Ended:
     """How an execution ended, and what it left behind."""
 
-    execution: Execution
+    execution: Supervisor
     calls: Calls
     printed: list[str]
     long: int
@@ -226,8 +230,8 @@ async def execute(
     handler, printed, held = calls or Calls(), list[str](), Held(ours)
     connection = HostConnection(limits)
     long = list[None]()
-    execution = Execution(
-        job, held, connection, handler, printed.append, on_long=lambda: long.append(None)
+    execution = Supervisor(
+        job, held, connection, handler, printed.append, on_slow=lambda: long.append(None)
     )
     outcome: ResultMessage | Exception
     with anyio.fail_after(20):
@@ -239,7 +243,7 @@ async def execute(
 
             group.start_soon(work)
             try:
-                await until_ready(ours, connection)
+                await wait_until_ready(ours, connection)
                 outcome = await execution.run()
             except (CapsError, ExceptionGroup) as error:
                 outcome = error
@@ -254,7 +258,7 @@ def violation(ended: Ended) -> str:
     return str(ended.outcome.violation)
 
 
-async def forever(_worker: object = None) -> Answer:
+async def forever(_worker: object = None) -> CallResponse:
     await anyio.sleep_forever()
     raise AssertionError
 
@@ -289,10 +293,10 @@ class TestAnHonestWorker:
         release = anyio.Event()
         heard: list[str] = []
 
-        async def answer(request: CapabilityRequestMessage) -> Answer:
+        async def answer(request: CapabilityRequestMessage) -> CallResponse:
             if request.request_id == "slow":
                 await release.wait()
-            return Answer()
+            return CallResponse()
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -323,7 +327,7 @@ class TestAnHonestWorker:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Nobody is told anything of it but its result."""
-        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", 20)
+        monkeypatch.setattr(supervisor, "SHORT_RUN_SECONDS", 20)
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -338,7 +342,7 @@ class TestAnHonestWorker:
         self, monkeypatch: pytest.MonkeyPatch, at_once_s: float
     ) -> None:
         """Whichever of the two it is first, and whatever it does later."""
-        monkeypatch.setattr(supervisor, "AT_ONCE_SECONDS", at_once_s)
+        monkeypatch.setattr(supervisor, "SHORT_RUN_SECONDS", at_once_s)
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -369,19 +373,21 @@ class TestAnHonestWorker:
     @pytest.mark.parametrize(
         "answer",
         [
-            Answer(result=object()),
-            Answer(result=2**80),
-            Answer(result="x" * (17 << 20)),
-            Answer(result="\ud800"),
-            Answer(failure=CallFailure(code="provider_error", message="", details={"x": len})),
+            CallResponse(result=object()),
+            CallResponse(result=2**80),
+            CallResponse(result="x" * (17 << 20)),
+            CallResponse(result="\ud800"),
+            CallResponse(
+                failure=CallFailure(code="provider_error", message="", details={"x": len})
+            ),
         ],
         ids=["object", "integer", "large", "surrogate", "details"],
     )
-    async def test_is_told_when_an_answer_cannot_be_sent(self, answer: Answer) -> None:
+    async def test_is_told_when_an_answer_cannot_be_sent(self, answer: CallResponse) -> None:
         """One call fails; the execution goes on."""
         heard: list[CapabilityResponseMessage] = []
 
-        async def answered(_request: CapabilityRequestMessage) -> Answer:
+        async def answered(_request: CapabilityRequestMessage) -> CallResponse:
             return answer
 
         async def script(worker: Worker) -> None:
@@ -448,7 +454,7 @@ class TestALiar:
 
         ended = await execute(script)
         assert violation(ended) == "flood"
-        assert len(ended.calls.handled) <= JOB.most_requests
+        assert len(ended.calls.handled) <= JOB.max_requests
 
     async def test_before_it_is_ready_is_refused(self) -> None:
         """Nothing but `ready` may come first."""
@@ -484,9 +490,9 @@ class TestALiar:
         """The answer is dropped; the violation is what is told, and it is not wrapped."""
         release = anyio.Event()
 
-        async def answer(_request: CapabilityRequestMessage) -> Answer:
+        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
             await release.wait()
-            return Answer()
+            return CallResponse()
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -622,9 +628,9 @@ class TestTheCpuLimit:
             await worker.say(ResultMessage)
 
         execution = (await execute(script)).execution
-        ending = Ending(0, None, cpu_us=1700, max_rss_kb=9)
-        assert execution.used(ending) == Used(cpu_us=1200, max_rss_kb=9)
-        assert execution.used(Ending(None, signal.SIGKILL)) is None
+        ending = ExitStatus(0, None, cpu_us=1700, max_rss_kb=9)
+        assert execution.used(ending) == ResourceUsage(cpu_us=1200, max_rss_kb=9)
+        assert execution.used(ExitStatus(None, signal.SIGKILL)) is None
 
 
 class TestBytesInFlight:
@@ -636,9 +642,9 @@ class TestBytesInFlight:
         release = anyio.Event()
         held: list[int] = []
 
-        async def answer(_request: CapabilityRequestMessage) -> Answer:
+        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
             await release.wait()
-            return Answer()
+            return CallResponse()
 
         calls = Calls(answer)
 
@@ -677,8 +683,8 @@ class TestBytesInFlight:
         taken = anyio.Event()
         sent: list[int] = []
 
-        async def answer(_request: CapabilityRequestMessage) -> Answer:
-            return Answer(result=self.TEXT)
+        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
+            return CallResponse(result=self.TEXT)
 
         calls = Calls(answer)
 
@@ -724,10 +730,10 @@ async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> No
     """A call may have to wait for its evidence; the code must not run on meanwhile."""
     held: list[Held] = []
 
-    async def answer(_request: CapabilityRequestMessage) -> Answer:
+    async def answer(_request: CapabilityRequestMessage) -> CallResponse:
         with anyio.fail_after(10, shield=True):
             await held[0].killed.wait()
-        return Answer()
+        return CallResponse()
 
     async def script(worker: Worker) -> None:
         held.append(worker.held)
@@ -808,14 +814,14 @@ class TestASession:
             heard.append(await worker.hear())
             await worker.say(ResultMessage, value=b"\x02")
 
-        job = replace(JOB, session=True, most_requests=1)
+        job = replace(JOB, session=True, max_requests=1)
         values = []
         with anyio.fail_after(20):
             async with anyio.create_task_group() as group:
                 group.start_soon(script)
-                await until_ready(ours, connection)
+                await wait_until_ready(ours, connection)
                 for calls in (first, second):
-                    execution = Execution(job, held, connection, calls, print)
+                    execution = Supervisor(job, held, connection, calls, print)
                     values.append((await execution.run()).value)
         ours.close()
         theirs.close()
@@ -892,10 +898,10 @@ async def test_an_error_of_the_callers_output_handler_comes_out_as_it_is() -> No
         await worker.say(OutputMessage, text="x")
 
     connection = HostConnection()
-    execution = Execution(JOB, held, connection, Calls(), fail)
+    execution = Supervisor(JOB, held, connection, Calls(), fail)
     async with anyio.create_task_group() as group:
         group.start_soon(script)
-        await until_ready(ours, connection)
+        await wait_until_ready(ours, connection)
         with pytest.raises(ZeroDivisionError):
             await execution.run()
     ours.close()
@@ -906,35 +912,38 @@ class TestProcess:
     @pytest.mark.parametrize(
         ("ending", "text"),
         [
-            (Ending(3, None), "exit status 3"),
-            (Ending(None, signal.SIGKILL), "killed by SIGKILL"),
-            (Ending(None, 40), "killed by signal 40"),
+            (ExitStatus(3, None), "exit status 3"),
+            (ExitStatus(None, signal.SIGKILL), "killed by SIGKILL"),
+            (ExitStatus(None, 40), "killed by signal 40"),
         ],
     )
-    def test_an_ending_reads_well(self, ending: Ending, text: str) -> None:
+    def test_an_ending_reads_well(self, ending: ExitStatus, text: str) -> None:
         """Even for signals that have no name."""
         assert str(ending) == text
 
 
 class TestPool:
+    @pytest.mark.process
     async def test_a_worker_that_dies_of_a_nameless_signal_is_told(self) -> None:
         """An escaped worker can choose how it dies; the host is none the worse."""
-        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "kill -40 $$")), 1, lambda _: None)
+        pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "kill -40 $$")), 1, lambda _: None)
         with pytest.raises(WorkerLostError, match="signal 40"):
             await pool.run(JOB, Calls(), print)
 
+    @pytest.mark.process
     async def test_a_worker_that_dies_at_once_is_tried_again_once_and_counted(self) -> None:
         """Nothing ran, so once more is harmless; its status is told, and its place is free."""
         alive: list[int] = []
-        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "exit 7")), 1, alive.append)
+        pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "exit 7")), 1, alive.append)
         with pytest.raises(WorkerLostError, match="exit status 7") as error:
             await pool.run(JOB, Calls(), print)
         assert (error.value.started, alive) == (False, [1, -1, 1, -1])
 
+    @pytest.mark.process
     async def test_a_dead_worker_leaves_no_descriptor(self) -> None:
         """Its channel and its handle are closed when it is disposed of."""
         before = len(list(Path("/proc/self/fd").iterdir()))
-        pool = WorkerPool(DirectWorkers(("/bin/sh", "-c", "exit 7")), 1, lambda _: None)
+        pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "exit 7")), 1, lambda _: None)
         with pytest.raises(WorkerLostError):
             await pool.run(JOB, Calls(), print)
         assert len(list(Path("/proc/self/fd").iterdir())) <= before
@@ -943,16 +952,25 @@ class TestPool:
     def test_a_worker_out_of_cpu_time_reached_a_limit(self, started: bool) -> None:
         """The kernel's signal is the policy's limit, and says whether the code had begun."""
         lost = WorkerLostError("lost", started=started)
-        error = endings._from_ending(lost, Ending(None, signal.SIGXCPU), JOB)
+        error = exit_reasons._error_for_status(lost, ExitStatus(None, signal.SIGXCPU), JOB)
         assert isinstance(error, LimitExceededError)
         assert (error.limit, error.allowed, error.started) == ("cpu_ms", 1000, started)
 
+    @pytest.mark.parametrize("started", [True, False])
+    def test_a_worker_that_exits_for_want_of_memory_reached_a_limit(self, started: bool) -> None:
+        """It could not send a result any more; its exit status says why."""
+        lost = WorkerLostError("lost", started=started)
+        error = exit_reasons._error_for_status(lost, ExitStatus(OUT_OF_MEMORY, None), JOB)
+        assert isinstance(error, LimitExceededError)
+        assert (error.limit, error.started) == ("memory_mb", started)
+
+    @pytest.mark.process
     async def test_a_worker_that_never_gets_ready_is_given_up(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """And killed, whatever it is doing."""
         monkeypatch.setattr(pool_module, "_READY_SECONDS", 0.05)
-        pool = WorkerPool(DirectWorkers(("/bin/sleep", "600")), 1, lambda _: None)
+        pool = WorkerPool(CommandWorkerSource(("/bin/sleep", "600")), 1, lambda _: None)
         with anyio.fail_after(20):
             with pytest.raises(WorkerLostError, match="not ready") as error:
                 await pool.run(JOB, Calls(), print)

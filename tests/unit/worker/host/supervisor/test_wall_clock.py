@@ -18,7 +18,7 @@ async def test_while_it_stands_still_the_time_cannot_be_up() -> None:
     clock = WallClock()
     with clock.start(60_000) as scope:
         before = scope.deadline
-        with clock.standing_still():
+        with clock.paused():
             assert scope.deadline == math.inf
         assert before <= scope.deadline < before + 60
 
@@ -27,11 +27,11 @@ async def test_several_reasons_are_one_pause() -> None:
     """It goes on when the last is gone, and what overlaps counts once."""
     clock = WallClock()
     with clock.start(60_000) as scope:
-        with clock.standing_still():
-            with clock.standing_still():
-                inner = clock.stood_still_s
+        with clock.paused():
+            with clock.paused():
+                inner = clock.paused_s
             assert scope.deadline == math.inf
-            assert clock.stood_still_s >= inner
+            assert clock.paused_s >= inner
         assert scope.deadline < math.inf
 
 
@@ -39,7 +39,7 @@ async def test_the_time_that_is_left_still_ends_it() -> None:
     """A pause gives nothing beyond itself."""
     clock = WallClock()
     with clock.start(1) as scope:
-        with clock.standing_still():
+        with clock.paused():
             await anyio.sleep(0.01)
         await anyio.sleep_forever()
     assert scope.cancelled_caught
@@ -48,7 +48,7 @@ async def test_the_time_that_is_left_still_ends_it() -> None:
 async def test_it_knows_how_long_it_stood_without_a_start() -> None:
     """A broker whose code was not handed over yet has a clock, too."""
     clock = WallClock()
-    assert clock.stood_still_s == 0
-    with clock.standing_still():
+    assert clock.paused_s == 0
+    with clock.paused():
         pass
-    assert clock.stood_still_s >= 0
+    assert clock.paused_s >= 0

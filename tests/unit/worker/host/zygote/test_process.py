@@ -29,10 +29,12 @@ from caps.protocol.zygote_messages import (
     WorkerExited,
     ZygoteReady,
 )
-from caps.worker.host.zygote.source import process as zygote_process
+from caps.worker.host.process.worker import ExitStatus
+from caps.worker.host.zygote import forked_worker
+from caps.worker.host.zygote import process as zygote_process
+from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched
-from caps.worker.host.process.worker import Ending
-from caps.worker.host.zygote.process import ForkedWorker, ZygoteProcess
+from caps.worker.host.zygote.process import ZygoteProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -115,9 +117,9 @@ class Stage:
         self.channel: socket.socket
         self.outcome: ForkedWorker | WorkerLostError | None = None
 
-    async def fork(self, entrance: int | None = None) -> None:
+    async def fork(self, entry_fd: int | None = None) -> None:
         try:
-            self.outcome = await self.host.fork(entrance=entrance)
+            self.outcome = await self.host.fork(entry_fd=entry_fd)
         except WorkerLostError as error:
             self.outcome = error
 
@@ -188,6 +190,7 @@ def is_closed(channel: socket.socket) -> bool:
 
 
 class TestAFork:
+    @pytest.mark.process
     async def test_gives_a_worker_that_can_be_killed_and_waited_for(self) -> None:
         """The descriptor is its own and no program inherits it; the exit tells how it ended."""
         with sleeper() as child:
@@ -198,12 +201,13 @@ class TestAFork:
                 assert child.wait() == -signal.SIGKILL
                 before = worker.is_over
                 stage.zygote.say(WorkerExited(number=1, status=9, cpu_us=5, max_rss_kb=7))
-                assert await worker.ended() == Ending(None, 9, cpu_us=5, max_rss_kb=7)
+                assert await worker.ended() == ExitStatus(None, 9, cpu_us=5, max_rss_kb=7)
                 assert (before, worker.is_over) == (False, True)
                 worker.kill()
                 worker.transport.close()
                 assert is_closed(stage.channel)
 
+    @pytest.mark.process
     async def test_that_is_refused_says_why(self) -> None:
         """And closes its channel."""
         async with staged(
@@ -212,12 +216,14 @@ class TestAFork:
             assert stage.refusal == "no worker could be forked: no"
             assert is_closed(stage.channel)
 
+    @pytest.mark.process
     async def test_whose_descriptor_got_lost_is_refused(self) -> None:
         """A worker that nobody could kill is not used; its closed channel makes it leave."""
         async with staged(lambda zygote, n: zygote.say(Forked(number=n))) as stage:
             assert "Too many open files" in stage.refusal
             assert is_closed(stage.channel)
 
+    @pytest.mark.process
     @pytest.mark.parametrize(
         ("error", "reason", "blamed"),
         [
@@ -233,23 +239,24 @@ class TestAFork:
         def fails(_pidfd: int) -> int:
             raise OSError(error, os.strerror(error))
 
-        monkeypatch.setattr(zygote_process, "process_id", fails)
+        monkeypatch.setattr(forked_worker, "process_id", fails)
         with sleeper() as process:
             stage = Stage()
-            entrance = os.open("/dev/null", os.O_WRONLY)
+            entry_fd = os.open("/dev/null", os.O_WRONLY)
             with stage.zygote.control, anyio.fail_after(20):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(stage.host.read)
                     async with anyio.create_task_group() as ordering:
-                        ordering.start_soon(stage.fork, entrance)
+                        ordering.start_soon(stage.fork, entry_fd)
                         order, stage.channel = await stage.zygote.order()
                         stage.zygote.say_forked(order.number, process.pid)
                     assert stage.refusal == f"no worker could be forked: {reason}"
                     assert is_closed(stage.channel)
                     assert stage.host.group_refused is blamed
                     stage.host.end()
-            os.close(entrance)
+            os.close(entry_fd)
 
+    @pytest.mark.process
     async def test_that_nobody_waits_for_any_more_leaves_nothing(self) -> None:
         """Cancelled while it is forked: channel and descriptor are closed, the exit is ignored."""
         stage = Stage()
@@ -261,11 +268,12 @@ class TestAFork:
                 tasks.cancel_scope.cancel()
             assert is_closed(channel)
             number = order.number
-            stage.host._take(Forked(number=number), [os.pidfd_open(os.getpid())])
-            stage.host._take(WorkerExited(number=number, status=0, cpu_us=0, max_rss_kb=0), [])
+            stage.host._handle(Forked(number=number), [os.pidfd_open(os.getpid())])
+            stage.host._handle(WorkerExited(number=number, status=0, cpu_us=0, max_rss_kb=0), [])
             assert open_descriptors() == before
             stage.host.end()
 
+    @pytest.mark.process
     async def test_without_an_answer_ends_the_zygote(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Silence is as good as death."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.01)
@@ -274,6 +282,7 @@ class TestAFork:
             assert stage.host.is_alive is False
             assert is_closed(stage.channel)
 
+    @pytest.mark.process
     async def test_waits_for_a_zygote_that_answers_others(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -284,7 +293,7 @@ class TestAFork:
 
         async def send_and_hear_of_it(order: ForkOrder, descriptors: list[int]) -> None:
             await send(order, descriptors)
-            stage.host._heard = anyio.current_time() + 60  # it goes on talking to others
+            stage.host._last_packet_at = anyio.current_time() + 60  # it goes on talking to others
 
         monkeypatch.setattr(stage.host, "_send", send_and_hear_of_it)
         with stage.zygote.control:
@@ -296,10 +305,11 @@ class TestAFork:
                     while anyio.current_time() < until:
                         await anyio.lowlevel.checkpoint()
                     assert stage.host.is_alive
-                    stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
+                    stage.host._handle(ForkRefused(number=order.number, reason="enough"), [])
             assert "enough" in stage.refusal
             stage.host.end()
 
+    @pytest.mark.process
     async def test_that_finds_no_room_waits_with_others(self) -> None:
         """More orders than the socket of a busy zygote holds: all of them come."""
         async with crowded() as stage:
@@ -308,16 +318,18 @@ class TestAFork:
                 order, channel = await stage.zygote.order()
                 channel.close()
                 come.add(order.number)
-                stage.host._take(ForkRefused(number=order.number, reason="enough"), [])
+                stage.host._handle(ForkRefused(number=order.number, reason="enough"), [])
         assert "enough" in stage.refusal
         stage.host.end()
 
+    @pytest.mark.process
     async def test_that_waits_for_room_fails_with_the_zygote(self) -> None:
         """All who wait are told, not only the first."""
         async with crowded() as stage:
             stage.host.end()
         assert stage.refusal == "no worker could be forked: the zygote died"
 
+    @pytest.mark.process
     async def test_of_a_dead_zygote_fails_at_once(self) -> None:
         """Found out by sending: the next one who asks must not find it alive."""
         stage = Stage()
@@ -329,6 +341,7 @@ class TestAFork:
 
 
 class TestAZygoteThatErrs:
+    @pytest.mark.process
     @pytest.mark.parametrize("data", [b"\xc1", b"{}", msgspec.msgpack.encode({"type": "Unheard"})])
     async def test_is_ended(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever waits for it is told, and its workers count as killed."""
@@ -345,11 +358,12 @@ class TestAZygoteThatErrs:
                 stage.zygote.control.send(data)
             assert stage.refusal == "no worker could be forked: the zygote died"
             assert stage.host._process.returncode == -signal.SIGKILL
-            assert await worker[0].ended() == Ending(None, signal.SIGKILL)
+            assert await worker[0].ended() == ExitStatus(None, signal.SIGKILL)
             worker[0].transport.close()
             assert is_closed(channel)
             stage.channel.close()
 
+    @pytest.mark.process
     async def test_is_ended_once(self) -> None:
         """Ending it again is harmless."""
         stage = Stage()

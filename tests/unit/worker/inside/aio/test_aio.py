@@ -12,9 +12,9 @@ import pytest
 from caps.worker.inside.aio.errors import CancelledError
 from caps.worker.inside.aio.futures import Task
 from caps.worker.inside.aio.gather import gather
-from caps.worker.inside.aio.shutdown import end_all, tell_unretrieved
 from caps.worker.inside.aio.loop import Loop
-from unit.language_programs import make_globals, power_of, run
+from caps.worker.inside.aio.shutdown import report_unretrieved, shutdown
+from support.language_programs import make_globals, power_of, run
 
 
 def printed(source: str) -> list[str]:
@@ -167,7 +167,7 @@ class Ear:
 
     def __init__(self, loop: Loop) -> None:
         self.heard: list[tuple[str, BaseException]] = []
-        loop.listen(lambda what, error: self.heard.append((what, error)))
+        loop.set_error_handler(lambda what, error: self.heard.append((what, error)))
 
 
 @pytest.fixture
@@ -195,8 +195,8 @@ class TestUnseenErrors:
         loop._turn()
         loop._turn()
         assert ear.heard == []
-        tell_unretrieved(loop)
-        tell_unretrieved(loop)
+        report_unretrieved(loop)
+        report_unretrieved(loop)
         assert [error for _, error in ear.heard] == errors
         assert all(task.done() for task in held)
 
@@ -213,7 +213,7 @@ class TestUnseenErrors:
             getattr(task, ask)()
         del task
         loop._turn()
-        tell_unretrieved(loop)
+        report_unretrieved(loop)
         assert ear.heard == []
 
     def test_of_a_future_and_of_a_callback_are_told(self, loop: Loop) -> None:
@@ -235,7 +235,7 @@ class TestUnseenErrors:
         gather(failing(KeyError()), failing(KeyError())).cancel()
         for _ in range(4):
             loop._turn()
-        tell_unretrieved(loop)
+        report_unretrieved(loop)
         assert ear.heard == []
 
 
@@ -252,12 +252,12 @@ class TestTheEnd:
         loop = Loop(idle)
         stubborn = loop.task(swallowing(loop))
         loop._turn()
-        end_all(loop, {stubborn}, seconds=0.05)
+        shutdown(loop, {stubborn}, seconds=0.05)
         assert not stubborn.done()
 
     def test_nothing_is_run_if_nothing_is_left(self, loop: Loop) -> None:
         """The common case costs nothing."""
-        end_all(loop, loop._tasks, seconds=None)
+        shutdown(loop, loop._tasks, seconds=None)
         assert not loop._ready
 
 

@@ -1,6 +1,6 @@
 """(4) The worker's event loop: turns, timers and cancellation, as asyncio would have them.
 
-The clock is a stand-in: idling moves it, so that nothing here waits.
+The clock moves only when the loop is idle, so no test waits.
 """
 
 from __future__ import annotations
@@ -11,40 +11,26 @@ from typing import Any
 import pytest
 
 from caps.worker.inside.aio import loop as loop_module
-from caps.worker.inside.aio.shutdown import wind_up
-from caps.worker.inside.aio.loop import CancelledError, Future, InvalidStateError, Loop, ensure_future
-
-
-class Stuck(Exception):
-    """Nothing is left that could wake the loop."""
-
-
-class Clock:
-    """Time that passes only when the loop is idle."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.waits: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def idle(self, timeout: float | None) -> None:
-        if timeout is None:
-            raise Stuck
-        self.waits.append(timeout)
-        self.now += timeout
+from caps.worker.inside.aio.loop import (
+    CancelledError,
+    Future,
+    InvalidStateError,
+    Loop,
+    ensure_future,
+)
+from caps.worker.inside.aio.shutdown import cancel_tasks
+from support.idle_clock import IdleClock, LoopStuckError
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> IdleClock:
+    made = IdleClock(1000.0)
     monkeypatch.setattr(loop_module, "time", made)
     return made
 
 
 @pytest.fixture
-def loop(clock: Clock) -> Loop:
+def loop(clock: IdleClock) -> Loop:
     return Loop(clock.idle)
 
 
@@ -184,7 +170,7 @@ class TestTask:
         async def main() -> None:
             await loop.future()
 
-        with pytest.raises(Stuck):
+        with pytest.raises(LoopStuckError):
             loop.run(loop.task(main()))
 
 
@@ -326,7 +312,7 @@ class TestCancellation:
 
 
 class TestTimers:
-    def test_fire_in_the_order_of_their_time(self, loop: Loop, clock: Clock) -> None:
+    def test_fire_in_the_order_of_their_time(self, loop: Loop, clock: IdleClock) -> None:
         """Shorter first; equal ones in the order they were set."""
         log: list[str] = []
 
@@ -340,7 +326,7 @@ class TestTimers:
         loop.run(tasks[0])
         assert (log, clock.now) == (["a", "b", "c", "d"], 1003.0)
 
-    def test_the_loop_waits_just_until_the_next_one(self, loop: Loop, clock: Clock) -> None:
+    def test_the_loop_waits_just_until_the_next_one(self, loop: Loop, clock: IdleClock) -> None:
         """It neither spins nor oversleeps."""
 
         async def main() -> None:
@@ -349,7 +335,7 @@ class TestTimers:
         loop.run(loop.task(main()))
         assert [wait for wait in clock.waits if wait] == [5.0]
 
-    def test_a_cancelled_one_is_not_waited_for(self, loop: Loop, clock: Clock) -> None:
+    def test_a_cancelled_one_is_not_waited_for(self, loop: Loop, clock: IdleClock) -> None:
         """Nobody sleeps for a timer that nobody wants."""
 
         async def main() -> None:
@@ -429,17 +415,17 @@ class TestWindingUp:
 
         task = loop.task(stay())
         loop.run(loop.timer(0))
-        wind_up(loop, 1.0)
+        cancel_tasks(loop, 1.0)
         assert (log, task.cancelled()) == (["clean"], True)
 
     def test_a_task_that_never_began_does_not_begin(self, loop: Loop) -> None:
         """It is cancelled at its first step."""
         log: list[str] = []
         task = loop.task(noted(log, "ran"))
-        wind_up(loop, 1.0)
+        cancel_tasks(loop, 1.0)
         assert (log, task.cancelled()) == ([], True)
 
-    def test_one_that_will_not_end_is_given_up(self, loop: Loop, clock: Clock) -> None:
+    def test_one_that_will_not_end_is_given_up(self, loop: Loop, clock: IdleClock) -> None:
         """After its time, and it is never stepped again."""
         steps: list[float] = []
 
@@ -453,7 +439,7 @@ class TestWindingUp:
 
         task = loop.task(stay())
         loop.run(loop.timer(0))
-        wind_up(loop, 1.0)
+        cancel_tasks(loop, 1.0)
         seen = list(steps)
         loop.run(loop.timer(5))
         assert (task.cancelled(), steps) == (True, seen)
@@ -469,7 +455,7 @@ class TestWindingUp:
         first.add_done_callback(fail)
         loop.run(loop.timer(0))
         with pytest.raises(SystemExit):
-            wind_up(loop, 1.0)
+            cancel_tasks(loop, 1.0)
         assert (first.cancelled(), second.cancelled()) == (True, True)
 
     def test_nothing_is_left_for_later(self, loop: Loop) -> None:
@@ -477,7 +463,7 @@ class TestWindingUp:
         timer = loop.timer(0.5)
         woken: list[Future] = []
         timer.add_done_callback(woken.append)
-        wind_up(loop, 1.0)
+        cancel_tasks(loop, 1.0)
         loop.run(loop.timer(2))
         assert woken == []
 

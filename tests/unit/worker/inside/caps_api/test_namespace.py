@@ -34,11 +34,11 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.stdlib.asyncio_ import Concurrency
 from caps.worker.inside.aio.loop import CancelledError
 from caps.worker.inside.caps_api.namespace import Namespace, build_namespace
 from caps.worker.inside.caps_api.record import Record
+from caps.worker.inside.channel.channel import Channel
+from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
 
 READ = ManifestEntry.of(
     name="files.read",
@@ -73,7 +73,7 @@ class Host:
         self.answer_all: Any = None  # what every request is answered with at once
         self.caps = self._handshake(concurrency)
         self.channel.loop._idle = self._idle
-        self.aio = Concurrency(self.channel.loop)
+        self.aio = AsyncioFacade(self.channel.loop)
 
     def _handshake(self, concurrency: int) -> Namespace:
         channel = self.channel
@@ -432,9 +432,9 @@ class TestConcurrency:
                 host.aio.create_task(host.caps.files.read(path=name)) for name in "abc"
             )
             await host.aio.sleep(0)
-            caller = host.caps.files.read._caller
+            caller = host.caps.files.read._sender
             (turn, _) = caller._queue
-            caller._give_slot()  # as the answer to the first would
+            caller._release_slot()  # as the answer to the first would
             assert turn.done()
             second.cancel()
             await settled(host)
@@ -572,7 +572,7 @@ class TestChannel:
         def leave() -> None:
             raise LeftError
 
-        monkeypatch.setattr("caps.worker.inside.channel.channel.leave", leave)
+        monkeypatch.setattr("caps.worker.inside.channel.channel.exit_worker", leave)
         host._socket.close()
         with pytest.raises(LeftError):
             Channel._idle(host.channel, 0)

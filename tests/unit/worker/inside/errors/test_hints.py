@@ -6,9 +6,9 @@ import gc
 
 import pytest
 
-from caps.worker.inside.language.compiler import SourceError, compile_source
 from caps.worker.inside.errors.report import describe, describe_source
-from unit.language_programs import run_program
+from caps.worker.inside.language.compiler import SourceError, compile_source
+from support.language_programs import run_program
 
 # source, part of the hint
 SLIPS = [

@@ -9,10 +9,11 @@ import pytest
 
 from caps.protocol.framing import check_json_like
 from caps.protocol.messages import ErrorReport
-from caps.worker.inside.language.compiler import SourceError, compile_source
 from caps.worker.inside.aio.loop import CancelledError
+from caps.worker.inside.errors import report as report_module
 from caps.worker.inside.errors.report import describe, describe_source
-from unit.language_programs import run_program
+from caps.worker.inside.language.compiler import SourceError, compile_source
+from support.language_programs import run_program
 
 
 def report_of(source: str) -> ErrorReport:
@@ -289,6 +290,20 @@ def test_no_error_breaks_its_report(name: str) -> None:
     report = report_of(HOSTILE[name])
     assert report.message == "text"
     assert len(msgspec.msgpack.encode(report)) < 200_000
+
+
+def test_an_error_that_cannot_be_described_is_still_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The worker answers with what it knows."""
+
+    def fail(_error: BaseException) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(report_module, "hint_for", fail)
+    report = report_of("1 / 0")
+    assert (report.type, report.code) == ("ZeroDivisionError", "execution_error")
+    assert report.message == "the error cannot be described: RuntimeError"
 
 
 def test_the_code_is_that_of_the_class_of_ours() -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from caps import MemoryAuditLog, Runtime
 from caps.worker.inside.facades.allowlist import FACADES
-from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.stdlib.replacements import STAND_INS
-from unit.facade_samples import SAMPLES
-from unit.language_programs import run
+from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.stdlib.replacements import REPLACEMENTS
+from support.facade_samples import SAMPLES
+from support.language_programs import run
 
 PROGRAMS = [
     pytest.param(program, id=f"{module}-{number}")
@@ -47,7 +47,7 @@ def test_a_name_works_as_in_the_module_itself(program: str) -> None:
     assert told(run(program).value) == told(plainly(program))
 
 
-@pytest.mark.parametrize("module", sorted({*FACADES, *STAND_INS}))
+@pytest.mark.parametrize("module", sorted({*FACADES, *REPLACEMENTS}))
 def test_every_name_is_used_by_a_sample(module: str) -> None:
     """A name that is added comes with a program that uses it."""
     facade = Importer(OwnClasses(), {})._find(module)
@@ -55,6 +55,7 @@ def test_every_name_is_used_by_a_sample(module: str) -> None:
     assert [name for name in dir(facade) if name not in used] == []
 
 
+@pytest.mark.process
 @pytest.mark.anyio
 async def test_the_samples_run_in_a_worker_that_has_no_files_and_no_imports() -> None:
     """What a module loads on first use was loaded before; nothing asks the kernel for more."""
@@ -70,7 +71,7 @@ async def test_the_samples_run_in_a_worker_that_has_no_files_and_no_imports() ->
 
 def test_the_document_lists_every_module() -> None:
     """What can be imported is what the page for the code's authors says."""
-    page = (Path(__file__).parents[2] / "docs" / "user-space.md").read_text()
+    page = (Path(__file__).parents[5] / "docs" / "user-space.md").read_text()
     table = page.partition("| for | modules |\n|---|---|\n")[2].partition("\n\n")[0]
     listed = [name for row in table.splitlines() for name in row.split("|")[2].strip().split(", ")]
-    assert sorted(listed) == sorted({*FACADES, *STAND_INS})
+    assert sorted(listed) == sorted({*FACADES, *REPLACEMENTS})

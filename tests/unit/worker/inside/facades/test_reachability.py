@@ -7,64 +7,29 @@ raises.
 
 from __future__ import annotations
 
-import itertools
 import types
-from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.facades.allowlist import FACADES
-from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
-from caps.worker.inside.language.identifiers import READABLE
-from caps.worker.inside.language.opaque_types import type_of
-from caps.worker.inside.channel.output import Output
-from caps.worker.inside.stdlib.replacements import STAND_INS
-from unit.facade_samples import SAMPLES
-from unit.language_programs import power_of, run
+from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.stdlib.replacements import REPLACEMENTS
+from support.facade_samples import SAMPLES
+from support.language_programs import power_of, run
+from support.reachable_values import reachable
 
-MODULES = sorted({*FACADES, *STAND_INS})
-_ITEMS = 60
-_DEPTH = 3
-
-
-def steps(guards: AttributeGuards, value: Any) -> Iterator[tuple[str, Any]]:
-    """Every value that is one permitted step away, and the step."""
-    for name in {*object.__dir__(value), *dir(value)}:
-        if not name.startswith("_") or name in READABLE:
-            try:
-                yield f".{name}", guards.getattr(value, name)
-            except Exception:
-                continue
-    yield " type", type_of(value)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        yield from ((f"[{at}]", item) for at, item in enumerate(itertools.islice(value, _ITEMS)))
-    elif hasattr(value, "items") and not isinstance(value, type):
-        try:
-            yield from ((f"[{key!r:.20}]", item) for key, item in list(value.items())[:_ITEMS])
-        except Exception:
-            return
+MODULES = sorted({*FACADES, *REPLACEMENTS})
+_STEPS = 3
 
 
 def found_powers(roots: dict[str, Any]) -> tuple[int, dict[str, str]]:
     """How many values were seen, and the way to each one that must not be reached."""
-    guards = AttributeGuards(OwnClasses())
-    seen: dict[int, Any] = {}
-    powers: dict[str, str] = {}
-    queue = deque((way, value, 0) for way, value in roots.items())
-    while queue:
-        way, value, depth = queue.popleft()
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        power = power_of(value)
-        if power is not None:
-            powers[way] = power
-        if depth < _DEPTH:
-            queue.extend((way + step, one, depth + 1) for step, one in steps(guards, value))
-    return len(seen), powers
+    walked = list(reachable(roots, AttributeGuards(OwnClasses()).getattr, steps=_STEPS))
+    powers = ((way, power_of(value)) for way, value in walked)
+    return len(walked), {way: power for way, power in powers if power is not None}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +43,7 @@ def test_the_walk_finds_what_it_looks_for(root: Any) -> None:
 
 def test_no_facade_leads_to_the_interpreter() -> None:
     """From every module, with its stand-ins, as a program has it."""
-    importer = Importer(OwnClasses(), {}, Output())
+    importer = Importer(OwnClasses(), {}, OutputStreams())
     count, powers = found_powers({name: importer._find(name) for name in MODULES})
     assert count > 5_000
     assert powers == {}

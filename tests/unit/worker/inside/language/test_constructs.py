@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from language_files import constructs
-from unit.language_programs import run
+from support.language_files import constructs
+from support.language_programs import run
 
 FILES = {one.name: one.source for one in constructs()}
 
@@ -80,13 +80,14 @@ def test_print_writes_plain_text_whatever_the_strings_do(source: str) -> None:
     assert run(subclass + source).printed == "a-b."
 
 
+@pytest.mark.process
 def test_constructs_work_when_nothing_more_can_be_imported() -> None:
     """A worker gives up the import system before it runs code; no construct leans on it."""
     script = f"""
 import sys
 from textwrap import dedent
-sys.path[:0] = {[str(Path(__file__).parents[1])]!r}
-from unit.language_programs import run
+sys.path[:0] = {[str(Path(__file__).parents[4])]!r}
+from support.language_programs import run
 from caps.worker.inside.stdlib.importer import load_facades
 load_facades()
 sys.path.clear(), sys.meta_path.clear(), sys.path_hooks.clear(), sys.path_importer_cache.clear()

@@ -14,22 +14,22 @@ from collections.abc import Iterator
 import pytest
 
 from caps.protocol.errors import ProtocolError
-from caps.worker.inside.runner.user_space import UserSpace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.language.compiler import Program, compile_source
-from caps.worker.inside.language.known_private_names import private_names
 from caps.worker.inside.language.identifiers import is_private
+from caps.worker.inside.language.known_private_names import private_names
 from caps.worker.inside.language.transformer import Transformer
+from caps.worker.inside.runner.user_space import UserSpace
 
 # What a process of its own knows once it has learnt; this one never does.
 LEARNT = """
 import json, sys
 from caps.worker.inside.language.compiler import compile_source
 from caps.worker.inside.stdlib.importer import load_facades
-from caps.worker.inside.language.known_private_names import is_nobodys, learn
+from caps.worker.inside.language.known_private_names import is_unused_name, record_loaded_names
 load_facades()
-before = is_nobodys(sys.stdin.readline().strip())
-learn()
+before = is_unused_name(sys.stdin.readline().strip())
+record_loaded_names()
 sources = json.loads(sys.stdin.readline())
 print(json.dumps([before, [sorted(compile_source(source).unguarded) for source in sources]]))
 """
@@ -112,6 +112,7 @@ def _is_plain(one: object) -> bool:
     )
 
 
+@pytest.mark.process
 def test_only_names_that_nothing_has_go_without_a_guard() -> None:
     """In a process that learnt what is loaded; before it did, none."""
     sources = [

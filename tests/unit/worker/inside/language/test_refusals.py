@@ -8,7 +8,7 @@ import pytest
 
 from caps.protocol.messages import MAX_SOURCE_BYTES
 from caps.worker.inside.language.compiler import SourceError, compile_source
-from unit.language_programs import run
+from support.language_programs import run
 
 # source, line, column, message
 REFUSED = [
@@ -129,7 +129,7 @@ def test_a_syntax_error_names_its_place(source: str, line: int, column: int, fra
         ("x = " + "-" * 30_000 + "1", "nests too deeply"),
         ("x" + ".a" * 50_000, "nests too deeply"),
         ("x = '\x00'", "null bytes"),
-        ("x = '\ud800'", "no valid text"),
+        ("x = '\ud800'", "not valid text"),
     ],
 )
 def test_hostile_text_is_refused_in_words(source: str, fragment: str) -> None:

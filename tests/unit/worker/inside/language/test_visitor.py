@@ -10,9 +10,9 @@ import pytest
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from caps.worker.inside.language.transformer import Transformer
-from caps.worker.inside.language.visitor import Walk
+from caps.worker.inside.language.visitor import CachedVisitor
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[4]
 SOURCES = sorted(
     file
     for folder in ("constructs", "refused")
@@ -29,11 +29,11 @@ class Slowly(Transformer):
 
 # Under every name that it has there: it is the visitor of many nodes, too.
 for _name in dir(Transformer):
-    if getattr(Transformer, _name) is Walk.node_contents_visit:
+    if getattr(Transformer, _name) is CachedVisitor.node_contents_visit:
         setattr(Slowly, _name, RestrictingNodeTransformer.node_contents_visit)
 
 
-class Replacing(Walk):
+class Replacing(CachedVisitor):
     """Gives one, several or no nodes for a name."""
 
     def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - the node's own name

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from caps.worker.inside.language.compiler import Program, compile_source
-from caps.worker.inside.runner.unhandled import Complaints
-from unit.language_programs import run_program
+from caps.worker.inside.runner.unhandled import UnhandledErrors
+from support.language_programs import run_program
 
 
 class Told:
@@ -18,7 +18,7 @@ class Told:
     def __init__(self, source: str) -> None:
         self.lines: list[str] = []
         self.program: Program = compile_source(source)
-        self.complaints = Complaints(self.lines.append, {self.program.filename: self.program})
+        self.complaints = UnhandledErrors(self.lines.append, {self.program.filename: self.program})
 
     @property
     def text(self) -> str:
@@ -31,7 +31,7 @@ def told(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     made = Told(request.param)
     hook = "_warn_unawaited_coroutine"
     monkeypatch.setattr(warnings, hook, getattr(warnings, hook))
-    made.complaints.listen()
+    made.complaints.install()
     yield made
     made.program = None  # type: ignore[assignment]
 
@@ -80,13 +80,13 @@ def test_only_some_are_told(told: Told) -> None:
 def test_what_the_program_holds_at_its_end_is_told_with_its_definition(told: Told) -> None:
     """By itself or in a list; afterwards it is closed."""
     one, more = run_program(told.program).value
-    told.complaints.held([one, more, 5, "text"])
+    told.complaints.report_held([one, more, 5, "text"])
     assert told.text == (
         "<agent>:1: RuntimeWarning: coroutine 'f' was never awaited\n  async def f(): pass\n"
         "<agent>:2: RuntimeWarning: coroutine 'g' was never awaited\n  async def g(): pass\n"
     )
     del one, more
-    told.complaints.held([])
+    told.complaints.report_held([])
     assert len(told.lines) == 2
 
 
@@ -95,7 +95,7 @@ def test_an_error_is_told_with_the_users_frames_alone() -> None:
     made = Told("def f():\n    return 1 / 0\nf()\n")
     with pytest.raises(ZeroDivisionError) as caught:
         run_program(made.program)
-    made.complaints.lost("Task 't' exception was never retrieved", caught.value)
+    made.complaints.report_error("Task 't' exception was never retrieved", caught.value)
     assert made.text == (
         "Task 't' exception was never retrieved\n"
         "Traceback (most recent call last):\n"
@@ -109,5 +109,5 @@ def test_a_huge_error_is_cut() -> None:
     """One error cannot fill the output."""
     made = Told("1")
     for _ in range(100):
-        made.complaints.lost("n" * 10_000, ValueError("x" * 1_000_000))
+        made.complaints.report_error("n" * 10_000, ValueError("x" * 1_000_000))
     assert len(made.text) < 20 * 10_000

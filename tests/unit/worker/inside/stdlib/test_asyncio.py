@@ -9,52 +9,39 @@ from typing import Any
 import pytest
 
 from caps.worker.inside.aio import loop as loop_module
-from caps.worker.inside.stdlib.asyncio_ import Concurrency
 from caps.worker.inside.aio.loop import CancelledError, Loop
-
-
-class Clock:
-    """Time that passes only when the loop is idle."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def idle(self, timeout: float | None) -> None:
-        assert timeout is not None, "nothing is left that could wake the loop"
-        self.now += timeout
+from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
+from support.idle_clock import IdleClock
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
+def clock(monkeypatch: pytest.MonkeyPatch) -> IdleClock:
+    made = IdleClock()
     monkeypatch.setattr(loop_module, "time", made)
     return made
 
 
 @pytest.fixture
-def aio(clock: Clock) -> Concurrency:
-    return Concurrency(Loop(clock.idle))
+def aio(clock: IdleClock) -> AsyncioFacade:
+    return AsyncioFacade(Loop(clock.idle))
 
 
 async def failing(error: BaseException) -> None:
     raise error
 
 
-def test_it_offers_only_names_that_asyncio_has(aio: Concurrency) -> None:
+def test_it_offers_only_names_that_asyncio_has(aio: AsyncioFacade) -> None:
     """User space learns nothing here that it would have to unlearn."""
     newer = {"QueueShutDown"}  # since Python 3.13
     assert {name for name in aio.names() if not hasattr(asyncio, name)} <= newer
 
 
 class TestSleep:
-    def test_gives_the_result_it_was_handed(self, aio: Concurrency, clock: Clock) -> None:
+    def test_gives_the_result_it_was_handed(self, aio: AsyncioFacade, clock: IdleClock) -> None:
         """As in asyncio."""
         assert (aio.run(aio.sleep(2, "x")), clock.now) == ("x", 2.0)
 
-    def test_shorter_sleepers_wake_first(self, aio: Concurrency) -> None:
+    def test_shorter_sleepers_wake_first(self, aio: AsyncioFacade) -> None:
         """However they were started."""
         log: list[int] = []
 
@@ -66,7 +53,9 @@ class TestSleep:
         assert log == [1, 2, 3]
 
     @pytest.mark.parametrize("delay", [0, -1, float("nan"), float("-inf")])
-    def test_no_time_at_all_is_one_turn(self, aio: Concurrency, clock: Clock, delay: float) -> None:
+    def test_no_time_at_all_is_one_turn(
+        self, aio: AsyncioFacade, clock: IdleClock, delay: float
+    ) -> None:
         """Negative times are no error, as in asyncio."""
         aio.run(aio.sleep(delay))
         assert clock.now == 0
@@ -74,7 +63,7 @@ class TestSleep:
 
 class TestGather:
     def test_gives_results_in_the_order_of_its_arguments(
-        self, aio: Concurrency, clock: Clock
+        self, aio: AsyncioFacade, clock: IdleClock
     ) -> None:
         """Whoever is done first; and all wait at the same time."""
 
@@ -83,7 +72,7 @@ class TestGather:
 
         assert (aio.run(main()), clock.now) == (["a", "b", "c"], 3.0)
 
-    def test_of_nothing_is_an_empty_list(self, aio: Concurrency) -> None:
+    def test_of_nothing_is_an_empty_list(self, aio: AsyncioFacade) -> None:
         """As in asyncio."""
 
         async def main() -> Any:
@@ -91,7 +80,7 @@ class TestGather:
 
         assert aio.run(main()) == []
 
-    def test_starts_its_coroutines_before_it_is_awaited(self, aio: Concurrency) -> None:
+    def test_starts_its_coroutines_before_it_is_awaited(self, aio: AsyncioFacade) -> None:
         """`g = gather(…)` runs while other things are awaited."""
         log: list[str] = []
 
@@ -107,7 +96,7 @@ class TestGather:
         aio.run(main())
         assert log == ["ran", "slept"]
 
-    def test_raises_the_first_error_in_time(self, aio: Concurrency) -> None:
+    def test_raises_the_first_error_in_time(self, aio: AsyncioFacade) -> None:
         """Not the first in order, and not when all are done but at once; the others go on."""
         log: list[str] = []
 
@@ -130,7 +119,7 @@ class TestGather:
         assert log == ["late went on"]
 
     def test_of_two_errors_in_one_turn_raises_the_one_that_came_first(
-        self, aio: Concurrency
+        self, aio: AsyncioFacade
     ) -> None:
         """The order of events decides, not the order of arguments."""
 
@@ -145,7 +134,7 @@ class TestGather:
 
         aio.run(main())
 
-    def test_can_give_errors_as_results(self, aio: Concurrency) -> None:
+    def test_can_give_errors_as_results(self, aio: AsyncioFacade) -> None:
         """With return_exceptions all are waited for, and even a falsy error is an error."""
 
         class EmptyError(Exception):
@@ -164,7 +153,7 @@ class TestGather:
         assert (type(first), second, type(third)) == (ValueError, None, EmptyError)
 
     def test_when_cancelled_cancels_all_and_waits_for_their_clean_up(
-        self, aio: Concurrency
+        self, aio: AsyncioFacade
     ) -> None:
         """Nobody is left running behind."""
         log: list[str] = []
@@ -190,25 +179,25 @@ class TestGather:
         aio.run(main())
         assert log == ["a", "b", "main"]
 
-    def test_of_a_non_awaitable_is_a_type_error(self, aio: Concurrency) -> None:
+    def test_of_a_non_awaitable_is_a_type_error(self, aio: AsyncioFacade) -> None:
         """With the type that was given."""
         with pytest.raises(TypeError, match="a `int` cannot be awaited"):
             aio.gather(1)  # type: ignore[arg-type]
 
 
 class TestWaitFor:
-    def test_gives_the_result_in_time(self, aio: Concurrency, clock: Clock) -> None:
+    def test_gives_the_result_in_time(self, aio: AsyncioFacade, clock: IdleClock) -> None:
         """And does not wait for the rest of the time."""
         assert aio.run(aio.wait_for(aio.sleep(1, "x"), 5)) == "x"
         assert clock.now == 1.0
 
-    def test_raises_the_error_of_what_it_waits_for(self, aio: Concurrency) -> None:
+    def test_raises_the_error_of_what_it_waits_for(self, aio: AsyncioFacade) -> None:
         """An error in time is the error."""
         with pytest.raises(KeyError):
             aio.run(aio.wait_for(failing(KeyError()), 5))
 
     def test_cancels_what_is_late_and_raises_timeout_error(
-        self, aio: Concurrency, clock: Clock
+        self, aio: AsyncioFacade, clock: IdleClock
     ) -> None:
         """The builtin TimeoutError, after the clean-up of what was late."""
         log: list[str] = []
@@ -224,12 +213,14 @@ class TestWaitFor:
             aio.run(aio.wait_for(slow(), 2))
         assert (log, clock.now) == (["cleaned"], 3.0)
 
-    def test_without_a_time_waits_for_ever(self, aio: Concurrency, clock: Clock) -> None:
+    def test_without_a_time_waits_for_ever(self, aio: AsyncioFacade, clock: IdleClock) -> None:
         """None is no limit."""
         assert aio.run(aio.wait_for(aio.sleep(10**6, 1), None)) == 1
         assert clock.now == 10**6
 
-    def test_when_cancelled_cancels_what_it_waits_for(self, aio: Concurrency, clock: Clock) -> None:
+    def test_when_cancelled_cancels_what_it_waits_for(
+        self, aio: AsyncioFacade, clock: IdleClock
+    ) -> None:
         """Cancellation is not a timeout."""
         log: list[str] = []
 
@@ -251,7 +242,7 @@ class TestWaitFor:
 
 
 class TestCreateTask:
-    def test_runs_while_others_wait(self, aio: Concurrency, clock: Clock) -> None:
+    def test_runs_while_others_wait(self, aio: AsyncioFacade, clock: IdleClock) -> None:
         """Two sleeps at once take the time of the longer."""
 
         async def main() -> Any:
@@ -262,7 +253,7 @@ class TestCreateTask:
         assert (aio.run(main()), clock.now) == ("task", 2.0)
 
     @pytest.mark.parametrize("wrong", [None, 1, print])
-    def test_takes_coroutines_only(self, aio: Concurrency, wrong: Any) -> None:
+    def test_takes_coroutines_only(self, aio: AsyncioFacade, wrong: Any) -> None:
         """A function that was not called is the usual slip."""
         with pytest.raises(TypeError):
             aio.create_task(wrong)
@@ -271,13 +262,13 @@ class TestCreateTask:
 
 
 class TestRun:
-    def test_gives_the_result_or_the_error(self, aio: Concurrency) -> None:
+    def test_gives_the_result_or_the_error(self, aio: AsyncioFacade) -> None:
         """As top-level await does."""
         assert aio.run(aio.sleep(1, 3)) == 3
         with pytest.raises(KeyError):
             aio.run(failing(KeyError()))
 
-    def test_works_inside_a_running_task(self, aio: Concurrency) -> None:
+    def test_works_inside_a_running_task(self, aio: AsyncioFacade) -> None:
         """Agents write `asyncio.run(main())` even where they could await it."""
         log: list[str] = []
 

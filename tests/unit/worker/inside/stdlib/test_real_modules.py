@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 # What a zygote does before it confines itself, with a directory of modules that nobody installed.
 LOADING = """
 import json, os, sys

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from caps.protocol.messages import ManifestEntry, ManifestMessage
-from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.stdlib.importer import Importer
-from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.caps_api.namespace import build_namespace
+from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.errors.report import message_of
-from caps.worker.inside.stdlib.sys_os_time import DEEPEST_RECURSION
-from caps.worker.inside.stdlib.zoneinfo_ import load_zones
-from unit.language_programs import run
+from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.stdlib.sys_os_time import MAX_RECURSION
+from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
+from support.language_programs import run
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_recursion_limit_ends_where_the_stack_does() -> None:
     before = sys.getrecursionlimit()
     try:
         source = "import sys\nsys.setrecursionlimit(10**6)\nsys.getrecursionlimit()"
-        assert run(source).value == DEEPEST_RECURSION
+        assert run(source).value == MAX_RECURSION
     finally:
         sys.setrecursionlimit(before)
 
@@ -157,7 +157,7 @@ def test_a_zone_that_does_not_exist_names_the_nearest() -> None:
 
 def test_every_zone_can_be_used() -> None:
     """All tables that were read are sound."""
-    names = {"keys": sorted(load_zones())}
+    names = {"keys": sorted(load_time_zones())}
     source = (
         "from zoneinfo import ZoneInfo\nfrom datetime import datetime\n"
         "[datetime(2024, 7, 1, tzinfo=ZoneInfo(key)).utcoffset() is None for key in keys]"

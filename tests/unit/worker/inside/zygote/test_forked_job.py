@@ -5,15 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.process
+
 ERRAND = """
 import sys
-from caps.worker.inside.zygote.forked_job import Errand
+from caps.worker.inside.zygote.forked_job import ForkedJob
 
 def work():
     import csv
     {body}
 
-errand = Errand(work)
+errand = ForkedJob(work)
 try:
     sys.stdout.write(repr((errand.outcome(), "csv" in sys.modules)))
 except RuntimeError as error:
@@ -37,11 +41,11 @@ def test_its_bytes_come_back_and_its_modules_do_not() -> None:
 def test_one_that_fails_says_why_and_is_known_to_have_failed() -> None:
     """Nobody goes on with half of what it made."""
     told = run("raise ValueError('no such thing')")
-    assert told.stdout == "an errand of the zygote failed (status 256)"
+    assert told.stdout == "a forked job of the zygote failed (status 256)"
     assert "ValueError: no such thing" in told.stderr
 
 
 def test_one_that_is_killed_is_known_to_have_failed() -> None:
     """The bytes that it had made do not count."""
     told = run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert told.stdout == "an errand of the zygote failed (status 9)"
+    assert told.stdout == "a forked job of the zygote failed (status 9)"

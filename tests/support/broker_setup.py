@@ -1,0 +1,122 @@
+"""A broker with simple providers, and requests to it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+from opentelemetry import trace
+from prometheus_client import CollectorRegistry
+
+from caps import CapabilityRegistry, MemoryAuditLog
+from caps.capabilities.broker.approvals import ApprovalQueue
+from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.identity import Identity
+from caps.capabilities.provider import ProviderError
+from caps.capabilities.telemetry import Metrics, Tracing
+from caps.protocol.errors import AuditError
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit import AuditEvent
+from caps.worker.host.supervisor.interface import CallResponse
+
+
+class BatchLog(MemoryAuditLog):
+    """A log that appends several events together, and can fail at a chosen batch."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        super().__init__()
+        self.batches: list[int] = []
+        self.fails_at = fails_at
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        if len(self.batches) == self.fails_at:
+            raise AuditError("the disk is full")
+        self.batches.append(len(events))
+        for event in events:
+            await super().append(event)
+
+
+class BrokerSetup:
+    """A registry whose providers record their calls, and the broker of one execution."""
+
+    def __init__(self, audit: MemoryAuditLog | None = None, **policy: Any) -> None:
+        self.audit = BatchLog() if audit is None else audit
+        self.called: list[Any] = []
+        self.samples = CollectorRegistry()
+        self.registry = registry = CapabilityRegistry()
+        self.policy = policy
+
+        @registry.capability("box.echo", shown=("word",))
+        async def echo(word: str) -> str:
+            self.called.append(word)
+            if word == "bad":
+                raise ProviderError("it is bad")
+            if word == "broken":
+                raise ZeroDivisionError
+            return word
+
+        @registry.capability("box.slow")
+        async def slow() -> str:
+            await anyio.lowlevel.checkpoint()
+            return "late"
+
+        metrics = Metrics(self.samples)
+        self.broker = BrokerServices(
+            audit=self.audit,
+            metrics=metrics,
+            tracing=Tracing(trace.NoOpTracerProvider()),
+            default_timeout_ms=5000,
+            approvals=ApprovalQueue(self.audit, metrics, None),
+        )
+        self.calls = self.execution("e1")
+
+    def execution(self, execution_id: str) -> ExecutionBroker:
+        """The broker of an execution that has all of `box`, under the policy of this setup."""
+        policy = {"id": "test", "allow": ["box.*"], **self.policy}
+        grant = self.registry.inject("caps", execution_id, policy)
+        with self.broker.tracing.execution(execution_id, "test", "0" * 64, Identity()) as span:
+            calls = ExecutionBroker(self.broker, grant, Identity(), span)
+        calls.begin()
+        return calls
+
+    async def call(self, *words: Any, **more: Any) -> list[CallResponse | None]:
+        return await answer_batch(self.calls, [make_request(word, **more) for word in words])
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.audit.events if isinstance(event, kind)]
+
+    def count(self, name: str, **labels: str) -> float:
+        return self.samples.get_sample_value(name, labels) or 0.0
+
+
+_numbers = itertools.count(1)
+
+
+async def answer_batch(
+    calls: ExecutionBroker, requests: list[CapabilityRequestMessage]
+) -> list[CallResponse | None]:
+    """Answer requests that were received together, as a supervisor does."""
+    batch = calls.begin_batch(requests)
+    try:
+        if not batch.step_sync():
+            await batch.drive()
+    finally:
+        batch.close()
+    return batch.answers
+
+
+def make_request(word: Any, capability: str = "box.echo", **more: Any) -> CapabilityRequestMessage:
+    """The next request of the execution `e1`; without a payload if `word` is None."""
+    number = next(_numbers)
+    payload = {} if word is None else {"word": word}
+    return CapabilityRequestMessage(
+        id=f"e1:{number}",
+        timestamp=0.0,
+        request_id=f"r{number}",
+        capability=capability,
+        payload=payload,
+        **more,
+    )

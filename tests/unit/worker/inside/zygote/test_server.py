@@ -1,0 +1,28 @@
+"""The zygote removes the modules that a worker must not find."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from caps.worker.inside.zygote import server
+
+
+def test_a_module_that_is_not_loaded_cannot_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that was misspelt or renamed fails the start; a worker would find the real module."""
+    loaded = {**sys.modules}
+    monkeypatch.setattr(sys, "modules", loaded)
+    monkeypatch.setattr(server, "_ZYGOTE_ONLY", ("signal", "caps.worker.inside.no_such_module"))
+    with pytest.raises(LookupError, match=r"`caps.worker.inside.no_such_module` is not loaded"):
+        server._unload_modules()
+    assert "signal" in loaded
+
+
+def test_what_is_forgotten_is_gone_with_its_submodules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both the modules of the zygote and those that a real module may have loaded."""
+    loaded = dict.fromkeys(("a", "a.b", "ab", "subprocess", "json"), sys)
+    monkeypatch.setattr(sys, "modules", loaded)
+    monkeypatch.setattr(server, "_ZYGOTE_ONLY", ("a",))
+    server._unload_modules()
+    assert list(loaded) == ["ab", "json"]
