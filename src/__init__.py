@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from caps.capabilities.provider import CallContext, Scope, ScopeViolationError, Violation
     from caps.capabilities.registry import CapabilityRegistry
+    from caps.capabilities.runtime.call import CallResult
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.capabilities.runtime.runtime import Runtime
     from caps.capabilities.runtime.session import Session
@@ -55,6 +56,7 @@ _MODULES = {
     "AuditLog": "caps.security.audit",
     "AuditSettings": "caps.security.audit",
     "CallContext": "caps.capabilities.provider",
+    "CallResult": "caps.capabilities.runtime.call",
     "CapabilityRegistry": "caps.capabilities.registry",
     "CapabilitySpec": "caps.capabilities.spec",
     "CapabilityTimeoutError": "caps.protocol.errors",
@@ -101,6 +103,7 @@ __all__ = [
     "AuditLog",
     "AuditSettings",
     "CallContext",
+    "CallResult",
     "CapabilityRegistry",
     "CapabilitySpec",
     "CapabilityTimeoutError",

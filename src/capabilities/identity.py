@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from caps.protocol.errors import ConfigurationError
+from caps.protocol.ways import WAYS, Via
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,6 +16,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     principal: str = "anonymous"
     agent: str | None = None
     session: str | None = None
+    via: Via = "code"
 
     def __post_init__(self) -> None:
         """Raise ConfigurationError unless every field is a str or None.
@@ -26,6 +28,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in (("agent", self.agent), ("session", self.session)):
             if value is not None and not isinstance(value, str):
                 raise ConfigurationError(f"{name} is `{value!r:.80}`; set a string or None")
+        if self.via not in WAYS:
+            raise ConfigurationError(f"via is `{self.via!r:.80}`; set one of {', '.join(WAYS)}")
 
     def who(self, execution_id: str) -> dict[str, Any]:
         """The fields that identify the caller in audit records and provider contexts."""

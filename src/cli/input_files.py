@@ -5,11 +5,12 @@ A pipe under that name would make the command wait for ever, and a device may ha
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from caps.cli.exits import ExitCode, fail
 
@@ -43,6 +44,17 @@ def read_text(name: str | Path, max_bytes: int) -> str:
         return data.decode("utf-8-sig", "replace" if len(data) > max_bytes else "strict")
     except UnicodeDecodeError as error:
         fail(f"`{name}` is not UTF-8 text: byte {error.start}", ExitCode.BAD_USAGE)
+
+
+def parse_payload(text: str) -> dict[str, Any]:
+    """The JSON object in `text`; ends the command if it is not one."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fail(f"the payload is not valid JSON: {error}", ExitCode.BAD_USAGE)
+    if not isinstance(value, dict):
+        fail("the payload must be a json object", ExitCode.BAD_USAGE)
+    return value
 
 
 def _open_regular(name: str | Path) -> BinaryIO:

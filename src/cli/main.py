@@ -19,6 +19,7 @@ from caps.protocol.text import printable
 _COMMANDS = {
     "approvals": ("caps.cli.approvals", "approvals"),
     "audit": ("caps.cli.audit", "audit"),
+    "call": ("caps.cli.call", "call"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "doctor": ("caps.cli.doctor", "doctor"),
     "policy": ("caps.cli.policy", "policy"),

@@ -46,6 +46,13 @@ approvals_option = click.option(
     show_envvar=True,
     help="Where calls wait for approvals; by default in the user's state directory.",
 )
+audit_option = click.option(
+    "--audit",
+    "audit_path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
+)
 audit_sink_option = click.option(
     "--audit-sink",
     "audit_sinks",

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
@@ -16,6 +16,7 @@ from caps.cli.gc_pause import gc_paused
 from caps.cli.input_files import read_text
 from caps.cli.options import (
     approvals_option,
+    audit_option,
     audit_settings,
     audit_sink_option,
     json_option,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.security.approvals.model import ApprovalRequest
 
+T = TypeVar("T")
+
 EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
     "code_failed": ExitCode.CODE_FAILED,
@@ -47,13 +50,7 @@ EXIT_BY_STATUS = {
 @click.command()
 @click.argument("file")
 @policy_option
-@click.option(
-    "--audit",
-    "audit_path",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
-)
+@audit_option
 @audit_sink_option
 @click.option("--principal", default=None, help="Who it runs for; by default the current user.")
 @click.option("--agent", default=None, help="The agent that wrote the code.")
@@ -161,7 +158,7 @@ def _announce(request: ApprovalRequest) -> None:
     click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)
 
 
-def result_of(running: Future[ExecutionResult], stop: StopSignals) -> ExecutionResult | None:
+def result_of(running: Future[T], stop: StopSignals) -> T | None:
     """The result; None if the run was cancelled. Closing the runtime then waits for its end."""
     from concurrent.futures import CancelledError
 

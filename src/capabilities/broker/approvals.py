@@ -279,7 +279,7 @@ def _build_request(
     """The request for the approver and the audit event; None: too long for a person to judge."""
     now, grant, terms = datetime.now(UTC), call.grant, call.terms
     assert terms.approve is not None  # `decide` requires an approval only with such a rule
-    what = {
+    what: dict[str, Any] = {
         "request_id": call.request_id,
         "capability": terms.name,
         "rule": terms.approve,

@@ -27,7 +27,7 @@ from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.broker.idempotency import (
     CUT_SHORT,
-    NOT_KEPT,
+    CallerKeys,
     IdempotencyCache,
     IdempotentCall,
 )
@@ -71,6 +71,7 @@ class BrokerServices:
     approvals: ApprovalQueue
     rates: SlidingWindows = field(default_factory=SlidingWindows)
     live: ActiveGrants = field(default_factory=ActiveGrants)
+    caller_keys: CallerKeys = field(default_factory=CallerKeys)
 
 
 class ExecutionBroker:
@@ -98,7 +99,7 @@ class ExecutionBroker:
         self.channel_id = grant.execution_id if channel_id is None else channel_id
         self.caller = identity.who(grant.execution_id)
         """Part of the context of every provider call, and with `degraded` of every record."""
-        self.who = {**self.caller, "degraded": degraded, **span.ids}
+        self.who = {**self.caller, "via": identity.via, "degraded": degraded, **span.ids}
         self.default_timeout_ms = services.default_timeout_ms
         redactor = services.audit.redactor
         self.telemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
@@ -223,8 +224,7 @@ class ExecutionBroker:
         recorded = self._by_key[key] = IdempotentCall(args_hmac)
         try:
             answer = await self._approve_and_call(call, bound, recorded)
-            kept = not recorded.begun or self._by_key.has_room_for(answer)
-            recorded.answer = answer if kept else error_response(NOT_KEPT)
+            self._by_key.keep(recorded, answer)
         except AuditError:
             # Which of the two records failed is not known here, so the effect may have happened:
             # a repeat must not act.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,10 +39,11 @@ _CLOSING_SECONDS = 10
 
 
 class ActiveExecutions:
-    """Counts the executions that have begun and not yet recorded their end."""
+    """Counts the executions and calls that have begun and not yet recorded their end."""
 
     def __init__(self) -> None:
         self._count = 0
+        self._scopes: dict[int, anyio.CancelScope] = {}
         self._ended: anyio.Event | None = None  # set only while `wait_until_none` waits
 
     def begin(self) -> None:
@@ -54,8 +55,24 @@ class ActiveExecutions:
         if self._ended is not None:
             self._ended.set()
 
+    @contextmanager
+    def cancellable(self) -> Iterator[None]:
+        """Count a call within this context. It has no worker, so `wait_until_none` cancels it."""
+        self.begin()
+        try:
+            with anyio.CancelScope() as scope:
+                self._scopes[id(scope)] = scope
+                try:
+                    yield
+                finally:
+                    del self._scopes[id(scope)]
+        finally:
+            self.end()
+
     async def wait_until_none(self) -> None:
         """Wait for all of them, for a bounded time: a provider may refuse to be cancelled."""
+        for scope in tuple(self._scopes.values()):
+            scope.cancel()
         with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
             while self._count:
                 self._ended = anyio.Event()

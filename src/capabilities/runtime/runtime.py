@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import anyio.from_thread
@@ -66,6 +66,7 @@ from caps.capabilities.telemetry.observers import MeteredAudit, PoolMetrics
 from caps.protocol.argument_checks import require_int
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.protocol.ways import Via
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
     from prometheus_client import CollectorRegistry
 
+    from caps.capabilities.runtime.call import CallResult
     from caps.capabilities.runtime.stream import EventQueue, StreamEvent
 
 _DEFAULT_WORKERS = 256
@@ -394,6 +396,43 @@ class Runtime(SyncRuntimeMixin):
         async with aclosing(stream_execution(self._open_here().tasks, execute)) as events:
             async for event in events:
                 yield event
+
+    async def call(
+        self,
+        name: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PolicySource | BoundPolicy | None = None,
+        timeout_ms: int | None = None,
+        idempotency_key: str | None = None,
+        via: Via = "call",
+    ) -> CallResult:
+        """Call one function without any code, as a model that calls a tool does.
+
+        It is decided, recorded and limited like a call from code; the result reports a refusal or a
+        failure, and `unwrap` raises it. A repeat with the same `idempotency_key` of the same
+        principal and session gets the answer of the first call for an hour. `via` says in the
+        records how the request reached the program. Raises ConfigurationError for arguments of a
+        wrong type or size; nothing is recorded then.
+        """
+        from caps.capabilities.runtime.call import function_call, run_call
+
+        identity = Identity(principal=principal, agent=agent, session=session, via=via)
+        execution_id = new_id()
+        wanted = function_call(
+            identity,
+            execution_id,
+            name,
+            payload,
+            timeout_ms=timeout_ms,
+            idempotency_key=idempotency_key,
+        )
+        grant = self._inject(execution_id, await self._bound(policy))
+        opened = self._open()
+        return await run_call(opened.broker, opened.executions, grant, wanted)
 
     async def learn(
         self,

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.runtime.portal import RuntimePortal
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import Session, SessionOptions
 from caps.protocol.errors import ConfigurationError
+from caps.protocol.ways import Via
 from caps.security.policies.load import PolicySource
 from caps.worker.host.pool.lease import SessionEnd
+
+if TYPE_CHECKING:
+    from caps.capabilities.runtime.call import CallResult
 
 
 class SyncSession:
@@ -67,6 +71,18 @@ class RunOptions(LearnOptions, total=False):
     check: bool
 
 
+class CallOptions(TypedDict, total=False):
+    """The keyword arguments of `Runtime.call`."""
+
+    principal: str
+    agent: str | None
+    session: str | None
+    policy: PolicySource | BoundPolicy | None
+    timeout_ms: int | None
+    idempotency_key: str | None
+    via: Via
+
+
 class SyncRuntimeMixin(AbstractAsyncContextManager["SyncRuntimeMixin"], ABC):
     """The methods of `Runtime` for programs without an event loop, inside `with Runtime(...)`.
 
@@ -79,6 +95,11 @@ class SyncRuntimeMixin(AbstractAsyncContextManager["SyncRuntimeMixin"], ABC):
 
     @abstractmethod
     async def run(self, source: str, **options: Unpack[RunOptions]) -> ExecutionResult: ...
+
+    @abstractmethod
+    async def call(
+        self, name: str, payload: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> CallResult: ...
 
     @abstractmethod
     async def learn(self, source: str, **options: Unpack[LearnOptions]) -> ExecutionResult: ...
@@ -126,6 +147,20 @@ class SyncRuntimeMixin(AbstractAsyncContextManager["SyncRuntimeMixin"], ABC):
         """`run_sync` that does not wait; cancelling the future cancels the execution."""
         run = functools.partial(self.run, source, **options)
         return self._sync_portal("submit", "await runtime.run").start(run)
+
+    def call_sync(
+        self, name: str, payload: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> CallResult:
+        """`call` for programs without an event loop; an interrupt ends the call, too."""
+        call = functools.partial(self.call, name, payload, **options)
+        return self._sync_portal("call_sync", "await runtime.call").run(call)
+
+    def submit_call(
+        self, name: str, payload: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
+    ) -> Future[CallResult]:
+        """`call_sync` that does not wait; cancelling the future cancels the call."""
+        call = functools.partial(self.call, name, payload, **options)
+        return self._sync_portal("submit_call", "await runtime.call").start(call)
 
     def submit_learning(
         self, source: str, **options: Unpack[LearnOptions]

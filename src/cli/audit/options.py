@@ -12,6 +12,7 @@ import click
 
 from caps.cli.exits import ExitCode, fail
 from caps.protocol.environment import Variable
+from caps.protocol.ways import WAYS
 
 if TYPE_CHECKING:
     from caps.security.audit.query.filters import RecordFilter
@@ -43,6 +44,7 @@ _FILTERS: Final = (
     click.option("--agent", metavar="NAME", help="Of this agent."),
     click.option("--principal", metavar="NAME", help="Of this caller."),
     click.option("--session", metavar="ID", help="Of this session."),
+    click.option("--via", type=click.Choice(WAYS), help="Of requests that came this way."),
     click.option("--capability", metavar="NAME", help="About `files.read`, or all of `files.*`."),
     click.option("--decision", type=click.Choice(["allow", "deny"]), help="Decided like this."),
     click.option("--reason", metavar="CODE", help="For this reason, as `scope_violation`."),
@@ -53,7 +55,7 @@ _FILTERS: Final = (
     click.option("--until", metavar="TIME", help="Before then, given like --since."),
 )
 _NAMES: Final = (
-    "execution agent principal session capability decision reason kinds since until".split()
+    "execution agent principal session via capability decision reason kinds since until".split()
 )
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, fail, report_errors
+from caps.cli.exits import ExitCode, report_errors
+from caps.cli.input_files import parse_payload
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
 from caps.cli.policy.files import loaded_policy, read_bytes, written_policy
 from caps.cli.policy.learn import learn
@@ -150,7 +151,7 @@ def explain(
     from caps.security.policies.load import load_policy
     from caps.security.review.explain import explain as explain_decision
 
-    request = Request(capability, _parse_payload(payload))
+    request = Request(capability, parse_payload(payload))
     with report_errors():
         registry, loaded = load_registry(registry_name), load_policy(policy_path)
         registry.bind(loaded)  # refuses a policy whose tests fail
@@ -161,16 +162,6 @@ def explain(
     else:
         _print_explanation(found)
     sys.exit(ExitCode.OK if explanation.decision.allowed else ExitCode.POLICY_REFUSED)
-
-
-def _parse_payload(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        fail(f"the payload is not valid JSON: {error}", ExitCode.BAD_USAGE)
-    if not isinstance(value, dict):
-        fail("the payload must be a json object", ExitCode.BAD_USAGE)
-    return value
 
 
 def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:

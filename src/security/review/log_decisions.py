@@ -65,6 +65,8 @@ class RecordedDecision:
 @dataclass(slots=True)
 class _ObservedExecution:
     started: float | None = None
+    single: bool = False
+    """Whether it is a single call, which has no record of a start or an end."""
     learning: bool = False
     terms_sha256: str | None = None
     calls: int = 0
@@ -113,15 +115,16 @@ class DecisionReader:
                 started = _seconds(record.ts)
                 learning = event.mode == "learn"
                 self._executions[event.execution_id] = _ObservedExecution(
-                    started, learning, event.terms_sha256
+                    started, learning=learning, terms_sha256=event.terms_sha256
                 )
             case ApprovalRequested():
-                asking = self._executions.setdefault(event.execution_id, _ObservedExecution())
+                asking = self._observed(record, event)
                 asking.park(event.request_id, _seconds(record.ts))
             case OutcomeRecorded():
                 execution = self._executions.get(event.execution_id)
                 if execution is not None:
                     execution.in_flight.discard(event.request_id)
+                    self._forget_single(event.execution_id)
             case ExecutionEnded():
                 self._executions.pop(event.execution_id, None)
             case DecisionMade():
@@ -135,8 +138,26 @@ class DecisionReader:
         execution = self._executions.get(execution_id)
         return 0.0 if execution is None else execution.paused_until(_seconds(ts))
 
+    def _observed(
+        self, record: AuditRecord, event: DecisionMade | ApprovalRequested
+    ) -> _ObservedExecution:
+        """What is known of the execution; a single call starts with its first record."""
+        found = self._executions.get(event.execution_id)
+        if found is None:
+            single = event.via != "code"
+            started = _seconds(record.ts) if single else None
+            found = _ObservedExecution(started, single)
+            self._executions[event.execution_id] = found
+        return found
+
+    def _forget_single(self, execution_id: str) -> None:
+        """No later record says that a single call is over."""
+        execution = self._executions.get(execution_id)
+        if execution is not None and execution.single:
+            del self._executions[execution_id]
+
     def _decision(self, record: AuditRecord, event: DecisionMade) -> RecordedDecision:
-        execution = self._executions.setdefault(event.execution_id, _ObservedExecution())
+        execution = self._observed(record, event)
         at = _seconds(record.ts)
         waited = event.request_id in execution.parked
         is_keyed = event.idempotency_key_hmac is not None
@@ -169,6 +190,7 @@ class DecisionReader:
             execution.in_flight.add(event.request_id)
         else:
             execution.in_flight.discard(event.request_id)
+            self._forget_single(event.execution_id)
         return observed
 
 

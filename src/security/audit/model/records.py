@@ -16,6 +16,8 @@ from typing import ClassVar, Final, Literal, get_args
 
 import msgspec
 
+from caps.protocol.ways import Via
+
 RECORD_VERSION: Final = 2
 ENVELOPE_FIELDS: Final = ("v", "seq", "ts", "kind", "prev", "hash")
 
@@ -87,6 +89,8 @@ class _ExecutionEvent(_EventBase, frozen=True, kw_only=True, omit_defaults=True,
     session: str | None = None
     degraded: str | None = None
     """The layers that were not fully in force, if the operator let it run anyway."""
+    via: Via = "code"
+    """How the request reached Caps; absent for `code`, which runs in a worker."""
     trace_id: str | None = None
     span_id: str | None = None
     """The trace and span of the same event in OpenTelemetry, if it was traced."""

@@ -36,6 +36,7 @@ class RecordFilter:
     agent: str | None = None
     principal: str | None = None
     session: str | None = None
+    via: str | None = None
     capability: str | None = None
     decision: str | None = None
     reason: str | None = None
@@ -77,7 +78,7 @@ class RecordFilter:
                 return False
         return all(
             getattr(self, name) in (None, getattr(event, name, None))
-            for name in ("agent", "principal", "session")
+            for name in ("agent", "principal", "session", "via")
         )
 
     def _matches_call(self, event: AuditEvent) -> bool:

@@ -1,0 +1,189 @@
+"""One call of one function without any code: `Runtime.call`.
+
+The call takes the same path as a call from user space: the broker decides, records, acts, records
+and answers. Only the channel differs: here it is the embedding program, which says who the caller
+is. There is no worker, so there is no record of a start or an end, and the call is the only one of
+its execution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+
+from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.evidence import DecisionSummary
+from caps.capabilities.grant import Grant
+from caps.capabilities.identity import Identity
+from caps.capabilities.runtime.open_runtime import ActiveExecutions
+from caps.capabilities.runtime.result import Failure, failure_of_host
+from caps.capabilities.threads import run_in_runtime_thread
+from caps.protocol.errors import CALL_ERRORS, ConfigurationError, ProtocolError
+from caps.protocol.framing import check_json_like
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.worker.host.supervisor.interface import CallResponse
+from caps.worker.host.supervisor.off_loop import LARGE_BYTES
+
+# As a request from user space: its payload has at most 8 MiB.
+MAX_REQUEST_BYTES = 8 * 1024 * 1024 + 64 * 1024
+
+_decoder = msgspec.msgpack.Decoder(CapabilityRequestMessage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """The end of one call: its value, or why there is none."""
+
+    execution_id: str
+    request_id: str
+    capability: str
+    value: Any
+    error: Failure | None
+    decision: DecisionSummary | None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    def unwrap(self) -> Any:
+        """The value. Raises the error that a caller in user space would see, if there is one."""
+        if self.error is not None:
+            raise CALL_ERRORS[self.error.code](self.error.message, **self.error.details)
+        return self.value
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for any JSON reader."""
+        error = self.error and {
+            "code": self.error.code,
+            "type": self.error.type,
+            "message": self.error.message,
+            "details": self.error.details,
+        }
+        return {
+            "execution_id": self.execution_id,
+            "request_id": self.request_id,
+            "capability": self.capability,
+            "ok": self.ok,
+            "value": self.value,
+            "error": error,
+            "decision": None if self.decision is None else asdict(self.decision),
+        }
+
+
+class FunctionCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The call to make, and its caller."""
+
+    identity: Identity
+    request: CapabilityRequestMessage
+    is_large: bool
+
+
+def function_call(
+    identity: Identity,
+    execution_id: str,
+    name: str,
+    payload: Any,
+    *,
+    timeout_ms: int | None,
+    idempotency_key: str | None,
+) -> FunctionCall:
+    """A call with a copy of `payload`, within the bounds of a request from user space.
+
+    Raises ConfigurationError for arguments that no request can have.
+    """
+    message = {
+        "type": CapabilityRequestMessage.type,
+        "id": "1",
+        "timestamp": 0.0,
+        "request_id": execution_id,
+        "capability": name,
+        "payload": {} if payload is None else payload,
+        "idempotency_key": idempotency_key,
+        "timeout_ms": timeout_ms,
+    }
+    try:
+        check_json_like(message)
+        encoded = msgspec.msgpack.encode(message)
+        if len(encoded) > MAX_REQUEST_BYTES:
+            raise ProtocolError(f"{len(encoded)} bytes, over {MAX_REQUEST_BYTES}")
+        request = _decoder.decode(encoded)
+    except (ProtocolError, msgspec.MsgspecError, UnicodeEncodeError, OverflowError) as error:
+        raise ConfigurationError(f"the call cannot be made: {_in_one_line(error)}") from None
+    return FunctionCall(identity=identity, request=request, is_large=len(encoded) > LARGE_BYTES)
+
+
+def _in_one_line(error: Exception) -> str:
+    return str(error).replace("`$.", "`").replace("Expected", "expected")
+
+
+async def run_call(
+    services: BrokerServices, active: ActiveExecutions, grant: Grant, call: FunctionCall
+) -> CallResult:
+    """Make one call under `grant`.
+
+    Raises ConfigurationError if the runtime is closed meanwhile, and LimitExceededError if too many
+    idempotency keys of this caller are kept.
+    """
+    identity, keys = call.identity, None
+    if call.request.idempotency_key is not None:
+        keys = services.caller_keys.of(identity.principal, identity.session)
+    span = services.tracing.execution(
+        grant.execution_id, grant.policy_id, grant.policy_sha256, identity
+    )
+    broker = ExecutionBroker(services, grant, identity, span, keys=keys)
+    result = None
+    with span, active.cancellable():
+        services.live.add(broker)  # it can be revoked from now on
+        try:
+            result = await _result(broker, call, await _answer(broker, call))
+        finally:
+            services.live.remove(broker)
+            services.approvals.forget(broker.channel_id)
+    if result is None:
+        raise ConfigurationError(
+            "the runtime was closed during the call; the audit log says whether it had begun"
+        )
+    return result
+
+
+async def _answer(broker: ExecutionBroker, call: FunctionCall) -> CallResponse:
+    """The call ends with its own timeout or with the wall limit, whichever is shorter."""
+    request, wall_ms = call.request, broker.grant.limits.wall_ms
+    if request.timeout_ms is None or request.timeout_ms > wall_ms:
+        request = msgspec.structs.replace(request, timeout_ms=wall_ms)
+    if call.is_large:
+        request = await run_in_runtime_thread(
+            call.identity.principal, broker.grant.execution_id, broker.prepare, request
+        )
+    broker.begin()
+    return await broker.answer(request)
+
+
+async def _result(
+    broker: ExecutionBroker, call: FunctionCall, response: CallResponse
+) -> CallResult:
+    value, error = response.result, None
+    if response.failure is not None:
+        failure = response.failure
+        error = failure_of_host(CALL_ERRORS[failure.code](failure.message, **failure.details))
+    elif isinstance(value, msgspec.Raw):
+        value = await _decoded(broker, call, value)
+    decisions = broker.evidence.decisions
+    return CallResult(
+        execution_id=broker.grant.execution_id,
+        request_id=call.request.request_id,
+        capability=call.request.capability,
+        value=value,
+        error=error,
+        decision=decisions[0] if decisions else None,
+    )
+
+
+async def _decoded(broker: ExecutionBroker, call: FunctionCall, value: msgspec.Raw) -> Any:
+    if len(memoryview(value)) <= LARGE_BYTES:
+        return msgspec.msgpack.decode(value)
+    return await run_in_runtime_thread(
+        call.identity.principal, broker.grant.execution_id, msgspec.msgpack.decode, value
+    )

@@ -1,0 +1,121 @@
+"""`caps call`: one call of one function under a policy, without any code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from caps.cli.exits import ExitCode, fail, report_errors
+from caps.cli.gc_pause import gc_paused
+from caps.cli.input_files import parse_payload, read_text
+from caps.cli.options import (
+    approvals_option,
+    audit_option,
+    audit_settings,
+    audit_sink_option,
+    json_option,
+    load_registry,
+    policy_option,
+    registry_option,
+)
+from caps.cli.run import announcing_approver, current_user, exit_by_signal, result_of
+from caps.cli.signals import StopSignals
+from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
+
+if TYPE_CHECKING:
+    from caps.capabilities.runtime.call import CallResult
+
+_EXIT_BY_CODE = {
+    PolicyDeniedError.code: ExitCode.POLICY_REFUSED,
+    LimitExceededError.code: ExitCode.LIMIT,
+    AuditError.code: ExitCode.HOST_FAILED,
+}
+
+
+@click.command()
+@click.argument("function")
+@click.argument("payload", default="{}")
+@policy_option
+@audit_option
+@audit_sink_option
+@click.option("--principal", default=None, help="Who calls; by default the current user.")
+@click.option("--agent", default=None, help="The agent that the call is made for.")
+@click.option("--session", default=None, help="The session that the call belongs to.")
+@click.option("--timeout-ms", type=click.IntRange(1, 3_600_000), help="The longest it may take.")
+@approvals_option
+@registry_option
+@json_option
+def call(
+    function: str,
+    payload: str,
+    policy_path: str | None,
+    audit_path: Path | None,
+    audit_sinks: tuple[str, ...],
+    principal: str | None,
+    agent: str | None,
+    session: str | None,
+    timeout_ms: int | None,
+    directory: Path | None,
+    registry_name: str | None,
+    as_json: bool,
+) -> None:
+    """Call FUNCTION, such as `files.read`, with PAYLOAD, and print its result as JSON.
+
+    PAYLOAD is a JSON object, `@FILE`, or `-` for standard input. The policy decides and the audit
+    log records as if code had made the call.
+    """
+    result = None
+    with report_errors():
+        arguments = parse_payload(_payload_text(payload))
+        settings = audit_settings(audit_path, audit_sinks)
+        if settings.uses_standard_output:
+            fail("the result and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
+        with StopSignals() as stop:
+            with gc_paused():
+                from caps.capabilities.runtime.runtime import Runtime
+
+                registry = load_registry(registry_name)
+            with Runtime(
+                policy_path,
+                registry=registry,
+                audit=settings,
+                approver=announcing_approver(directory),
+                watch=False,  # its only call keeps the policy that it started with
+            ) as runtime:
+                running = runtime.submit_call(
+                    function,
+                    arguments,
+                    principal=principal or f"user:{current_user()}",
+                    agent=agent,
+                    session=session,
+                    timeout_ms=timeout_ms,
+                )
+                result = result_of(running, stop)
+    if stop.received is not None or result is None:
+        exit_by_signal(stop.received)
+    _print_and_exit(result, as_json=as_json)
+
+
+def _payload_text(payload: str) -> str:
+    from caps.capabilities.runtime.call import MAX_REQUEST_BYTES
+
+    if payload == "-":
+        return read_text("-", MAX_REQUEST_BYTES)
+    return read_text(payload[1:], MAX_REQUEST_BYTES) if payload.startswith("@") else payload
+
+
+def _print_and_exit(result: CallResult, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(result.as_json()))
+    elif result.error is None:
+        click.echo(json.dumps(result.value, indent=2))
+    if result.error is None:
+        sys.exit(ExitCode.OK)
+    code = _EXIT_BY_CODE.get(result.error.code, ExitCode.CODE_FAILED)
+    if as_json:
+        sys.exit(code)
+    fail(result.error.message, code)
