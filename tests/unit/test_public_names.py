@@ -11,7 +11,8 @@ import pytest
 import caps
 
 PUBLIC = """
-ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext CapabilityRegistry
+ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext CallResult
+CapabilityRegistry
 CapabilitySpec CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
 ExecutionResult ExecutionUnknownError Failure Finished IsolationError LimitExceededError
 MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
