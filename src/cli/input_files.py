@@ -9,12 +9,14 @@ import json
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from caps.cli.exits import ExitCode, fail
 
 STANDARD_INPUT = "-"
+MAX_INPUT_FILE_BYTES = 16 * 1024 * 1024
 
 
 def read_input(name: str | Path, max_bytes: int) -> bytes:
@@ -55,6 +57,36 @@ def parse_payload(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         fail("the payload must be a json object", ExitCode.BAD_USAGE)
     return value
+
+
+def parse_inputs(given: Sequence[str]) -> dict[str, Any]:
+    """The values of `NAME=VALUE`; ends the command if one cannot be read."""
+    values: dict[str, Any] = {}
+    for one in given:
+        name, found, value = one.partition("=")
+        if not found or name in values:
+            what = "is given twice" if found else "has no value; give NAME=VALUE"
+            fail(f"input `{name}` {what}", ExitCode.BAD_USAGE)
+        values[name] = _input_of_file(value[1:]) if value.startswith("@") else _json_or_text(value)
+    return values
+
+
+def _input_of_file(file: str) -> Any:
+    """The content of a file: JSON for a name that ends with `.json`, text for any other."""
+    text = read_text(file, MAX_INPUT_FILE_BYTES)
+    if not file.endswith(".json"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fail(f"`{file}` is not valid JSON: {error}", ExitCode.BAD_USAGE)
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _open_regular(name: str | Path) -> BinaryIO:

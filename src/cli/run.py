@@ -13,7 +13,7 @@ import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
-from caps.cli.input_files import read_text
+from caps.cli.input_files import parse_inputs, read_text
 from caps.cli.options import (
     approvals_option,
     audit_option,
@@ -49,6 +49,7 @@ EXIT_BY_STATUS = {
 
 @click.command()
 @click.argument("file")
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED)
 @policy_option
 @audit_option
 @audit_sink_option
@@ -59,6 +60,13 @@ EXIT_BY_STATUS = {
     is_flag=True,
     help="Run nothing if a capability call is certain to fail; all such calls are listed.",
 )
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value that the code finds under this name: JSON, other text, or `@FILE`; repeatable.",
+)
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @raw_option
 @approvals_option
@@ -67,12 +75,14 @@ EXIT_BY_STATUS = {
 @json_option
 def run(
     file: str,
+    argv: tuple[str, ...],
     policy_path: str | None,
     audit_path: Path | None,
     audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
     check: bool,
+    inputs: tuple[str, ...],
     trail: bool,
     raw: bool,
     directory: Path | None,
@@ -81,7 +91,10 @@ def run(
     registry_name: str | None,
     as_json: bool,
 ) -> None:
-    """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
+    """Run FILE (`-` for standard input) with what the policy grants, and nothing else.
+
+    What follows `--` is in `sys.argv` of the code.
+    """
     from caps.worker.host.zygote.launch import prelaunched_zygote
 
     filename = "<stdin>" if file == "-" else Path(file).name
@@ -90,6 +103,7 @@ def run(
     # The zygote starts while everything else is read and imported.
     with report_errors(), prelaunched_zygote() as launched:
         source = read_source(file)
+        values = parse_inputs(inputs)
         settings = audit_settings(audit_path, audit_sinks)
         if as_json and settings.uses_standard_output:
             fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
@@ -125,6 +139,8 @@ def run(
                         filename=filename,
                         on_output=None if as_json else output,
                         check=check,
+                        inputs=values,
+                        argv=argv,
                     ),
                     stop,
                 )

@@ -130,6 +130,10 @@ class StartMessage(Message, frozen=True, kw_only=True, tag="start"):
     limits: WorkerLimits
     check: bool = False
     program: bytes = b""
+    inputs: bytes = b""
+    """A map of names to values, encoded by `values`: globals of the code."""
+    argv: list[str] | None = None
+    """The arguments in `sys.argv` after the file name; None leaves it as it was."""
 
 
 class CompileMessage(Message, frozen=True, kw_only=True, tag="compile"):

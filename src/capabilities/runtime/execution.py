@@ -21,6 +21,7 @@ from caps.capabilities.broker.evidence import DecisionSummary, redacted_error
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
+from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs
 from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
@@ -86,6 +87,8 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Gets the execution's id once its start is recorded."""
     on_decision: Callable[[DecisionSummary], None] | None = None
     cell: SessionChannel | None = None
+    inputs: EncodedInputs = NO_INPUTS
+    argv: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Raise TypeError unless source and filename are strings, before anything is recorded."""
@@ -229,6 +232,8 @@ class _Execution:
                 calls=limits.calls,
             ),
             check=self._request.check,
+            inputs=self._request.inputs.data,
+            argv=self._request.argv,
         )
 
     def _add_output(self, text: str) -> None:
@@ -271,6 +276,7 @@ class _Execution:
             modules=list(bound.policy.modules),
             mode="learn" if grant.learning else None,
             terms_sha256=bound.terms_sha256,
+            inputs=self._request.inputs.digests,
         )
         if not self._record_now(started):
             await self._broker.audit.append(started)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,11 +17,13 @@ from caps.capabilities.broker.broker import BrokerServices
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.runtime.execution import ExecutionRequest, JobRunner, run_execution
+from caps.capabilities.runtime.inputs import EncodedInputs, encode_inputs
 from caps.capabilities.runtime.isolation import CachedIsolationCheck
 from caps.capabilities.runtime.policy_reload import CurrentPolicy, accepted_record, refused_record
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.telemetry import Metrics
 from caps.capabilities.telemetry.observers import SinkMetrics
+from caps.capabilities.threads import run_in_runtime_thread
 from caps.protocol.errors import (
     IsolationError,
     PolicyInvalidError,
@@ -102,6 +105,16 @@ class OpenRuntime:
     def bound(self) -> BoundPolicy:
         """The policy that the next execution or session begins with."""
         return self.in_force.bound
+
+    async def encode_inputs(
+        self, inputs: Mapping[str, Any] | None, namespace: str, principal: str
+    ) -> EncodedInputs:
+        """The inputs of an execution, in the form that is sent. Raises ConfigurationError."""
+        if not inputs:
+            return encode_inputs(inputs, namespace, self.broker.audit.redactor)
+        return await run_in_runtime_thread(
+            principal, "inputs", encode_inputs, inputs, namespace, self.broker.audit.redactor
+        )
 
     async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
         """Run one execution to its end, in a worker that has the modules of its grant.

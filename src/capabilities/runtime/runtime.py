@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -29,6 +29,7 @@ from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.runtime.execution import ExecutionRequest, new_id
+from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.isolation import (
     CachedIsolationCheck,
     check_isolation,
@@ -344,6 +345,8 @@ class Runtime(SyncRuntimeMixin):
         session: str | None = None,
         policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
+        inputs: Mapping[str, Any] | None = None,
+        argv: Sequence[str] | None = None,
         on_output: Callable[[str], None] | None = None,
         check: bool = False,
     ) -> ExecutionResult:
@@ -352,8 +355,10 @@ class Runtime(SyncRuntimeMixin):
         The result reports whatever the code does; errors of the code are never raised. Cancelling
         kills the worker. `on_output` gets printed text as it is printed. `policy` overrides the
         runtime's own policy for this execution; call `await runtime.bind(policy)` once if it is
-        used often. With `check`, code whose capability calls are certain to fail does not run at
-        all; the error's `details["problems"]` lists all of them.
+        used often. `inputs` are names that the code finds, with values of any type that a result
+        can have; `argv` follows the file name in `sys.argv`. With `check`, code whose capability
+        calls are certain to fail does not run at all; the error's `details["problems"]` lists all
+        of them.
         """
         check_run_arguments(on_output, check)
         request = ExecutionRequest(
@@ -362,6 +367,8 @@ class Runtime(SyncRuntimeMixin):
             identity=Identity(principal=principal, agent=agent, session=session),
             on_output=on_output,
             check=check,
+            inputs=await self._encoded(inputs, principal),
+            argv=checked_arguments(argv),
         )
         return await self._execute(request, policy)
 
@@ -374,6 +381,9 @@ class Runtime(SyncRuntimeMixin):
         session: str | None = None,
         policy: PolicySource | BoundPolicy | None = None,
         filename: str = "<agent>",
+        inputs: Mapping[str, Any] | None = None,
+        argv: Sequence[str] | None = None,
+        check: bool = False,
     ) -> AsyncGenerator[StreamEvent, None]:
         """`run` as a stream of events: Started, Output and Decided, and Finished at the end.
 
@@ -390,9 +400,14 @@ class Runtime(SyncRuntimeMixin):
                 on_output=feed.output,
                 on_start=feed.start,
                 on_decision=feed.decide,
+                check=check,
+                inputs=await self._encoded(inputs, principal),
+                argv=arguments,
             )
             return await self._execute(request, policy)
 
+        check_run_arguments(None, check)
+        arguments = checked_arguments(argv)
         async with aclosing(stream_execution(self._open_here().tasks, execute)) as events:
             async for event in events:
                 yield event
@@ -484,6 +499,10 @@ class Runtime(SyncRuntimeMixin):
             Identity(principal=principal, agent=agent, session=session),
             SessionLimits(max_runs=max_runs, idle_ms=idle_ms, wall_ms=wall_ms),
         )
+
+    async def _encoded(self, inputs: Mapping[str, Any] | None, principal: str) -> EncodedInputs:
+        opened = self._open_here()
+        return await opened.encode_inputs(inputs, self._namespace, principal)
 
     async def _execute(
         self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None

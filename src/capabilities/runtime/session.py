@@ -12,7 +12,7 @@ raise an error that says why. Nothing of a run continues after it: its tasks and
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
@@ -181,24 +181,32 @@ class Session:
             await self._pool_stack.aclose()
 
     async def run(
-        self, source: str, *, on_output: Callable[[str], None] | None = None
+        self,
+        source: str,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        on_output: Callable[[str], None] | None = None,
+        check: bool = False,
     ) -> ExecutionResult:
         """Run a cell, `<cell N>` in tracebacks. Like `Runtime.run`, in this session's worker.
 
         Cancelling kills the worker and ends the session. Raises SessionBusyError while another
         run is in flight, and SessionEndedError once the session has ended.
         """
-        check_run_arguments(on_output)
-        return await self._run_cell(source, on_output)
+        check_run_arguments(on_output, check)
+        return await self._run_cell(source, inputs, check, on_output)
 
-    async def stream(self, source: str) -> AsyncGenerator[StreamEvent, None]:
+    async def stream(
+        self, source: str, *, inputs: Mapping[str, Any] | None = None, check: bool = False
+    ) -> AsyncGenerator[StreamEvent, None]:
         """`run` as a stream of events; leaving early ends the session. Raises as `run` does."""
 
         from caps.capabilities.runtime.stream import stream_execution
 
         async def execute(feed: EventQueue) -> ExecutionResult:
-            return await self._run_cell(source, feed.output, feed.start, feed.decide)
+            return await self._run_cell(source, inputs, check, feed.output, feed.start, feed.decide)
 
+        check_run_arguments(None, check)
         async with aclosing(stream_execution(self._opened.tasks, execute)) as events:
             async for event in events:
                 yield event
@@ -206,6 +214,8 @@ class Session:
     async def _run_cell(
         self,
         source: str,
+        inputs: Mapping[str, Any] | None,
+        check: bool,
         on_output: Callable[[str], None] | None,
         on_start: Callable[[str], None] | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
@@ -214,6 +224,9 @@ class Session:
         self._busy = True
         self._runs += 1
         try:
+            encoded = await self._opened.encode_inputs(
+                inputs, self.grant.namespace, self._identity.principal
+            )
             request = ExecutionRequest(
                 source=source,
                 filename=f"<cell {self._runs}>",
@@ -222,6 +235,8 @@ class Session:
                 on_start=on_start,
                 on_decision=on_decision,
                 cell=self._cell,
+                inputs=encoded,
+                check=check,
             )
             # The session's grant with the execution id of this run.
             result = await self._opened.execute(self._lease, self.grant.named(new_id()), request)

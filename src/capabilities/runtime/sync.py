@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from types import TracebackType
@@ -41,11 +41,16 @@ class SyncSession:
         return self._session.ended
 
     def run(
-        self, source: str, *, on_output: Callable[[str], None] | None = None
+        self,
+        source: str,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        on_output: Callable[[str], None] | None = None,
+        check: bool = False,
     ) -> ExecutionResult:
         """`Session.run`, from any thread."""
         call: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
-            self._session.run, source, on_output=on_output
+            self._session.run, source, inputs=inputs, on_output=on_output, check=check
         )
         return self._portal.run(call)
 
@@ -68,6 +73,8 @@ class RunOptions(LearnOptions, total=False):
 
     session: str | None
     policy: PolicySource | BoundPolicy | None
+    inputs: Mapping[str, Any] | None
+    argv: Sequence[str] | None
     check: bool
 
 

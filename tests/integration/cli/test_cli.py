@@ -903,3 +903,46 @@ def test_the_tour_of_the_examples_runs(place: Place) -> None:
     )
     assert result.exit_code == 0
     assert "escaped!" not in result.stdout
+
+
+class TestInputs:
+    """`--input NAME=VALUE`, and arguments after `--`."""
+
+    def test_values_and_arguments_reach_the_code(self, tmp_path: Path) -> None:
+        """JSON, other text, a file of JSON and a file of text."""
+        place = Place(tmp_path)
+        (tmp_path / "rows.json").write_text('[{"a": 1}]')
+        (tmp_path / "note.txt").write_text("hello")
+        code = place.code("import sys\n[rows, note, limit, name, sys.argv]")
+        result = CliRunner().invoke(
+            main,
+            [
+                *("run", code, "--json", "--audit", str(place.audit)),
+                *("--input", f"rows=@{tmp_path / 'rows.json'}"),
+                *("--input", f"note=@{tmp_path / 'note.txt'}"),
+                *("--input", "limit=3", "--input", "name=ada"),
+                *("--", "a", "--b"),
+            ],
+        )
+        value = json.loads(result.stdout)["value"]
+        assert value == [[{"a": 1}], "hello", 3, "ada", ["task.py", "a", "--b"]]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (["rows"], "input `rows` has no value; give NAME=VALUE"),
+            (["a=1", "a=2"], "input `a` is given twice"),
+            (["a=@absent"], "`absent` cannot be read"),
+            (["1a=2"], "input `1a` cannot be a name"),
+        ],
+    )
+    def test_bad_input_is_one_line(self, tmp_path: Path, given: list[str], message: str) -> None:
+        """With the exit code of bad usage."""
+        place = Place(tmp_path)
+        options = [part for one in given for part in ("--input", one)]
+        result = CliRunner().invoke(
+            main, ["run", place.code("0"), "--audit", str(place.audit), *options]
+        )
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert len(result.stderr.splitlines()) == 1

@@ -118,6 +118,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     """`learn`: user space could call withheld capabilities, and each such call was refused."""
     terms_sha256: str | None = None
     """Digest of the policy and the targets of its scopes, with relative paths made absolute."""
+    inputs: dict[str, str] = {}
+    """For each value that was given to the code, its name and a digest."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):

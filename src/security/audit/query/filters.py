@@ -134,7 +134,7 @@ def _is_digest(text: str) -> bool:
 
 
 def _holds(event: AuditEvent, digest: str) -> bool:
-    hidden: dict[str, Any] = getattr(event, "hidden", {})
+    hidden: dict[str, Any] = {**getattr(event, "hidden", {}), **getattr(event, "inputs", {})}
     whole = (getattr(event, "args_hmac", None), getattr(event, "idempotency_key_hmac", None))
     # The texts of errors follow the class of the error.
     texts = (getattr(event, "detail", None), getattr(event, "error_message", None))

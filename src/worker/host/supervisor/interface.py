@@ -40,6 +40,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     session: bool = False
     manifest_bytes: msgspec.Raw | None = None
     """`manifest` in its encoded form, if the caller has encoded it already."""
+    inputs: bytes = b""
+    argv: tuple[str, ...] | None = None
 
 
 class CallResponse(msgspec.Struct, frozen=True):

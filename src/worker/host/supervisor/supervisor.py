@@ -129,6 +129,8 @@ class Supervisor:
                 limits=job.worker_limits,
                 check=job.check,
                 program=self.program,
+                inputs=job.inputs,
+                argv=None if job.argv is None else list(job.argv),
                 **connection.stamp(),
             )
         )

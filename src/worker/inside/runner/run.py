@@ -8,6 +8,7 @@ import reprlib
 from types import CoroutineType
 from typing import Any
 
+from caps.protocol.messages import StartMessage
 from caps.protocol.values import encode_value
 from caps.worker.inside.aio.shutdown import turn_once
 from caps.worker.inside.channel.channel import Channel
@@ -23,10 +24,13 @@ _MAX_REPR_DEPTH = 100
 _MAX_PARTS = 50_000
 
 
-def run(program: Program, space: UserSpace, channel: Channel) -> dict[str, Any]:
-    """Run the program. Returns the fields of its result message."""
+def run(
+    program: Program, space: UserSpace, channel: Channel, start: StartMessage
+) -> dict[str, Any]:
+    """Run the program with its inputs. Returns the fields of its result message."""
     space.begin(program)
     try:
+        space.give(start)
         value = execute(program, space.globals, channel)
         use_memory_reserve()
         fields = result_fields(value)

@@ -146,7 +146,7 @@ def serve_cells(
             if not is_granted:
                 space.grant(manifest, start.limits)
                 is_granted = True
-            channel.send(ResultMessage, **run(program, space, channel))
+            channel.send(ResultMessage, **run(program, space, channel, start))
         channel.flush()
         if not manifest.session:
             return

@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.messages import ManifestMessage, WorkerLimits
+from caps.protocol.messages import ManifestMessage, StartMessage, WorkerLimits
+from caps.protocol.values import decode_value
 from caps.worker.inside.aio.futures import enter
 from caps.worker.inside.aio.shutdown import cancel_tasks, report_unretrieved, shutdown
 from caps.worker.inside.caps_api.namespace import build_namespace
@@ -83,6 +84,13 @@ class UserSpace:
         self._own.add_private_names(program.private_names)
         self.programs[program.filename] = program
         self.globals.pop(program.result_name, None)
+
+    def give(self, start: StartMessage) -> None:
+        """Add the inputs of a cell to its globals, and its arguments to `sys.argv`."""
+        if start.inputs:
+            self.globals.update(decode_value(start.inputs))
+        if start.argv is not None:
+            self._importer.context.argv[:] = [start.filename, *start.argv]
 
     def finish(self, program: Program) -> None:
         """A cell has ended, and its result is not sent yet: end the tasks that it left running, and

@@ -151,7 +151,7 @@ class WarmUp:
         warm_up_limits(start.limits)
         channel.send(StartedMessage)
         space.grant(manifest, start.limits)
-        fields = run(program, space, channel)
+        fields = run(program, space, channel, start)
         if "error" in fields:
             raise RuntimeError(f"the warm-up failed: {fields['error'].message}")
         channel.send(ResultMessage, **fields)

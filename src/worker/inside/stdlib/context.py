@@ -18,6 +18,8 @@ class StdlibContext:
     output: OutputStreams = field(default_factory=OutputStreams)
     programs: Mapping[str, Program] = field(default_factory=dict)
     """The running programs by the file name in their frames; a session adds to it."""
+    argv: list[str] = field(default_factory=lambda: [""])
+    """`sys.argv`, which is filled in place: code may have imported it before."""
 
     @property
     def guards(self) -> AttributeGuards:

@@ -91,7 +91,7 @@ class Importer:
         code that it runs, for the modules that print or show errors. `real` are real modules, not
         facades: a policy grants them, and nothing here limits what they give access to."""
         known = {} if programs is None else programs
-        self._context = StdlibContext(own, output or OutputStreams(), known)
+        self.context = StdlibContext(own, output or OutputStreams(), known)
         self._extra = dict(extra)
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
@@ -129,7 +129,7 @@ class Importer:
     def _find(self, name: str) -> Any:
         found = self._modules.get(name)
         if found is None and name in REPLACEMENTS:
-            found = self._modules[name] = _facade_with_replacements(name, self._context)
+            found = self._modules[name] = _facade_with_replacements(name, self.context)
         if found is None:
             raise ModuleNotFoundError(self._refusal(name), name=name)
         return found

@@ -26,7 +26,7 @@ def sys_names(context: StdlibContext) -> dict[str, Any]:
     """The replacements in `sys`."""
     output = context.output
     return {
-        "argv": [""],
+        "argv": context.argv,
         "setrecursionlimit": setrecursionlimit,
         "stderr": output.stderr,
         "stdout": output.stdout,
