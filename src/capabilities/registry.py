@@ -124,9 +124,14 @@ class CapabilityRegistry:
         shown: tuple[str, ...] = (),
         idempotent: bool = False,
         timeout_ms: int | None = None,
+        raises: Sequence[type[Exception]] = (),
         inline: bool | None = None,
     ) -> Callable[[Function], Function]:
-        """Register a typed function as the capability `name`; see `signature`."""
+        """Register a typed function as the capability `name`; see `signature`.
+
+        The text of the errors in `raises` reaches the code, in a ProviderError whose `error` is the
+        name of the class. The text of any other error stays in the log of the host.
+        """
         if not isinstance(name, str):
             raise RegistrationError(
                 "a capability needs a name of its own: write "
@@ -138,7 +143,7 @@ class CapabilityRegistry:
         require(fits, "tags", tags, "a set of strings", RegistrationError)
 
         def register(function: Function) -> Function:
-            derived = derive(function)
+            derived = derive(function, raises)
             try:
                 spec = CapabilitySpec(
                     name=name,
@@ -150,6 +155,7 @@ class CapabilityRegistry:
                     shown=shown,
                     idempotent=idempotent,
                     timeout_ms=timeout_ms,
+                    raises=tuple(error.__name__ for error in raises),
                     inline=inline,
                 )
             except pydantic.ValidationError as error:

@@ -10,14 +10,15 @@ Parameters become `schema_in`, the return annotation becomes `schema_out`. A par
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pydantic
 
 from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
-from caps.protocol.errors import RegistrationError, ValidationError
+from caps.protocol.errors import CapsError, ProviderError, RegistrationError, ValidationError
 
 _MAX_PROBLEMS = 16
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -32,8 +33,14 @@ class DerivedCapability(msgspec.Struct, frozen=True):
     provider: Provider
 
 
-def derive(function: Callable[..., Any]) -> DerivedCapability:
-    """Derive a capability from `function`'s signature. RegistrationError if it is not typed."""
+def derive(
+    function: Callable[..., Any], raises: Sequence[type[Exception]] = ()
+) -> DerivedCapability:
+    """Derive a capability from `function`'s signature. RegistrationError if it is not typed.
+
+    The provider raises each of `raises` as a ProviderError with its text.
+    """
+    shown = ShownErrors(function, raises)
     hints = _hints(function)
     fields, context_name = _fields(function, hints)
     try:
@@ -51,7 +58,7 @@ def derive(function: Callable[..., Any]) -> DerivedCapability:
         schema_in,
         schema_out,
         inspect.getdoc(function) or "",
-        _provider(function, payload_model, adapter, context_name),
+        _provider(function, payload_model, adapter, context_name, shown),
     )
 
 
@@ -128,6 +135,7 @@ def _provider(
     payload_model: type[pydantic.BaseModel],
     adapter: pydantic.TypeAdapter[Any],
     context_name: str | None,
+    shown: ShownErrors,
 ) -> Provider:
     names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
     validate = payload_model.__pydantic_validator__.validate_python
@@ -151,21 +159,64 @@ def _provider(
 
         async def call_without_await(context: CallContext, payload: Mapping[str, Any]) -> Any:
             # It has no `await` of its own, so that `has_no_await` is true for it as well.
-            return plain(run_without_suspending(function(**arguments(context, payload))))
+            values = arguments(context, payload)
+            with shown:
+                result = run_without_suspending(function(**values))
+            return plain(result)
 
         return call_without_await
 
     if inspect.iscoroutinefunction(function):
 
         async def call_async(context: CallContext, payload: Mapping[str, Any]) -> Any:
-            return plain(await function(**arguments(context, payload)))
+            values = arguments(context, payload)
+            with shown:
+                result = await function(**values)
+            return plain(result)
 
         return call_async
 
     def call(context: CallContext, payload: Mapping[str, Any]) -> Any:
-        return plain(function(**arguments(context, payload)))
+        values = arguments(context, payload)
+        with shown:
+            result = function(**values)
+        return plain(result)
 
     return call
+
+
+class ShownErrors:
+    """Within this context, an error of a declared class becomes a ProviderError with its text.
+
+    It has no state, so concurrent calls share one.
+    """
+
+    def __init__(self, function: Callable[..., Any], raises: Sequence[type[Exception]]) -> None:
+        given: object = raises  # the caller may pass anything
+        fits = isinstance(given, (tuple, list)) and all(
+            isinstance(each, type) and issubclass(each, Exception) for each in given
+        )
+        if not fits:
+            raise RegistrationError(f"`{_name(function)}`: `raises` must be a tuple of exceptions")
+        for each in raises:
+            # Errors of Caps have meanings of their own, and everything is an `Exception`.
+            if each is Exception or issubclass(each, CapsError):
+                what = f"`raises` names `{each.__name__}`; name errors of your own"
+                raise RegistrationError(f"`{_name(function)}`: {what}")
+        self._classes = tuple(raises)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, self._classes):
+            name, text = type(error).__name__, str(error)
+            raise ProviderError(f"{name}: {text}" if text else name, error=name) from error
 
 
 def _payload_error(capability: str, error: pydantic.ValidationError) -> ValidationError:

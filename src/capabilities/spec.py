@@ -39,6 +39,8 @@ class CapabilitySpec(BaseModel):
     idempotent: StrictBool = False
     """Calling it twice has the effect of calling it once; callers may retry."""
     timeout_ms: Annotated[int, Field(strict=True, ge=1, le=3_600_000)] | None = None
+    raises: tuple[str, ...] = ()
+    """The names of errors whose text code may see, in the detail `error` of a ProviderError."""
     inline: StrictBool | None = None
     """Call the provider in a step of the event loop: without a task, a thread or a deadline.
 

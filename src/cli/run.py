@@ -210,7 +210,7 @@ def print_result(result: ExecutionResult, output: ProgramOutput) -> None:
     if result.error is not None:
         _print_failure(result.error)
     elif result.value is not None:
-        from caps.capabilities.runtime.result_json import safe_repr
+        from caps.capabilities.runtime.formats.json_value import safe_repr
 
         shown = result.value if result.value_is_repr else safe_repr(result.value)
         output(f"=> {shown}\n")

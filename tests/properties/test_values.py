@@ -15,7 +15,7 @@ import msgspec
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from caps.capabilities.runtime.result_json import Spelling, to_json
+from caps.capabilities.runtime.formats.json_value import Spelling, to_json
 from caps.protocol.errors import ProtocolError
 from caps.protocol.values import decode_value, encode_value
 from support.hypothesis_examples import examples

@@ -6,7 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from caps.capabilities.broker.evidence import DecisionSummary
-from caps.capabilities.runtime.result_json import Spelling, safe_repr, to_json
+from caps.capabilities.runtime.formats.json_value import Spelling, safe_repr, to_json
+from caps.capabilities.runtime.formats.model_text import (
+    MAX_CHARACTERS,
+    MIN_CHARACTERS,
+    text_for_model,
+)
+from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import (
     CapsError,
     ExecutionError,
@@ -91,6 +97,11 @@ class ExecutionResult:
         if self.error is not None:
             raise ExecutionError(self.error.message, failure=self.error, result=self)
         return self.value
+
+    def for_model(self, max_characters: int = MAX_CHARACTERS) -> str:
+        """The text to put back into the prompt: output, value, error, hint, and refused calls."""
+        require_int("max_characters", max_characters, MIN_CHARACTERS)
+        return text_for_model(self, max_characters)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data with the value unchanged. `as_json` converts it for JSON."""

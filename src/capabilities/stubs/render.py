@@ -199,6 +199,9 @@ def _description(spec: CapabilitySpec) -> list[str]:
             note = "; ".join(part for part in (f"pass as **{{{name!r}: …}}", note) if part)
         if note:
             parts.append(f"{one_line(name)}: {note}")
+    if spec.raises:
+        names = ", ".join(one_line(name) for name in spec.raises)
+        parts.append(f"raises: ProviderError, whose `error` is one of {names}")
     return parts
 
 

@@ -136,6 +136,7 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "idempotent",
         "timeout_ms",
         "inline",
+        "raises",
         "domain",
         "scope_schema",
     }

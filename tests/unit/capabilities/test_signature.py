@@ -9,13 +9,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
+import anyio.lowlevel
 import pydantic
 import pytest
 
 from caps.capabilities.provider import CallContext
 from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec
-from caps.protocol.errors import RegistrationError, ValidationError
+from caps.capabilities.stubs.render import render
+from caps.protocol.errors import ProviderError, RegistrationError, ValidationError
 
 pytestmark = pytest.mark.anyio
 
@@ -311,3 +314,62 @@ def test_a_default_that_fits_is_what_the_function_gets() -> None:
     def put(weight: float = 1, note: str | None = None, item: Item = Item(name="pen")) -> int: ...  # type: ignore[empty-body]  # noqa: B008
 
     assert "box.put" in registry
+
+
+class NotFound(LookupError):
+    """An error of a capability's own."""
+
+
+@pytest.mark.parametrize("kind", ["inline", "async", "plain"])
+async def test_a_declared_error_crosses_with_its_text(kind: str) -> None:
+    """As a ProviderError that names its class; any other error is passed on as it is."""
+
+    def fail(name: str) -> str:
+        raise NotFound("no customer `7`") if name == "7" else KeyError("a secret")
+
+    async def inline(name: str) -> str:
+        return fail(name)
+
+    async def suspending(name: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        return fail(name)
+
+    functions: dict[str, Any] = {"inline": inline, "async": suspending, "plain": fail}
+    provider = derive(functions[kind], (NotFound,)).provider
+
+    async def call(name: str) -> Any:
+        result = provider(CONTEXT, {"name": name})
+        return await result if inspect.isawaitable(result) else result
+
+    with pytest.raises(ProviderError, match="NotFound: no customer `7`") as caught:
+        await call("7")
+    assert caught.value.details == {"error": "NotFound"}
+    with pytest.raises(KeyError):
+        await call("8")
+
+
+@pytest.mark.parametrize(
+    "raises", [(Exception,), (ProviderError,), (BaseException,), ("NotFound",), NotFound, (1,)]
+)
+def test_only_errors_of_one_s_own_can_be_declared(raises: Any) -> None:
+    """A wide class would show the text of everything, and Caps' own errors have meanings."""
+    registry = CapabilityRegistry()
+
+    async def find() -> None:
+        return None
+
+    with pytest.raises(RegistrationError, match="`raises`"):
+        registry.capability("customers.find", raises=raises)(find)
+
+
+def test_a_stub_names_the_declared_errors() -> None:
+    """So that a model can catch them."""
+    registry = CapabilityRegistry()
+
+    @registry.capability("customers.find", raises=(NotFound,))
+    async def find(name: str) -> str:
+        """Find a customer."""
+        raise NotFound(name)
+
+    text = render(registry.bind({"allow": ["customers.*"]}))
+    assert "raises: ProviderError, whose `error` is one of NotFound" in text
