@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema, worker_schema
+from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
@@ -57,6 +57,7 @@ class BoundCapability:
             schema_in=worker_schema(spec.schema_in),
             title=spec.title,
             description=spec.description,
+            schema_out=worker_schema(spec.schema_out) if names_types(spec.schema_out) else None,
         )
 
 

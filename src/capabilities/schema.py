@@ -159,3 +159,28 @@ def worker_schema(schema: Any) -> Any:
             return float(schema)
         return math.inf if schema > 0 else -math.inf
     return schema
+
+
+# Results with these become Python types in user space: see `worker/inside/caps_api/typed_values`.
+TYPED_FORMATS = frozenset(
+    ("date-time", "date", "time", "duration", "decimal", "uuid", "base64url", "binary")
+)
+
+
+def _is_typed_format(value: Any) -> bool:
+    return isinstance(value, str) and value in TYPED_FORMATS
+
+
+def names_types(schema: Any) -> bool:
+    """Whether a value of `schema` may hold types that JSON does not have."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            typed = _is_typed_format(node.get("format")) or node.get("uniqueItems") is True
+            if typed or "prefixItems" in node:
+                return True
+            stack.extend(node.values())
+        elif isinstance(node, list | tuple):
+            stack.extend(node)
+    return False

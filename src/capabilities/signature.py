@@ -10,18 +10,73 @@ Parameters become `schema_in`, the return annotation becomes `schema_out`. A par
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pydantic
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
 from caps.protocol.errors import CapsError, ProviderError, RegistrationError, ValidationError
 
 _MAX_PROBLEMS = 16
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+# Bytes are base64 in JSON, except in a model that says otherwise.
+_BYTES: pydantic.ConfigDict = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
+
+
+class TypedJsonSchema(GenerateJsonSchema):
+    """JSON Schema that also names the format of decimals, and what a result always has."""
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
+        found = super().decimal_schema(schema)
+        for branch in found.get("anyOf", [found]):
+            if branch.get("type") == "string":
+                branch["format"] = "decimal"
+        return found
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """A field with a default is always there in a result."""
+        if self.mode == "serialization" and field["type"] != "typed-dict-field":
+            return field.get("serialization_exclude_if") is None
+        return super().field_is_required(field, total)
+
+
+class ReturnType:
+    """The return annotation of a function: its schema, and how its values become JSON."""
+
+    def __init__(self, hint: Any) -> None:
+        try:
+            self._adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(hint, config=_BYTES)
+            self._listed = False
+        except pydantic.PydanticUserError as error:
+            if error.code != "type-adapter-config-unused":
+                raise
+            # A class with a configuration of its own; as an item of a list, a dataclass that has
+            # none gets this one.
+            self._adapter = pydantic.TypeAdapter(list[hint], config=_BYTES)
+            self._listed = True
+
+    def schema(self) -> dict[str, Any]:
+        found = self._adapter.json_schema(mode="serialization", schema_generator=TypedJsonSchema)
+        if not self._listed:
+            return found
+        definitions = {"$defs": found["$defs"]} if "$defs" in found else {}
+        return {**found["items"], **definitions}
+
+    def to_json_like(self, result: Any) -> Any:
+        # By alias, as in the schema. No warnings: they would print the value; the schema checks it.
+        given = [result] if self._listed else result
+        found = self._adapter.serializer.to_python(
+            given, mode="json", by_alias=True, warnings="none"
+        )
+        return found[0] if self._listed else found
 
 
 class DerivedCapability(msgspec.Struct, frozen=True):
@@ -45,11 +100,11 @@ def derive(
     fields, context_name = _fields(function, hints)
     try:
         payload_model = pydantic.create_model(
-            "Payload", __config__=pydantic.ConfigDict(extra="forbid"), **fields
+            "Payload", __config__=pydantic.ConfigDict(extra="forbid", **_BYTES), **fields
         )
-        adapter = pydantic.TypeAdapter(hints["return"])
-        schema_in = payload_model.model_json_schema()
-        schema_out = adapter.json_schema(mode="serialization")
+        returned = ReturnType(hints["return"])
+        schema_in = payload_model.model_json_schema(schema_generator=TypedJsonSchema)
+        schema_out = returned.schema()
     except (pydantic.PydanticUserError, pydantic.PydanticInvalidForJsonSchema) as error:
         reason = str(error).partition("\n")[0]
         raise RegistrationError(f"`{_name(function)}` has no json schema: {reason}") from None
@@ -58,7 +113,7 @@ def derive(
         schema_in,
         schema_out,
         inspect.getdoc(function) or "",
-        _provider(function, payload_model, adapter, context_name, shown),
+        _provider(function, payload_model, returned, context_name, shown),
     )
 
 
@@ -133,27 +188,30 @@ def _mentions_context(hint: Any) -> bool:
 def _provider(
     function: Callable[..., Any],
     payload_model: type[pydantic.BaseModel],
-    adapter: pydantic.TypeAdapter[Any],
+    returned: ReturnType,
     context_name: str | None,
     shown: ShownErrors,
 ) -> Provider:
     names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
-    validate = payload_model.__pydantic_validator__.validate_python
-    serialize = adapter.serializer.to_python
+    validator = payload_model.__pydantic_validator__
+    # Only JSON has bytes as base64; in Python data a string would become its own UTF-8.
+    schema = payload_model.model_json_schema(schema_generator=TypedJsonSchema)
+    has_bytes = '"base64url"' in json.dumps(schema)
+    plain = returned.to_json_like
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            typed = validate(payload).__dict__
+            typed = (
+                validator.validate_json(msgspec.json.encode(payload))
+                if has_bytes
+                else validator.validate_python(payload)
+            ).__dict__
         except pydantic.ValidationError as error:
             raise _payload_error(context.capability, error) from None
         values = {name: typed[own] for name, own in names}
         if context_name is not None:
             values[context_name] = context
         return values
-
-    def plain(result: Any) -> Any:
-        # By alias, as in the schema. No warnings: they would print the value; the schema checks it.
-        return serialize(result, mode="json", by_alias=True, warnings="none")
 
     if has_no_await(function):
 

@@ -65,6 +65,9 @@ class CapabilityResponseMessage(Message, frozen=True, kw_only=True, tag="capabil
     failure: CallFailure | None = None
 
 
+_EMPTY_SCHEMA = msgspec.Raw(msgspec.msgpack.encode({}))
+
+
 class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One granted capability as user space may know it: nothing of its scope, nothing secret.
 
@@ -75,18 +78,35 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     schema_in: msgspec.Raw
     title: str = ""
     description: str = ""
+    schema_out: msgspec.Raw = _EMPTY_SCHEMA
+    """The schema of the result, if it names types that JSON does not have."""
 
     @classmethod
     def of(
-        cls, *, name: str, schema_in: dict[str, Any], title: str = "", description: str = ""
+        cls,
+        *,
+        name: str,
+        schema_in: dict[str, Any],
+        title: str = "",
+        description: str = "",
+        schema_out: dict[str, Any] | None = None,
     ) -> ManifestEntry:
-        """An entry with its schema encoded."""
-        encoded = msgspec.Raw(msgspec.msgpack.encode(schema_in))
-        return cls(name=name, schema_in=encoded, title=title, description=description)
+        """An entry with its schemas encoded."""
+        return cls(
+            name=name,
+            schema_in=msgspec.Raw(msgspec.msgpack.encode(schema_in)),
+            title=title,
+            description=description,
+            schema_out=msgspec.Raw(msgspec.msgpack.encode(schema_out or {})),
+        )
 
     def schema(self) -> dict[str, Any]:
         """The schema of its payloads, decoded in each call."""
         return msgspec.msgpack.decode(self.schema_in, type=dict[str, Any])
+
+    def result_schema(self) -> dict[str, Any] | None:
+        """The schema of its result, decoded in each call; None if it is JSON-like data."""
+        return msgspec.msgpack.decode(self.schema_out, type=dict[str, Any]) or None
 
 
 class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):

@@ -51,14 +51,15 @@ def render(
         by_domain.setdefault(spec.domain, []).append(spec)
     class_names = _domain_classes(by_domain)
     errors = {error.__name__ for error in USER_ERRORS}
-    types = SchemaTypes({*_TAKEN, *errors, *class_names.values(), namespace})
+    results = [spec.schema_out for specs in by_domain.values() for spec in specs]
+    types = SchemaTypes({*_TAKEN, *errors, *class_names.values(), namespace}, results)
     written = [
         _domain_text(class_names[domain], specs, (domains or {}).get(domain), types)
         for domain, specs in by_domain.items()
     ]
     root = [f"    {domain}: {name}" for domain, name in class_names.items()]
     blocks = [
-        _header(bound.policy.id, namespace, types.imports, nothing=not by_domain),
+        _header(bound.policy.id, namespace, types, nothing=not by_domain),
         _errors_text(),
         *(["class Record(dict[str, Any]): ..."] if types.classes else []),
         *types.classes.values(),
@@ -82,8 +83,9 @@ def _domain_classes(domains: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _header(policy_id: str, namespace: str, imports: set[str], *, nothing: bool) -> str:
-    names = sorted((imports | {"Any"}) - {"builtins"})
+def _header(policy_id: str, namespace: str, types: SchemaTypes, *, nothing: bool) -> str:
+    names = sorted((types.imports | {"Any"}) - {"builtins"})
+    modules = sorted(types.modules | (types.imports & {"builtins"}))
     lines = docstring(
         [
             f"What `{namespace}` holds under the policy `{one_line(policy_id)}`"
@@ -96,7 +98,7 @@ def _header(policy_id: str, namespace: str, imports: set[str], *, nothing: bool)
             "The errors can be caught by these names; each has `code`, `message` and `details`.",
         ]
     )
-    lines += [""] + (["import builtins"] if "builtins" in imports else [])
+    lines += ["", *(f"import {module}" for module in modules)]
     return "\n".join([*lines, f"from typing import {', '.join(names)}"])
 
 

@@ -25,7 +25,18 @@ _PLAIN_TYPES = {
     "boolean": "bool",
     "null": "None",
 }
-_BUILTIN_TYPES = frozenset(("str", "int", "float", "bool", "list", "dict"))
+# The types of values that a wrapper converts: see `worker/inside/caps_api/typed_values`.
+FORMAT_TYPES = {
+    "date-time": ("datetime", "datetime"),
+    "date": ("datetime", "date"),
+    "time": ("datetime", "time"),
+    "duration": ("datetime", "timedelta"),
+    "decimal": ("decimal", "Decimal"),
+    "uuid": ("uuid", "UUID"),
+    "base64url": ("", "bytes"),
+    "binary": ("", "bytes"),
+}
+_BUILTIN_TYPES = frozenset(("str", "int", "float", "bool", "bytes", "list", "dict", "set", "tuple"))
 _MAX_DEPTH = 32
 _DICT_ATTRIBUTES = frozenset(dir(dict))
 
@@ -33,10 +44,13 @@ _DICT_ATTRIBUTES = frozenset(dir(dict))
 class SchemaTypes:
     """Annotations of schemas, and the classes that they name, in order of first use."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, taken: Iterable[str], results: Iterable[Mapping[str, Any]] = ()) -> None:
+        """`results` are the schemas of all results: a model in one has one class in arguments, too."""
         self._taken = set(taken)
         self.classes: dict[str, str] = {}
         self.imports: set[str] = set()
+        self.modules: set[str] = set()
+        self._results = {_model_key(one): (one, root) for root in results for one in _models(root)}
         self._named: dict[tuple[bool, str, str], str] = {}
         self._open: list[tuple[str, str]] = []
         self._shadowed: frozenset[str] = frozenset()
@@ -103,11 +117,33 @@ class SchemaTypes:
             if kind == "object":
                 yield self._object(schema, root, hint, is_result)
             elif kind == "array":
-                items = schema.get("items", {})
-                item = self.annotation(items, root, f"{hint}_item", is_result=is_result)
-                yield f"{self._builtin('list')}[{item}]"
+                yield self._array(schema, root, hint, is_result)
+            elif kind == "string" and schema.get("format") in FORMAT_TYPES:
+                yield self._formatted(schema["format"])
             else:
                 yield self._builtin(_PLAIN_TYPES.get(kind, "Any"))
+
+    def _array(
+        self, schema: dict[str, Any], root: Mapping[str, Any], hint: str, is_result: bool
+    ) -> str:
+        first = schema.get("prefixItems", ())
+        item = self.annotation(schema.get("items", {}), root, f"{hint}_item", is_result=is_result)
+        if first and schema.get("maxItems") == len(first):
+            parts = [
+                self.annotation(one, root, f"{hint}_{index}", is_result=is_result)
+                for index, one in enumerate(first)
+            ]
+            return f"{self._builtin('tuple')}[{', '.join(parts)}]"
+        kind = "tuple" if first else "set" if schema.get("uniqueItems") is True else "list"
+        more = ", ..." if first else ""
+        return f"{self._builtin(kind)}[{'Any' if first else item}{more}]"
+
+    def _formatted(self, name: str) -> str:
+        module, kind = FORMAT_TYPES[name]
+        if not module:
+            return self._builtin(kind)
+        self.modules.add(module)
+        return f"{module}.{kind}"
 
     def _literals(self, values: list[Any]) -> Iterator[str]:
         exact = [value for value in values if value is None or type(value) in (str, int, bool)]
@@ -136,6 +172,11 @@ class SchemaTypes:
             if item == "Any":
                 self._typing("Any")
             return f"{self._builtin('dict')}[{self._builtin('str')}, {item}]"
+        returned = None if is_result else self._results.get(_model_key(schema))
+        if returned is not None:
+            name = self._object(returned[0], returned[1], hint, is_result=True)
+            self._typing("Any")
+            return f"{name} | {self._builtin('dict')}[{self._builtin('str')}, Any]"
         key = (is_result, _dump(schema), _dump(root.get("$defs", {})))
         if key not in self._named:
             self._define(key, schema, root, _class_name(str(schema.get("title") or hint)))
@@ -246,6 +287,17 @@ def _names_in(annotation: str) -> set[str]:
 
 def _can_be_attribute(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def _models(root: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects with a title in a schema."""
+    for schema in (root, *root.get("$defs", {}).values()):
+        if _is_object(schema) and schema.get("title"):
+            yield schema
+
+
+def _model_key(schema: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
+    return str(schema.get("title", "")), frozenset(schema.get("properties", ()))
 
 
 def _is_object(schema: Any) -> bool:

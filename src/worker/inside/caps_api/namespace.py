@@ -31,6 +31,7 @@ from caps.protocol.text import nearest
 from caps.worker.inside.aio.loop import Future
 from caps.worker.inside.caps_api.payload_check import FastCheck, bind, problems_in
 from caps.worker.inside.caps_api.record import record_of
+from caps.worker.inside.caps_api.typed_values import from_json_like, to_json_like
 from caps.worker.inside.channel.channel import Channel
 
 OPTIONS_SCHEMA = {
@@ -40,6 +41,7 @@ OPTIONS_SCHEMA = {
     }
 }
 
+_MAX_LISTED_PROBLEMS = 8
 _ERRORS = {error.__name__: error for error in USER_ERRORS}
 
 # The errors of the channel for a payload that cannot be encoded or is too large.
@@ -70,7 +72,7 @@ class RequestSender:
         channel.cell_end_callbacks.append(self._reset)
 
     async def call(self, fields: dict[str, Any]) -> Any:
-        """Send one request. Return its result as a record, or raise the error of the broker."""
+        """Send one request. Return its result, or raise the error of the broker."""
         if self._free > 0:
             self._free -= 1
         else:
@@ -130,7 +132,7 @@ class RequestSender:
 def _unwrap(response: CapabilityResponseMessage) -> Any:
     failure = response.failure
     if failure is None:
-        return record_of(response.result)
+        return response.result
     error = CALL_ERRORS.get(failure.code)
     if error is None:
         raise ProtocolError(f"an unknown failure `{failure.code}`", violation="malformed")
@@ -152,7 +154,15 @@ class _Shared:
 class Capability(_Shared):
     # One wrapper: `await caps.files.read(path="notes.txt")`. Its `__doc__` is that of the
     # capability, so the class has no docstring.
-    __slots__ = ("__doc__", "_entry", "_fast_check", "_options", "_schema", "_sender")
+    __slots__ = (
+        "__doc__",
+        "_entry",
+        "_fast_check",
+        "_options",
+        "_result_schema",
+        "_schema",
+        "_sender",
+    )
 
     def __init__(
         self, sender: RequestSender, entry: ManifestEntry, options: dict[str, Any] | None = None
@@ -163,6 +173,7 @@ class Capability(_Shared):
         # Built at the first call: most wrappers are never called.
         self._schema: dict[str, Any] = {}
         self._fast_check: FastCheck | None = None
+        self._result_schema: dict[str, Any] | None = None
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -170,16 +181,20 @@ class Capability(_Shared):
         if fast_check is None:
             self._schema = entry.schema()
             fast_check = self._fast_check = FastCheck(self._schema)
+            self._result_schema = entry.result_schema()
         try:
             payload = bind(self._schema, args, kwargs) if args else kwargs
         except TypeError as error:
             raise TypeError(f"caps.{entry.name}: {error}") from None
         if not fast_check.fits(payload):
+            payload = to_json_like(payload, self._schema, self._schema)
             problems = problems_in(payload_schema(self._schema), payload, self._schema)
             if problems:
                 raise _make_validation_error(entry.name, problems)
         fields = {"capability": entry.name, "payload": payload, **self._options}
-        return await self._sender.call(fields)
+        result = await self._sender.call(fields)
+        schema = self._result_schema
+        return record_of(result) if schema is None else from_json_like(result, schema, schema)
 
     def options(
         self, *, timeout_ms: int | None = None, idempotency_key: str | None = None
@@ -192,6 +207,7 @@ class Capability(_Shared):
         given = {name: value for name, value in chosen.items() if value is not None}
         copy = Capability(self._sender, self._entry, {**self._options, **given})
         copy._schema, copy._fast_check = self._schema, self._fast_check
+        copy._result_schema = self._result_schema
         return copy
 
     def __repr__(self) -> str:
@@ -205,10 +221,13 @@ def payload_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_validation_error(name: str, problems: list[dict[str, str]]) -> ValidationError:
-    first = problems[0]
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    listed = [
+        f"{one['path']}: expected {one['expected']}, got {one['got']}"
+        for one in problems[:_MAX_LISTED_PROBLEMS]
+    ]
+    more = len(problems) - len(listed)
     return ValidationError(
-        f"`{name}`: {first['path']}: expected {first['expected']}, got {first['got']}{more}",
+        f"`{name}`: {'; '.join(listed)}{f' (and {more} more)' if more else ''}",
         capability=name,
         problems=problems,
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.caps_api.payload_check import problems_in
+from caps.worker.inside.caps_api.typed_values import to_json_like
 
 _SHOWN_CHARACTERS = 64
 _NOT_A_LITERAL = object()
@@ -75,7 +76,7 @@ def _value_problems(
     value = _literal(node)
     if value is _NOT_A_LITERAL:
         return
-    for problem in problems_in(schema, value, root, name):
+    for problem in problems_in(schema, to_json_like(value, schema, root), root, name):
         expected, got = problem["expected"], problem["got"]
         yield node, f"with `{_shorten(problem['path'])}`: expected {expected}, got {got}"
 
