@@ -23,8 +23,8 @@ from __future__ import annotations
 import enum
 import functools
 import time
-from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -101,11 +101,13 @@ SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
 _MAX_FIELDS = 1024
 _LARGE_BYTES = 64 * 1024
 _COMPILER = "compiler"
+# What a decoder of msgspec raises for untrusted bytes.
+_UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError)
 
 Incoming = TypeVar("Incoming", bound=Message)
 
 
-class Decoded(NamedTuple, Generic[Incoming]):
+class Decoded(msgspec.Struct, Generic[Incoming], frozen=True):
     """A message, or why there is none; both if only its payload breaks a rule."""
 
     message: Incoming | None
@@ -143,7 +145,7 @@ class _Connection(Generic[Incoming]):
         Raises ProtocolError at the first violation, and in every call after it. Messages that came
         before it in the same bytes are dropped: they came from a peer that broke the protocol.
         """
-        return self.accept([self.decode(body) for body in self.split(data)])
+        return self.accept(map(self.decode, self.split(data)))
 
     def split(self, data: bytes) -> list[bytes]:
         """The first step of `receive`: the bodies of the messages that `data` completes."""
@@ -162,10 +164,10 @@ class _Connection(Generic[Incoming]):
         """
         raise NotImplementedError
 
-    def accept(self, bodies: Sequence[Decoded[Incoming]]) -> list[Incoming]:
+    def accept(self, bodies: Iterable[Decoded[Incoming]]) -> list[Incoming]:
         """The third step: the messages, each checked against the state of the channel."""
         try:
-            return [self._accept(body) for body in bodies]
+            return list(map(self._accept, bodies))
         except ProtocolError:
             self.state = State.FAILED
             raise
@@ -178,15 +180,6 @@ class _Connection(Generic[Incoming]):
                 f"the channel ended {self._reader.pending} bytes into a frame",
                 violation="truncated_frame",
             )
-
-    def _message(self, body: bytes) -> Incoming:
-        try:
-            message: Incoming = self._decoder.decode(body)
-        except msgspec.ValidationError as error:
-            raise ProtocolError(f"a malformed message: {error}", violation="malformed") from None
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-            raise ProtocolError("the bytes are not a valid message", violation="garbage") from None
-        return message
 
     def _accept(self, decoded: Decoded[Incoming]) -> Incoming:
         message = decoded.message
@@ -239,6 +232,12 @@ class _Connection(Generic[Incoming]):
             raise ProtocolError(
                 f"an answer to `{request_id}`, which was not asked", violation="unasked_answer"
             )
+
+
+def _decoding_error(error: Exception) -> ProtocolError:
+    if isinstance(error, msgspec.ValidationError):
+        return ProtocolError(f"a malformed message: {error}", violation="malformed")
+    return ProtocolError("the bytes are not a valid message", violation="garbage")
 
 
 @functools.lru_cache(maxsize=8)
@@ -296,7 +295,7 @@ class HostConnection(_Connection[FromWorker]):
         held = 0
         try:
             held = check_shape(body, limits=self._message_limits)
-            message = self._message(body)
+            message = self._decoder.decode(body)
             if type(message) is CapabilityRequestMessage:
                 check_json_like(message.payload, self._limits)
                 held += wide_text_bytes(message.payload) if len(body) > _LARGE_BYTES else 0
@@ -304,6 +303,8 @@ class HostConnection(_Connection[FromWorker]):
                 check_json_like(message.error.details, self._limits)
         except ProtocolError as error:
             return Decoded(message, error)
+        except _UNDECODABLE as error:
+            return Decoded(None, _decoding_error(error))
         return Decoded(message, None, held)
 
     def _accept(self, decoded: Decoded[FromWorker]) -> FromWorker:
@@ -371,9 +372,9 @@ class WorkerConnection(_Connection[FromHost]):
 
     def decode(self, body: bytes) -> Decoded[FromHost]:
         try:
-            return Decoded(self._message(body))
-        except ProtocolError as error:
-            return Decoded(None, error)
+            return Decoded(self._decoder.decode(body))
+        except _UNDECODABLE as error:
+            return Decoded(None, _decoding_error(error))
 
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""
