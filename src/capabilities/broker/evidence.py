@@ -58,12 +58,6 @@ def redacted_error(redactor: Redactor, kind: str, text: str | None) -> str:
     return kind if not text else f"{kind}: {redactor.digest(text)}"
 
 
-def _detail(redactor: Redactor, outcome: Outcome) -> str | None:
-    if outcome.detail is None:
-        return None
-    return redacted_error(redactor, outcome.detail, outcome.error_text)
-
-
 class CallEvidence:
     """Of one execution."""
 
@@ -118,13 +112,16 @@ class CallEvidence:
 
     def outcome_record(self, call: Call, outcome: Outcome, duration_us: int) -> OutcomeRecorded:
         """The record of how `call` ended. The text of an error is redacted as arguments are."""
+        detail = outcome.detail
+        if detail is not None:
+            detail = redacted_error(self._redactor, detail, outcome.error_text)
         return OutcomeRecorded(
             **self._who_calls(call),
             request_id=call.request.request_id,
             capability=call.request.capability,
             status=outcome.status,
             reason=outcome.reason,
-            detail=_detail(self._redactor, outcome),
+            detail=detail,
             duration_us=duration_us,
             bytes_out=outcome.bytes_out,
         )
