@@ -189,7 +189,7 @@ class _Connection(Generic[Incoming]):
         self._step(message)
         if decoded.error is not None:
             raise decoded.error
-        self._check_incoming(message)
+        self._check_incoming(message, decoded.held_bytes)
         return message
 
     def _step(self, message: Message) -> None:
@@ -218,7 +218,7 @@ class _Connection(Generic[Incoming]):
         """A run begins: requests of an earlier run are not answered any more."""
         self._waiting.clear()
 
-    def _check_incoming(self, message: Incoming) -> None:
+    def _check_incoming(self, message: Incoming, held_bytes: int) -> None:
         raise NotImplementedError
 
     def _encode(self, message: Message) -> bytes:
@@ -307,14 +307,7 @@ class HostConnection(_Connection[FromWorker]):
             return Decoded(None, _decoding_error(error))
         return Decoded(message, None, held)
 
-    def _accept(self, decoded: Decoded[FromWorker]) -> FromWorker:
-        message = super()._accept(decoded)
-        if type(message) is CapabilityRequestMessage:
-            self._request_bytes[message.request_id] = decoded.held_bytes
-            self._bytes_in_flight += decoded.held_bytes
-        return message
-
-    def _check_incoming(self, message: FromWorker) -> None:
+    def _check_incoming(self, message: FromWorker, held_bytes: int) -> None:
         if type(message) is ReadyMessage:
             return
         self._received += 1
@@ -325,7 +318,7 @@ class HostConnection(_Connection[FromWorker]):
                 violation="forged_id",
             )
         if type(message) is CapabilityRequestMessage:
-            self._check_request(message)
+            self._check_request(message, held_bytes)
         elif type(message) is StartedMessage:
             self._code_ran = True
         elif type(message) is ResultMessage:
@@ -338,7 +331,7 @@ class HostConnection(_Connection[FromWorker]):
                 violation="contradiction",
             )
 
-    def _check_request(self, message: CapabilityRequestMessage) -> None:
+    def _check_request(self, message: CapabilityRequestMessage, held_bytes: int) -> None:
         if message.request_id in self._request_ids:
             raise ProtocolError(
                 f"request `{message.request_id}` was sent before", violation="replayed_request"
@@ -350,6 +343,8 @@ class HostConnection(_Connection[FromWorker]):
             )
         self._request_ids.add(message.request_id)
         self._waiting.add(message.request_id)
+        self._request_bytes[message.request_id] = held_bytes
+        self._bytes_in_flight += held_bytes
 
 
 class WorkerConnection(_Connection[FromHost]):
@@ -384,7 +379,11 @@ class WorkerConnection(_Connection[FromHost]):
         super()._restart_count(name)
         self._sent = 0
 
-    def _check_incoming(self, message: FromHost) -> None:
+    def _check_incoming(
+        self,
+        message: FromHost,
+        held_bytes: int,  # noqa: ARG002 - only the host counts them
+    ) -> None:
         if type(message) is CapabilityResponseMessage:
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)

@@ -89,9 +89,7 @@ class CallEvidence:
         redacted = self._redactor.split(request.payload, bound.spec.shown if bound else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        call.observation.decided(decision, redacted)
-        self._notify(call)
-        return DecisionMade(
+        record = DecisionMade(
             **self._who_calls(call),
             request_id=request.request_id,
             capability=request.capability,
@@ -109,6 +107,9 @@ class CallEvidence:
             approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
         )
+        call.observation.decided(record)
+        self._notify(call)
+        return record
 
     def outcome_record(self, call: Call, outcome: Outcome, duration_us: int) -> OutcomeRecorded:
         """The record of how `call` ended. The text of an error is redacted as arguments are."""
