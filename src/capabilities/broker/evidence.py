@@ -45,7 +45,7 @@ def _summary(
         request_id=request_id,
         capability=capability,
         decision="allow" if decision.allowed else "deny",
-        reason=decision.reason.value,
+        reason=decision.reason._value_,
         rule=decision.rule,
         message=decision.message,
         approval=approval_id,
@@ -94,7 +94,7 @@ class CallEvidence:
             request_id=request.request_id,
             capability=request.capability,
             decision=verdict,
-            reason=decision.reason.value,
+            reason=decision.reason._value_,  # `value` is a property, written in Python
             rule=decision.rule,
             message=decision.message,
             nearest=decision.nearest,

@@ -236,7 +236,7 @@ class Call:
             self.response = outcome.answer
             if outcome.reason is not None:
                 self._broker.evidence.count_denied(self, outcome.reason)
-            observation.ended(outcome.status.value, outcome.reason, outcome.bytes_out)
+            observation.ended(outcome.status._value_, outcome.reason, outcome.bytes_out)
         self._state = _CLOSED
         return self.response
 
