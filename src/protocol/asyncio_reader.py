@@ -140,7 +140,7 @@ class AsyncioReader:
         else:
             if taken is not None and not waiter.done():
                 waiter.set_result(taken)
-            rest = self._share.charge(time.thread_time() - began, self._loop.time())
+            rest = self._share.charge(time.thread_time() - began, time.monotonic())
             if rest:
                 self._rest_for(rest)
 

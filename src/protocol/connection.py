@@ -23,8 +23,8 @@ from __future__ import annotations
 import enum
 import functools
 import time
-from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -101,11 +101,13 @@ SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
 _MAX_FIELDS = 1024
 _LARGE_BYTES = 64 * 1024
 _COMPILER = "compiler"
+# What a decoder of msgspec raises for untrusted bytes.
+_UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError)
 
 Incoming = TypeVar("Incoming", bound=Message)
 
 
-class Decoded(NamedTuple, Generic[Incoming]):
+class Decoded(msgspec.Struct, Generic[Incoming], frozen=True):
     """A message, or why there is none; both if only its payload breaks a rule."""
 
     message: Incoming | None
@@ -143,7 +145,7 @@ class _Connection(Generic[Incoming]):
         Raises ProtocolError at the first violation, and in every call after it. Messages that came
         before it in the same bytes are dropped: they came from a peer that broke the protocol.
         """
-        return self.accept([self.decode(body) for body in self.split(data)])
+        return self.accept(map(self.decode, self.split(data)))
 
     def split(self, data: bytes) -> list[bytes]:
         """The first step of `receive`: the bodies of the messages that `data` completes."""
@@ -162,10 +164,10 @@ class _Connection(Generic[Incoming]):
         """
         raise NotImplementedError
 
-    def accept(self, bodies: Sequence[Decoded[Incoming]]) -> list[Incoming]:
+    def accept(self, bodies: Iterable[Decoded[Incoming]]) -> list[Incoming]:
         """The third step: the messages, each checked against the state of the channel."""
         try:
-            return [self._accept(body) for body in bodies]
+            return list(map(self._accept, bodies))
         except ProtocolError:
             self.state = State.FAILED
             raise
@@ -179,15 +181,6 @@ class _Connection(Generic[Incoming]):
                 violation="truncated_frame",
             )
 
-    def _message(self, body: bytes) -> Incoming:
-        try:
-            message: Incoming = self._decoder.decode(body)
-        except msgspec.ValidationError as error:
-            raise ProtocolError(f"a malformed message: {error}", violation="malformed") from None
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
-            raise ProtocolError("the bytes are not a valid message", violation="garbage") from None
-        return message
-
     def _accept(self, decoded: Decoded[Incoming]) -> Incoming:
         message = decoded.message
         if message is None:
@@ -196,7 +189,7 @@ class _Connection(Generic[Incoming]):
         self._step(message)
         if decoded.error is not None:
             raise decoded.error
-        self._check_incoming(message)
+        self._check_incoming(message, decoded.held_bytes)
         return message
 
     def _step(self, message: Message) -> None:
@@ -225,7 +218,7 @@ class _Connection(Generic[Incoming]):
         """A run begins: requests of an earlier run are not answered any more."""
         self._waiting.clear()
 
-    def _check_incoming(self, message: Incoming) -> None:
+    def _check_incoming(self, message: Incoming, held_bytes: int) -> None:
         raise NotImplementedError
 
     def _encode(self, message: Message) -> bytes:
@@ -239,6 +232,12 @@ class _Connection(Generic[Incoming]):
             raise ProtocolError(
                 f"an answer to `{request_id}`, which was not asked", violation="unasked_answer"
             )
+
+
+def _decoding_error(error: Exception) -> ProtocolError:
+    if isinstance(error, msgspec.ValidationError):
+        return ProtocolError(f"a malformed message: {error}", violation="malformed")
+    return ProtocolError("the bytes are not a valid message", violation="garbage")
 
 
 @functools.lru_cache(maxsize=8)
@@ -296,7 +295,7 @@ class HostConnection(_Connection[FromWorker]):
         held = 0
         try:
             held = check_shape(body, limits=self._message_limits)
-            message = self._message(body)
+            message = self._decoder.decode(body)
             if type(message) is CapabilityRequestMessage:
                 check_json_like(message.payload, self._limits)
                 held += wide_text_bytes(message.payload) if len(body) > _LARGE_BYTES else 0
@@ -304,16 +303,11 @@ class HostConnection(_Connection[FromWorker]):
                 check_json_like(message.error.details, self._limits)
         except ProtocolError as error:
             return Decoded(message, error)
+        except _UNDECODABLE as error:
+            return Decoded(None, _decoding_error(error))
         return Decoded(message, None, held)
 
-    def _accept(self, decoded: Decoded[FromWorker]) -> FromWorker:
-        message = super()._accept(decoded)
-        if type(message) is CapabilityRequestMessage:
-            self._request_bytes[message.request_id] = decoded.held_bytes
-            self._bytes_in_flight += decoded.held_bytes
-        return message
-
-    def _check_incoming(self, message: FromWorker) -> None:
+    def _check_incoming(self, message: FromWorker, held_bytes: int) -> None:
         if type(message) is ReadyMessage:
             return
         self._received += 1
@@ -324,7 +318,7 @@ class HostConnection(_Connection[FromWorker]):
                 violation="forged_id",
             )
         if type(message) is CapabilityRequestMessage:
-            self._check_request(message)
+            self._check_request(message, held_bytes)
         elif type(message) is StartedMessage:
             self._code_ran = True
         elif type(message) is ResultMessage:
@@ -337,7 +331,7 @@ class HostConnection(_Connection[FromWorker]):
                 violation="contradiction",
             )
 
-    def _check_request(self, message: CapabilityRequestMessage) -> None:
+    def _check_request(self, message: CapabilityRequestMessage, held_bytes: int) -> None:
         if message.request_id in self._request_ids:
             raise ProtocolError(
                 f"request `{message.request_id}` was sent before", violation="replayed_request"
@@ -349,6 +343,8 @@ class HostConnection(_Connection[FromWorker]):
             )
         self._request_ids.add(message.request_id)
         self._waiting.add(message.request_id)
+        self._request_bytes[message.request_id] = held_bytes
+        self._bytes_in_flight += held_bytes
 
 
 class WorkerConnection(_Connection[FromHost]):
@@ -371,9 +367,9 @@ class WorkerConnection(_Connection[FromHost]):
 
     def decode(self, body: bytes) -> Decoded[FromHost]:
         try:
-            return Decoded(self._message(body))
-        except ProtocolError as error:
-            return Decoded(None, error)
+            return Decoded(self._decoder.decode(body))
+        except _UNDECODABLE as error:
+            return Decoded(None, _decoding_error(error))
 
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""
@@ -383,7 +379,11 @@ class WorkerConnection(_Connection[FromHost]):
         super()._restart_count(name)
         self._sent = 0
 
-    def _check_incoming(self, message: FromHost) -> None:
+    def _check_incoming(
+        self,
+        message: FromHost,
+        held_bytes: int,  # noqa: ARG002 - only the host counts them
+    ) -> None:
         if type(message) is CapabilityResponseMessage:
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)

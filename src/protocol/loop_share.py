@@ -26,9 +26,9 @@ class LoopShare:
 
     def charge(self, seconds: float, now: float) -> float:
         """Add what a step took, which ended `now`. Returns for how long the channel has to rest."""
-        paid = (now - self._at) * _SHARE
+        left = self._debt - (now - self._at) * _SHARE
+        self._debt = left + seconds if left > 0.0 else seconds
         self._at = now
-        self._debt = max(0.0, self._debt - paid) + seconds
         if self._debt <= _BURST_SECONDS:
             return 0.0
         rest = self._debt / _SHARE * (1 + LoopShare.resting)

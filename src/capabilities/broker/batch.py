@@ -54,7 +54,10 @@ class InlineBatch(RequestBatch):
     ) -> None:
         super().__init__(len(requests))
         self._broker = broker
-        self._slots = [self._decide(request) for request in requests]
+        self._slots = [
+            Call(broker, request) if is_inline(broker.grant, request) else None
+            for request in requests
+        ]
         self._calls = [call for call in self._slots if call is not None]
         # What must happen before the next step. None, before the first step: nothing. Records:
         # they become durable. No records: other tasks have had a turn.
@@ -62,11 +65,6 @@ class InlineBatch(RequestBatch):
         self._finished = not self._calls
         if self._calls:
             self._steps = self._all_steps()
-
-    def _decide(self, request: CapabilityRequestMessage) -> Call | None:
-        if not is_inline(self._broker.grant, request):
-            return None
-        return Call(self._broker, request)
 
     @property
     def answers(self) -> list[CallResponse | None]:

@@ -45,7 +45,7 @@ def _summary(
         request_id=request_id,
         capability=capability,
         decision="allow" if decision.allowed else "deny",
-        reason=decision.reason.value,
+        reason=decision.reason._value_,
         rule=decision.rule,
         message=decision.message,
         approval=approval_id,
@@ -56,12 +56,6 @@ def _summary(
 def redacted_error(redactor: Redactor, kind: str, text: str | None) -> str:
     """What a record has of an error: its class, and the digest of its text."""
     return kind if not text else f"{kind}: {redactor.digest(text)}"
-
-
-def _detail(redactor: Redactor, outcome: Outcome) -> str | None:
-    if outcome.detail is None:
-        return None
-    return redacted_error(redactor, outcome.detail, outcome.error_text)
 
 
 class CallEvidence:
@@ -95,14 +89,12 @@ class CallEvidence:
         redacted = self._redactor.split(request.payload, bound.spec.shown if bound else ())
         key = request.idempotency_key
         verdict: Literal["allow", "deny"] = "allow" if decision.allowed else "deny"
-        call.observation.decided(decision, redacted)
-        self._notify(call)
-        return DecisionMade(
+        record = DecisionMade(
             **self._who_calls(call),
             request_id=request.request_id,
             capability=request.capability,
             decision=verdict,
-            reason=decision.reason.value,
+            reason=decision.reason._value_,  # `value` is a property, written in Python
             rule=decision.rule,
             message=decision.message,
             nearest=decision.nearest,
@@ -115,16 +107,22 @@ class CallEvidence:
             approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
         )
+        call.observation.decided(record)
+        self._notify(call)
+        return record
 
     def outcome_record(self, call: Call, outcome: Outcome, duration_us: int) -> OutcomeRecorded:
         """The record of how `call` ended. The text of an error is redacted as arguments are."""
+        detail = outcome.detail
+        if detail is not None:
+            detail = redacted_error(self._redactor, detail, outcome.error_text)
         return OutcomeRecorded(
             **self._who_calls(call),
             request_id=call.request.request_id,
             capability=call.request.capability,
             status=outcome.status,
             reason=outcome.reason,
-            detail=_detail(self._redactor, outcome),
+            detail=detail,
             duration_us=duration_us,
             bytes_out=outcome.bytes_out,
         )

@@ -76,6 +76,7 @@ class Call:
     __slots__ = (
         "_began_ns",
         "_broker",
+        "_is_repeat",
         "_released",
         "_state",
         "_usage",
@@ -95,6 +96,7 @@ class Call:
         self.observation = broker.telemetry.begin(request)
         self.bound = broker.grant.terms.get(request.capability)
         self._usage = broker.meter.before(request)
+        self._is_repeat = self._usage.key is KeyUse.REPEAT
         self._released = False
         self.approval_id: str | None = None
         self.outcome: Outcome | None = None
@@ -119,7 +121,8 @@ class Call:
 
     def decide_again(self, approval: ApprovalUse, approval_id: str | None) -> None:
         """Decide with the result of an approval, by the time and the rates of now."""
-        self._require("decide_again", _DECIDED)
+        if self._state is not _DECIDED:
+            raise self._out_of_turn("decide_again")
         in_window, past_deadline = self._broker.meter.by_time(self.request)
         usage = replace(
             self._usage,
@@ -136,12 +139,14 @@ class Call:
 
         The grant may be revoked by now.
         """
-        self._require("decide_repeat", _DECIDED)
+        if self._state is not _DECIDED:
+            raise self._out_of_turn("decide_repeat")
         self.decision = refusal or self._decide(replace(NOTHING_USED, key=KeyUse.REPEAT))
 
     def decision_record(self) -> DecisionMade:
         """The record of the decision, which must be durable before the next step."""
-        self._require("decision_record", _DECIDED)
+        if self._state is not _DECIDED:
+            raise self._out_of_turn("decision_record")
         record = self._broker.evidence.decision_record(self)
         self._state = _RECORDING
         return record
@@ -150,7 +155,8 @@ class Call:
 
     def begin(self) -> bool:
         """The decision is durable and allows the call. Whether to call the provider now."""
-        self._require("begin", _RECORDING, repeat=False)
+        if self._state is not _RECORDING or not self.decision.allowed or self._is_repeat:
+            raise self._out_of_turn("begin")
         if self.request.capability in self._broker.grant.revoked:  # since it was decided
             self.outcome = self._denied_since(NOTHING_USED, CallStatus.DENIED)
         elif self._broker.meter.is_over():  # by now
@@ -165,7 +171,8 @@ class Call:
 
     def context(self) -> CallContext:
         """What the provider gets to know of the call, all of it from the grant."""
-        self._require("context", _CALLING)
+        if self._state is not _CALLING:
+            raise self._out_of_turn("context")
         bound = self.bound
         assert bound is not None  # it was allowed
         timeout_ms = self._broker.default_timeout_ms
@@ -182,7 +189,8 @@ class Call:
 
     def end(self, outcome: Outcome) -> None:
         """The provider is done. Only a revocation cancels it without ending the execution."""
-        self._require("end", _CALLING)
+        if self._state is not _CALLING:
+            raise self._out_of_turn("end")
         if outcome.status is CallStatus.CANCELLED:
             outcome = self._denied_since(NOTHING_USED, CallStatus.CANCELLED)
         self.outcome = outcome
@@ -190,13 +198,15 @@ class Call:
 
     def replay(self, response: CallResponse) -> None:
         """The decision is durable and allows a repeat, which gets the response of the first."""
-        self._require("replay", _RECORDING, repeat=True)
+        if self._state is not _RECORDING or not self.decision.allowed or not self._is_repeat:
+            raise self._out_of_turn("replay")
         self.outcome = Outcome(status=CallStatus.REPLAYED, answer=response)
         self._state = _ENDED
 
     def interrupt(self) -> OutcomeRecorded:
         """The host or the execution ended. The effect may have begun, so there is a record."""
-        self._require("interrupt", _RECORDING, _CALLING, _ENDED, _REPORTING)
+        if self._state not in (_RECORDING, _CALLING, _ENDED, _REPORTING):
+            raise self._out_of_turn("interrupt")
         detail = "it was not begun" if self._began_ns is None else None
         outcome = Outcome(status=CallStatus.CANCELLED, answer=CallResponse(), detail=detail)
         self._state = _INTERRUPTED
@@ -207,14 +217,16 @@ class Call:
 
     def outcome_record(self) -> OutcomeRecorded:
         """The record of the outcome, which must be durable before `close`."""
-        self._require("outcome_record", _ENDED)
+        if self._state is not _ENDED:
+            raise self._out_of_turn("outcome_record")
         assert self.outcome is not None  # set with the state
         self._state = _REPORTING
         return self._broker.evidence.outcome_record(self, self.outcome, self._duration_us())
 
     def close(self) -> CallResponse:
         """Everything is durable: count the call, and give its response."""
-        self._require("close", _REPORTING if self.decision.allowed else _RECORDING)
+        if self._state is not (_REPORTING if self.decision.allowed else _RECORDING):
+            raise self._out_of_turn("close")
         outcome, observation = self.outcome, self.observation
         if outcome is None:
             self.response = error_response(error_for(self.decision, self.request.capability))
@@ -224,7 +236,7 @@ class Call:
             self.response = outcome.answer
             if outcome.reason is not None:
                 self._broker.evidence.count_denied(self, outcome.reason)
-            observation.ended(outcome.status.value, outcome.reason, outcome.bytes_out)
+            observation.ended(outcome.status._value_, outcome.reason, outcome.bytes_out)
         self._state = _CLOSED
         return self.response
 
@@ -248,7 +260,7 @@ class Call:
 
     def _count_rate(self) -> None:
         """An allowed call counts in the window of its rate; a repeat has no effect."""
-        if self.decision.allowed and self.bound and self._usage.key is not KeyUse.REPEAT:
+        if self.decision.allowed and self.bound and not self._is_repeat:
             self._broker.meter.take_rate(self.bound)
 
     def _denied_since(self, usage: Usage, status: CallStatus) -> Outcome:
@@ -263,10 +275,9 @@ class Call:
         began = self._began_ns
         return 0 if began is None else (time.perf_counter_ns() - began) // 1000
 
-    def _require(self, step: str, *states: CallState, repeat: bool | None = None) -> None:
-        """A RuntimeError unless the table has `step` here; `repeat` asks for an allowed call."""
-        if self._state not in states:
-            raise RuntimeError(f"`{step}` is not possible: the call is {self._state.value}")
-        is_repeat = self._usage.key is KeyUse.REPEAT
-        if repeat is not None and (not self.decision.allowed or repeat is not is_repeat):
-            raise RuntimeError(f"`{step}` is not possible: the call was denied, or is a repeat")
+    def _out_of_turn(self, step: str) -> RuntimeError:
+        """The error for a step that the table does not have here."""
+        decision = "allowed" if self.decision.allowed else "denied"
+        kind = "repeat" if self._is_repeat else "call"
+        state = self._state.value
+        return RuntimeError(f"`{step}` is not possible: the {kind} is {decision} and {state}")

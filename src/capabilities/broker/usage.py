@@ -65,15 +65,16 @@ class UsageMeter:
         in_window = 0
         if bound is not None and bound.rate is not None:
             in_window = self._rates.used(self._rate_key(bound), bound.rate, now)
-        return in_window, self._is_over(now)
+        return in_window, now > self._deadline and self._is_after_pauses(now)
 
     def is_over(self) -> bool:
         """Whether the execution's time is over."""
-        return self._is_over(time.monotonic())
+        now = time.monotonic()
+        return now > self._deadline and self._is_after_pauses(now)
 
-    def _is_over(self, now: float) -> bool:
-        # The first test is enough in most cases, however long the clock was paused.
-        return now > self._deadline and now > self._deadline + self._clock.paused_s
+    def _is_after_pauses(self, now: float) -> bool:
+        """Whether `now`, after the deadline, is also after what the pauses of the clock add."""
+        return now > self._deadline + self._clock.paused_s
 
     def add(self) -> None:
         """A call is in flight, whether it will be allowed or not."""

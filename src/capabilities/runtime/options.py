@@ -122,6 +122,6 @@ def check_run_arguments(on_output: object, check: object = False) -> None:
     """Raise ConfigurationError for arguments of `run` that have a wrong type."""
     fits = on_output is None or callable(on_output)
     require(fits, "on_output", on_output, "a function of one string")
-    if iscoroutinefunction(on_output):
+    if on_output is not None and iscoroutinefunction(on_output):
         raise ConfigurationError("on_output must be a plain function; nobody awaits an `async def`")
     require(isinstance(check, bool), "check", check, "a `bool`")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -30,9 +30,9 @@ from caps.capabilities.telemetry.conventions import (
 from caps.capabilities.telemetry.metrics import UNREGISTERED, Metrics
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.model.records import CallStatus
-from caps.security.audit.model.redaction import Redacted, Redactor
-from caps.security.decision import Decision, ReasonCode
+from caps.security.audit.model.records import CallStatus, DecisionMade
+from caps.security.audit.model.redaction import Redactor
+from caps.security.decision import ReasonCode
 from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # The reason of a call before it is decided, and its status before it has ended.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
 _NOT_ENDED: Final = CallStatus.CANCELLED.value
+_NO_IDS: Final[Mapping[str, str]] = {}
 
 
 class CallTelemetry:
@@ -99,6 +100,7 @@ class CallObservation:
         "_request",
         "_span",
         "_status",
+        "ids",
         "label",
     )
 
@@ -107,16 +109,13 @@ class CallObservation:
         self._calls = calls
         self._request = request
         self._began = time.perf_counter()
-        self._decision = "deny"
+        self._decision: Literal["allow", "deny"] = "deny"
         self._reason = _UNDECIDED
         self._status = _NOT_ENDED
         self._bytes = 0
         self._span: CallSpan | None = None
-
-    @property
-    def ids(self) -> dict[str, str]:
+        self.ids = _NO_IDS
         """The ids of its span for the records of this call; empty if it has none."""
-        return {} if self._span is None else self._span.ids
 
     def open_span(self, terms: BoundCapability | None) -> None:
         """Start the span of this call, current from now on in the task that answers it."""
@@ -131,17 +130,18 @@ class CallObservation:
         if self._calls.span.agent is not None:
             attributes[AGENT_NAME] = self._calls.span.agent
         self._span = self._calls.span.call(self.label, attributes)
+        self.ids = self._span.ids
 
-    def decided(self, decision: Decision, redacted: Redacted) -> None:
+    def decided(self, record: DecisionMade) -> None:
         """Set the decision, as in the record that is about to be written."""
-        self._decision = "allow" if decision.allowed else "deny"
-        self._reason = decision.reason.value
+        self._decision = record.decision
+        self._reason = record.reason
         span = self._span
         if span is not None and span.is_recording:
             span.set("caps.decision", self._decision)
             span.set("caps.reason_code", self._reason)
             if self._calls.span.capture:
-                arguments = {**redacted.shown, **redacted.hidden}
+                arguments = {**record.shown, **record.hidden}
                 span.set(TOOL_ARGUMENTS, msgspec.json.encode(arguments).decode())
 
     def ended(self, status: str, reason: str | None = None, bytes_out: int = 0) -> None:

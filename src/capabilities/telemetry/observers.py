@@ -72,7 +72,9 @@ class MeteredAudit(AuditSink):
             raise _as_audit_error(error) from error
         if done is True:
             self._count(events, time.perf_counter() - began)
-        return _checked_now(done)
+        elif done is not False:
+            raise _not_a_bool(done)
+        return done
 
     def has_recorded(self, events: Sequence[AuditEvent]) -> bool:
         return self._sink.has_recorded(events) is True
@@ -94,13 +96,11 @@ class MeteredAudit(AuditSink):
         await self._sink.aclose()
 
 
-def _checked_now(answer: object) -> bool:
-    """The answer of `append_now`. AuditError unless it is a bool: only True means durable."""
-    if isinstance(answer, bool):
-        return answer
+def _not_a_bool(answer: object) -> AuditError:
+    """The error for an answer of `append_now` that is not a bool: only True means durable."""
     if inspect.iscoroutine(answer):
         answer.close()
-    raise AuditError(
+    return AuditError(
         f"`append_now` of the audit log must return a `bool`, not `{type(answer).__name__}`"
     )
 

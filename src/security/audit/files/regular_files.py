@@ -63,9 +63,10 @@ def was_cut(fd: int, offset: int, end: int) -> bool:
     Somebody cut it in place (as `copytruncate` of logrotate does) since its size was checked. A
     write beyond the new end leaves a hole, which reads as NUL bytes.
     """
-    if os.fstat(fd).st_size < end:
-        return True
-    return offset > 0 and os.pread(fd, 1, offset - 1) != b"\n"
+    # One read tells both: it stops at the end of the file, and begins with the end of a line.
+    start = offset - 1 if offset else 0
+    found = os.pread(fd, end - start, start)
+    return len(found) < end - start or (offset > 0 and not found.startswith(b"\n"))
 
 
 def remove_hole(fd: int, offset: int) -> None:

@@ -327,17 +327,17 @@ class Segment:
             ) from error
         if self._sync:
             self._sync_or_fail()
-        self._refuse_hole(end)
-
-    def _refuse_hole(self, end: int) -> None:
-        """Fail for good if the file was cut since step 1: the write is not after the records."""
         try:
-            if not was_cut(self._fd, self._offset, end):
-                return
-            self._failure = _CUT
-            remove_hole(self._fd, self._offset)
+            if was_cut(self._fd, self._offset, end):
+                self._refuse_hole()
         except OSError as error:
             self._failure = f"it cannot be read after a write ({error.strerror}); open it again"
+            self.require_usable()
+
+    def _refuse_hole(self) -> None:
+        """Fail for good: the file was cut since step 1, and the write is not after the records."""
+        self._failure = _CUT
+        remove_hole(self._fd, self._offset)
         self.require_usable()
 
     def _sync_or_fail(self) -> None:

@@ -13,10 +13,12 @@ result (`ByteBudget`). Large messages are decoded, checked and hashed in a threa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import anyio
+import msgspec
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from caps.protocol.connection import Decoded, HostConnection, State
 from caps.protocol.errors import ProtocolError, ProviderError
@@ -39,7 +41,7 @@ _NO_FIT = CallFailure(
 )
 
 
-class LargeMessages(NamedTuple):
+class LargeMessages(msgspec.Struct, frozen=True):
     """The bodies of messages that came in one read, at least one of them large."""
 
     bodies: list[bytes]
@@ -48,12 +50,12 @@ class LargeMessages(NamedTuple):
 def split(connection: HostConnection, data: bytes) -> LargeMessages | list[FromWorker]:
     """The messages that `data` completes, decoded unless that could take long."""
     bodies = connection.split(data)
-    if any(len(body) > LARGE_BYTES for body in bodies):
+    if max(map(len, bodies), default=0) > LARGE_BYTES:
         return LargeMessages(bodies)
-    return connection.accept([connection.decode(body) for body in bodies])
+    return connection.accept(map(connection.decode, bodies))
 
 
-class _Arrival(NamedTuple):
+class _Arrival(msgspec.Struct, frozen=True):
     """Messages from one read that the execution's task still has to process."""
 
     large: LargeMessages | None = None
@@ -97,7 +99,10 @@ class RequestServer:
         """Answer `messages` and all that follow, until the result. Calls that wait for their
         providers run in `group`, which the caller cancels."""
         try:
-            arrival = self._begin(messages)
+            if isinstance(messages, LargeMessages):
+                arrival = _Arrival(messages)
+            else:
+                arrival = self._begin_batch(messages)
             while True:
                 if arrival.large is not None:
                     arrival = self._begin_batch(await self._decode(arrival.large))
@@ -136,14 +141,9 @@ class RequestServer:
         while large.bodies:
             decoded = self._connection.decode(large.bodies.pop(0))
             if type(decoded.message) is CapabilityRequestMessage and decoded.error is None:
-                decoded = decoded._replace(message=self._calls.prepare(decoded.message))
+                decoded = replace(decoded, message=self._calls.prepare(decoded.message))
             found.append(decoded)
         return found
-
-    def _begin(self, messages: Sequence[FromWorker] | LargeMessages) -> _Arrival:
-        if isinstance(messages, LargeMessages):
-            return _Arrival(large=messages)
-        return self._begin_batch(messages)
 
     def _begin_batch(self, messages: Sequence[FromWorker]) -> _Arrival:
         """Handle the messages that need no answer, and begin a batch with the others."""
@@ -174,9 +174,10 @@ class RequestServer:
         """
         if not data:
             self._raise_lost()
-        arrival = self._begin(split(self._connection, data))
-        if arrival.large is not None:
-            return arrival
+        messages = split(self._connection, data)
+        if isinstance(messages, LargeMessages):
+            return _Arrival(messages)
+        arrival = self._begin_batch(messages)
         batch = arrival.batch
         unsent = False
         if batch is not None:
