@@ -45,7 +45,7 @@ class SchemaTypes:
     """Annotations of schemas, and the classes that they name, in order of first use."""
 
     def __init__(self, taken: Iterable[str], results: Iterable[Mapping[str, Any]] = ()) -> None:
-        """`results` are the schemas of all results: a model in one has one class in arguments, too."""
+        """`results` are the schemas of all results; a model in one has one class."""
         self._taken = set(taken)
         self.classes: dict[str, str] = {}
         self.imports: set[str] = set()
