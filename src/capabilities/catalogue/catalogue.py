@@ -99,7 +99,7 @@ class Catalogue:
         require(isinstance(mode, ExecutionMode), "mode", mode, "an `ExecutionMode`")
         known = Known(
             capabilities=self.known(functions, domains),
-            injections=[each.declared for each in self._injections.values() if mode in each.modes],
+            injections=[each for each in self._injections.values() if mode in each.modes],
             injected=frozenset(self._injections),
             functions=functions,
             domains=domains,

@@ -71,10 +71,6 @@ class DeclaredCapability(_Described, frozen=True, kw_only=True):
     config_model: type[BaseModel]
     resolve: Resolver
 
-    def function_of(self, tool: str) -> str:
-        """The function behind the tool with this key."""
-        return next(each.function or "" for each in self.tools if each.key == tool)
-
     @property
     def functions(self) -> frozenset[str]:
         return frozenset(each.function or "" for each in self.tools)

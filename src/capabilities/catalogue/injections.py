@@ -10,7 +10,9 @@ import enum
 from collections.abc import Iterable
 
 import msgspec
+from pydantic import BaseModel
 
+from caps.capabilities.catalogue.agent_object import read_settings
 from caps.capabilities.catalogue.capability import CapabilityStatus
 from caps.capabilities.catalogue.declaration import DeclaredCapability
 from caps.protocol.argument_checks import require
@@ -25,9 +27,10 @@ class ExecutionMode(enum.StrEnum):
 
 
 class Injection(msgspec.Struct, frozen=True):
-    """A capability and the modes that get it."""
+    """A capability, its settings, which are the default ones, and the modes that get it."""
 
     declared: DeclaredCapability
+    settings: BaseModel
     modes: frozenset[ExecutionMode]
 
 
@@ -46,6 +49,10 @@ def declare_injection(declared: DeclaredCapability, modes: Iterable[ExecutionMod
         raise RegistrationError(f"injection `{declared.key}` cannot depend on capabilities")
     if declared.status is CapabilityStatus.COMING_SOON:
         raise RegistrationError(f"injection `{declared.key}` cannot be `coming_soon`")
+    return Injection(declared, _default_settings(declared), chosen)
+
+
+def _default_settings(declared: DeclaredCapability) -> BaseModel:
     required = [
         name for name, field in declared.config_model.model_fields.items() if field.is_required()
     ]
@@ -53,4 +60,11 @@ def declare_injection(declared: DeclaredCapability, modes: Iterable[ExecutionMod
         raise RegistrationError(
             f"injection `{declared.key}` requires the setting `{required[0]}`, which nobody can set"
         )
-    return Injection(declared, chosen)
+    try:
+        return read_settings(declared.config_model, {})
+    except Exception as error:
+        kind = type(error).__name__
+        raise RegistrationError(
+            f"injection `{declared.key}` has no valid default settings: its model failed with "
+            f"`{kind}`"
+        ) from error

@@ -26,7 +26,6 @@ from caps.capabilities.catalogue.agent_object import (
     check_entry,
     invalid,
     read_entries,
-    read_settings,
 )
 from caps.capabilities.catalogue.capability import (
     CapabilityStatus,
@@ -37,6 +36,7 @@ from caps.capabilities.catalogue.capability import (
 from caps.capabilities.catalogue.context import ResolverContext
 from caps.capabilities.catalogue.declaration import DeclaredCapability
 from caps.capabilities.catalogue.dependencies import in_dependency_order
+from caps.capabilities.catalogue.injections import Injection
 from caps.capabilities.catalogue.result import ResolvedCapabilities, ResolvedTool
 from caps.protocol.errors import CapsError, ProviderError
 from caps.protocol.text import did_you_mean
@@ -53,7 +53,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is registered, at the time of one resolution."""
 
     capabilities: Mapping[str, DeclaredCapability]
-    injections: Sequence[DeclaredCapability]
+    injections: Sequence[Injection]
     """Those of the mode."""
     injected: frozenset[str]
     """The keys of the injections of all modes."""
@@ -121,13 +121,13 @@ def _unknown_hint(known: Known, key: str) -> str:
     return did_you_mean(key, known.capabilities) or listed
 
 
-def _injection(declared: DeclaredCapability) -> RequestedCapability:
+def _injection(injection: Injection) -> RequestedCapability:
     return RequestedCapability(
-        declared=declared,
+        declared=injection.declared,
         path=(),
-        tools=tuple(tool.key for tool in declared.tools),
+        tools=tuple(tool.key for tool in injection.declared.tools),
         prefix="",
-        settings=read_settings(declared.config_model, {}),
+        settings=injection.settings,
     )
 
 

@@ -28,6 +28,13 @@ class Needy(CapabilityConfig):
     address: str
 
 
+class Raising(CapabilityConfig):
+    """A model that fails in its own way."""
+
+    def model_post_init(self, _context: Any, /) -> None:
+        raise KeyError("secret")
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -39,6 +46,10 @@ class Needy(CapabilityConfig):
         (
             {"config_model": Needy},
             "injection `notify` requires the setting `address`, which nobody can set",
+        ),
+        (
+            {"config_model": Raising},
+            "injection `notify` has no valid default settings: its model failed with `KeyError`",
         ),
     ],
 )
