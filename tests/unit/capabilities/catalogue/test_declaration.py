@@ -11,6 +11,7 @@ from caps import (
     Capability,
     CapabilityConfig,
     CapabilityRegistry,
+    CapabilityStatus,
     RegistrationError,
     Scope,
     ToolDescriptor,
@@ -186,6 +187,14 @@ class TestDomains:
         assert [each.key for each in registry.known_capabilities()] == ["closer", "opener"]
         with pytest.raises(AgentInvalidError, match="functions of this domain are tools of `clos"):
             registry.resolve(["box"])
+
+    def test_what_is_coming_soon_hides_no_domain(self) -> None:
+        """Nobody could be given its functions otherwise."""
+        registry = CapabilityRegistry()
+        add_functions(registry, "box.open")
+        tools = (ToolDescriptor("open_box", function="box.open"),)
+        registry.register(Capability("opener", tools=tools, status=CapabilityStatus.COMING_SOON))
+        assert registry.resolve(["box"]).policy.allow == ("box.open",)
 
     def test_its_scope_model_is_its_settings(self) -> None:
         """As a policy would give it; without settings there is no scope, and it reaches nothing."""
