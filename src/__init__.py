@@ -9,6 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from caps.capabilities.catalogue.capability import (
+        Capability,
+        CapabilityConfig,
+        CapabilityStatus,
+        ResolvedCapability,
+        ResolvedConfig,
+        ToolDescriptor,
+    )
+    from caps.capabilities.catalogue.context import ResolverContext
+    from caps.capabilities.catalogue.declaration import CapabilityDescriptor
+    from caps.capabilities.catalogue.injections import ExecutionMode
+    from caps.capabilities.catalogue.result import (
+        ResolvedCapabilities,
+        ResolvedTool,
+        RuntimeAgent,
+    )
     from caps.capabilities.provider import CallContext, Scope, ScopeViolationError, Violation
     from caps.capabilities.registry import CapabilityRegistry
     from caps.capabilities.runtime.call import CallResult
@@ -19,6 +35,7 @@ if TYPE_CHECKING:
     from caps.capabilities.spec import CapabilitySpec
     from caps.capabilities.telemetry import Metrics
     from caps.protocol.errors import (
+        AgentInvalidError,
         AuditError,
         CapabilityTimeoutError,
         CapsError,
@@ -50,6 +67,7 @@ if TYPE_CHECKING:
     from caps.worker.host.pool.lease import SessionEnd
 
 _MODULES = {
+    "AgentInvalidError": "caps.protocol.errors",
     "ApprovalAnswer": "caps.security.approvals.model",
     "ApprovalRequest": "caps.security.approvals.model",
     "AuditError": "caps.protocol.errors",
@@ -57,14 +75,19 @@ _MODULES = {
     "AuditSettings": "caps.security.audit",
     "CallContext": "caps.capabilities.provider",
     "CallResult": "caps.capabilities.runtime.call",
+    "Capability": "caps.capabilities.catalogue.capability",
+    "CapabilityConfig": "caps.capabilities.catalogue.capability",
+    "CapabilityDescriptor": "caps.capabilities.catalogue.declaration",
     "CapabilityRegistry": "caps.capabilities.registry",
     "CapabilitySpec": "caps.capabilities.spec",
+    "CapabilityStatus": "caps.capabilities.catalogue.capability",
     "CapabilityTimeoutError": "caps.protocol.errors",
     "CapsError": "caps.protocol.errors",
     "ConfigurationError": "caps.protocol.errors",
     "Decided": "caps.capabilities.runtime.stream",
     "Durability": "caps.security.audit",
     "ExecutionError": "caps.protocol.errors",
+    "ExecutionMode": "caps.capabilities.catalogue.injections",
     "ExecutionResult": "caps.capabilities.runtime.result",
     "ExecutionUnknownError": "caps.protocol.errors",
     "Failure": "caps.capabilities.runtime.result",
@@ -79,8 +102,14 @@ _MODULES = {
     "ProtocolError": "caps.protocol.errors",
     "ProviderError": "caps.protocol.errors",
     "RegistrationError": "caps.protocol.errors",
+    "ResolvedCapabilities": "caps.capabilities.catalogue.result",
+    "ResolvedCapability": "caps.capabilities.catalogue.capability",
+    "ResolvedConfig": "caps.capabilities.catalogue.capability",
+    "ResolvedTool": "caps.capabilities.catalogue.result",
+    "ResolverContext": "caps.capabilities.catalogue.context",
     "Rotation": "caps.security.audit",
     "Runtime": "caps.capabilities.runtime.runtime",
+    "RuntimeAgent": "caps.capabilities.catalogue.result",
     "Scope": "caps.capabilities.provider",
     "ScopeViolationError": "caps.capabilities.provider",
     "SecurityPolicy": "caps.security.policy",
@@ -90,6 +119,7 @@ _MODULES = {
     "SessionEndedError": "caps.protocol.errors",
     "Started": "caps.capabilities.runtime.stream",
     "StreamEvent": "caps.capabilities.runtime.stream",
+    "ToolDescriptor": "caps.capabilities.catalogue.capability",
     "ValidationError": "caps.protocol.errors",
     "Violation": "caps.capabilities.provider",
     "WorkerLostError": "caps.protocol.errors",
@@ -97,6 +127,7 @@ _MODULES = {
 }
 
 __all__ = [
+    "AgentInvalidError",
     "ApprovalAnswer",
     "ApprovalRequest",
     "AuditError",
@@ -104,14 +135,19 @@ __all__ = [
     "AuditSettings",
     "CallContext",
     "CallResult",
+    "Capability",
+    "CapabilityConfig",
+    "CapabilityDescriptor",
     "CapabilityRegistry",
     "CapabilitySpec",
+    "CapabilityStatus",
     "CapabilityTimeoutError",
     "CapsError",
     "ConfigurationError",
     "Decided",
     "Durability",
     "ExecutionError",
+    "ExecutionMode",
     "ExecutionResult",
     "ExecutionUnknownError",
     "Failure",
@@ -126,8 +162,14 @@ __all__ = [
     "ProtocolError",
     "ProviderError",
     "RegistrationError",
+    "ResolvedCapabilities",
+    "ResolvedCapability",
+    "ResolvedConfig",
+    "ResolvedTool",
+    "ResolverContext",
     "Rotation",
     "Runtime",
+    "RuntimeAgent",
     "Scope",
     "ScopeViolationError",
     "SecurityPolicy",
@@ -137,6 +179,7 @@ __all__ = [
     "SessionEndedError",
     "Started",
     "StreamEvent",
+    "ToolDescriptor",
     "ValidationError",
     "Violation",
     "WorkerLostError",

@@ -1,14 +1,18 @@
-"""(2) The registry of capabilities. Empty until something is registered.
+"""(2) The registry of functions and capabilities. Empty until something is registered.
 
 Registration defines what *can* be done; only a policy defines what *may* be done. `bind` applies a
 policy to the registry and refuses one that names what does not exist; `inject` makes the grant of
 one execution from the bound policy.
+
+A function is what code calls, `caps.<domain>.<function>`. A capability is what an agent is given: a
+bundle of tools with functions behind them. `resolve` turns an agent's capabilities into a policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import pydantic
 
@@ -18,9 +22,16 @@ from caps.capabilities.bind import (
     bind_policy,
     check_protected_paths,
 )
+from caps.capabilities.catalogue.capability import (
+    Capability,
+    CapabilityFields,
+    Resolver,
+)
+from caps.capabilities.catalogue.catalogue import Catalogue
+from caps.capabilities.catalogue.context import NO_CONTEXT, ResolverContext
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.provider import Provider, Scope, has_no_await
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.provider import Provider, Scope
+from caps.capabilities.registration import invalid_spec, registered_function
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.argument_checks import require
@@ -30,16 +41,24 @@ from caps.security.policies.names import quoted
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import SecurityPolicy
 
+if TYPE_CHECKING:
+    from caps.capabilities.catalogue.declaration import CapabilityDescriptor
+    from caps.capabilities.catalogue.injections import ExecutionMode
+    from caps.capabilities.catalogue.result import ResolvedCapabilities
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+ResolverFunction = TypeVar("ResolverFunction", bound=Resolver)
+Declared = TypeVar("Declared", bound=Capability | type[Capability])
 _DOMAIN_NAME: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(DomainName)
 
 
 class CapabilityRegistry:
-    """All domains and capabilities that exist."""
+    """All domains, functions and capabilities that exist."""
 
     def __init__(self) -> None:
         self._domains: dict[str, RegisteredDomain] = {}
         self._capabilities: dict[str, RegisteredCapability] = {}
+        self._catalogue = Catalogue()
 
     def __contains__(self, name: object) -> bool:
         return name in self._capabilities
@@ -84,35 +103,30 @@ class CapabilityRegistry:
             name=name, scope=scope, title=title, description=description
         )
 
-    def register(self, spec: CapabilitySpec, provider: Provider) -> None:
-        """Add a capability. Its domain is declared without a scope if it does not exist yet.
+    @overload
+    def register(self, spec: CapabilitySpec, provider: Provider) -> None: ...
+    @overload
+    def register(self, spec: Declared) -> Declared: ...
+    def register(self, spec: Any, provider: Any = None) -> Any:
+        """Add a function with its provider, or a capability, and return the capability.
 
-        Raises RegistrationError if the name is taken, the provider cannot be called, or a schema
-        is not usable.
+        A capability is an instance or a class, so this is also a decorator for the class. The
+        domain of a function is declared without a scope if it does not exist yet. Raises
+        RegistrationError if a name is taken, a provider cannot be called, or a part is not usable.
         """
-        require(
-            isinstance(spec, CapabilitySpec), "spec", spec, "a `CapabilitySpec`", RegistrationError
-        )
-        spec = _validated(spec)
-        if spec.name in self._capabilities:
-            raise RegistrationError(f"`{spec.name}` is registered already")
-        known = spec.schema_in.get("properties", {})
-        for name in spec.shown:
-            if name not in known:
-                raise RegistrationError(
-                    f"`{spec.name}`: `shown` names `{name}`, which is not a parameter"
-                )
-        if not callable(provider):
-            raise RegistrationError(f"the provider of `{spec.name}` cannot be called")
-        entry = RegisteredCapability(
-            spec=_with_inline(spec, provider),
-            provider=provider,
-            schema_in=CompiledSchema(_closed_object(spec), f"schema_in of `{spec.name}`"),
-            schema_out=CompiledSchema(spec.schema_out, f"schema_out of `{spec.name}`"),
-        )
-        if spec.domain not in self._domains:
-            self.domain(spec.domain)
-        self._capabilities[spec.name] = entry
+        if provider is None and not isinstance(spec, CapabilitySpec):
+            self._catalogue.register(spec)
+            return spec
+        return self._register_function(spec, provider)
+
+    def _register_function(self, spec: CapabilitySpec, provider: Provider) -> None:
+        entry = registered_function(spec, provider)
+        name = entry.spec.name
+        if name in self._capabilities:
+            raise RegistrationError(f"`{name}` is registered already")
+        if entry.spec.domain not in self._domains:
+            self.domain(entry.spec.domain)
+        self._capabilities[name] = entry
 
     def capability(
         self,
@@ -159,11 +173,61 @@ class CapabilityRegistry:
                     inline=inline,
                 )
             except pydantic.ValidationError as error:
-                raise _invalid_spec(name, error) from None
+                raise invalid_spec(name, error) from None
             self.register(spec, derived.provider)
             return function
 
         return register
+
+    def resolver(
+        self, key: str, **fields: Unpack[CapabilityFields]
+    ) -> Callable[[ResolverFunction], ResolverFunction]:
+        """Register a capability whose `resolve` is the function below this decorator."""
+
+        def register(function: ResolverFunction) -> ResolverFunction:
+            capability = Capability(key, **fields)
+            capability.resolver = function
+            self.register(capability)
+            return function
+
+        return register
+
+    def register_injection(
+        self, capability: Capability | type[Capability], *, modes: Iterable[ExecutionMode]
+    ) -> None:
+        """Add what every execution of these modes gets, and no agent lists."""
+        self._catalogue.register_injection(capability, modes)
+
+    def known_capabilities(self) -> tuple[CapabilityDescriptor, ...]:
+        """Every capability with its tools and settings, by key. Resolves and starts nothing."""
+        known = self._catalogue.known(self._capabilities, self._domains)
+        return tuple(each.descriptor for each in known.values())
+
+    def resolve(
+        self,
+        capabilities: Mapping[str, Any] | Sequence[str],
+        ctx: ResolverContext = NO_CONTEXT,
+        *,
+        mode: ExecutionMode | None = None,
+    ) -> ResolvedCapabilities:
+        """What an agent's capabilities amount to, with the injections of `mode`.
+
+        By default the execution is interactive. Raises AgentInvalidError for what does not fit,
+        and ProviderError for a capability that fails.
+        """
+        return self._catalogue.resolve(
+            capabilities, ctx, mode, dict(self._capabilities), dict(self._domains)
+        )
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Undo every registration inside the block if it raises."""
+        kept = dict(self._domains), dict(self._capabilities), self._catalogue.copy()
+        try:
+            yield
+        except BaseException:
+            self._domains, self._capabilities, self._catalogue = kept
+            raise
 
     def bind(
         self, policy: PolicySource | LoadedPolicy, *, guarded: Sequence[ProtectedPath] = ()
@@ -225,38 +289,6 @@ def check_namespace(name: str) -> None:
         raise RegistrationError(f"{quoted(name)} cannot be the name of a namespace")
 
 
-def _validated(spec: CapabilitySpec) -> CapabilitySpec:
-    """`spec`, validated again: `model_construct` and `model_copy` check nothing."""
-    try:
-        return CapabilitySpec.model_validate(dict(spec))
-    except pydantic.ValidationError as error:
-        raise _invalid_spec(str(getattr(spec, "name", "")), error) from None
-
-
-def _invalid_spec(name: str, error: pydantic.ValidationError) -> RegistrationError:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return RegistrationError(f"capability {quoted(name)}: {place}: {first['msg']}")
-
-
 def _require_strings(**given: object) -> None:
     for name, value in given.items():
         require(isinstance(value, str), name, value, "a `str`", RegistrationError)
-
-
-def _with_inline(spec: CapabilitySpec, provider: Provider) -> CapabilitySpec:
-    """`spec` with `inline` set: as it was declared, or by whether `provider` can suspend."""
-    possible = has_no_await(provider)
-    if spec.inline and not possible:
-        raise RegistrationError(
-            f"`{spec.name}` cannot be inline: its provider is not an `async def` without `await`"
-        )
-    wanted = possible if spec.inline is None else spec.inline
-    return spec if spec.inline is wanted else spec.model_copy(update={"inline": wanted})
-
-
-def _closed_object(spec: CapabilitySpec) -> dict[str, Any]:
-    """The schema of the payload, always an object. An empty schema means no arguments."""
-    if not spec.schema_in:
-        return {"type": "object", "properties": {}, "additionalProperties": False}
-    return {"type": "object", **spec.schema_in}

@@ -96,6 +96,12 @@ class Variable(enum.Enum):
         "`MODULE:NAME` of a registry for the command line",
         "the built-in one",
     )
+    PLUGINS = (
+        "CAPS_PLUGINS",
+        "an installed package whose [capabilities](docs/capabilities.md) cannot be loaded: "
+        "`refuse` to start, or `skip` it; `off` loads no package",
+        "`refuse`",
+    )
 
     def __init__(self, key: str, sets: str, default: str) -> None:
         self.key = key

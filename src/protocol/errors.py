@@ -10,7 +10,8 @@ embedding program catches them on the host. They are split by where the fault ca
     │   └── ValidationError          a payload (or a policy test's payload) does not fit its schema
     ├── CallerFault                  the program that embeds Caps, or its operator
     │   ├── PolicyInvalidError       a policy is missing, malformed, or does not fit the registry
-    │   ├── RegistrationError        a capability or domain cannot be registered
+    │   ├── AgentInvalidError        an agent's capabilities do not fit the registry
+    │   ├── RegistrationError        a function, capability or domain cannot be registered
     │   ├── ConfigurationError       an environment variable or argument is out of range
     │   ├── ExecutionUnknownError    no execution or session of that id is running here
     │   ├── SessionBusyError         a session runs one cell at a time
@@ -89,6 +90,12 @@ class PolicyInvalidError(CallerFault):
     """Details: `source` (the file or `dict`), `place` (where in it)."""
 
     code = "policy_invalid"
+
+
+class AgentInvalidError(CallerFault):
+    """Details: `place` (where in the agent's object)."""
+
+    code = "agent_invalid"
 
 
 class RegistrationError(CallerFault):

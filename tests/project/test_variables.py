@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from caps import AuditSettings
+from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.options import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
@@ -49,6 +50,7 @@ def settings() -> tuple[object, ...]:
         AuditSettings.from_environment(Path("log")),
         isolation_mode(None),
         capability_timeout_ms(None),
+        plugin_mode(None),
     )
 
 
@@ -62,7 +64,8 @@ def test_a_stated_default_is_what_happens_without_the_variable(
     without = settings()
     monkeypatch.setenv(variable.key, stated_default(variable) or "")
     assert settings() == without
-    other = {"sync": "os", "full": "best-effort", "0": "1"}.get(stated_default(variable) or "", "7")
+    others = {"sync": "os", "full": "best-effort", "refuse": "skip", "0": "1"}
+    other = others.get(stated_default(variable) or "", "7")
     monkeypatch.setenv(variable.key, "4096" if variable is Variable.AUDIT_ROTATE_BYTES else other)
     assert settings() != without
 

@@ -11,14 +11,16 @@ import pytest
 import caps
 
 PUBLIC = """
-ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext CallResult
-CapabilityRegistry
-CapabilitySpec CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
+AgentInvalidError ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext
+CallResult Capability CapabilityConfig CapabilityDescriptor CapabilityRegistry CapabilitySpec
+CapabilityStatus CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
+ExecutionMode
 ExecutionResult ExecutionUnknownError Failure Finished IsolationError LimitExceededError
 MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
-RegistrationError Rotation Runtime Scope ScopeViolationError SecurityPolicy Session SessionBusyError
-SessionEnd SessionEndedError Started StreamEvent ValidationError Violation WorkerLostError
-builtin_registry
+RegistrationError ResolvedCapabilities ResolvedCapability ResolvedConfig ResolvedTool
+ResolverContext Rotation Runtime RuntimeAgent Scope ScopeViolationError SecurityPolicy Session
+SessionBusyError SessionEnd SessionEndedError Started StreamEvent ToolDescriptor ValidationError
+Violation WorkerLostError builtin_registry
 """.split()
 
 

@@ -1,16 +1,17 @@
-"""(7) The `files` domain: its scope, its five capabilities, and the functions behind them."""
+"""(7) The `files` domain: its scope, its five functions, and the capability that bundles them."""
 
 from __future__ import annotations
 
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.files import read, write
+from caps.providers.files.capability import Files
 from caps.providers.files.scope import FilesScope
 
 __all__ = ["FilesScope", "register_files"]
 
 
 def register_files(registry: CapabilityRegistry) -> None:
-    """Declare the domain `files` and its five capabilities."""
+    """Declare the domain `files`, its five functions and its capability."""
     registry.domain(
         "files",
         scope=FilesScope,
@@ -36,3 +37,4 @@ def register_files(registry: CapabilityRegistry) -> None:
         shown=("path", "recursive"),
         tags=changes,
     )(write.delete)
+    registry.register(Files)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from caps.security.review.width import Breadth
 
 MAX_BYTES_CEILING = 64 * 1024 * 1024
+MAX_DIRECTORIES = 256
 
 _READING = frozenset({"list", "read", "stat"})
 _CHANGING = frozenset({"delete", "write"})
@@ -69,26 +70,31 @@ class Place(NamedTuple):
         return "/".join(self.parts) or "."
 
 
+def checked_directories(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `entries` if each can be the path of a directory; else raise ValueError."""
+    for entry in entries:
+        if not entry or not _is_path_text(entry):
+            raise ValueError(f"`{printable(entry)}` is not the path of a directory")
+        if len(entry.encode()) > MAX_PATH_BYTES:
+            raise ValueError(f"`{printable(entry)}` is longer than {MAX_PATH_BYTES} bytes")
+        if entry.startswith("~"):
+            raise ValueError(f"`{printable(entry)}`: `~` is not expanded; write the path in full")
+    return entries
+
+
 class FilesScope(Scope):
     """`scopes.files` of a policy."""
 
-    allowlist: Annotated[tuple[str, ...], Field(min_length=1, max_length=256, strict=False)]
+    allowlist: Annotated[
+        tuple[str, ...], Field(min_length=1, max_length=MAX_DIRECTORIES, strict=False)
+    ]
     read_only: bool = False
     max_bytes: Annotated[int, Field(gt=0, le=MAX_BYTES_CEILING)] = 1024 * 1024
 
     @field_validator("allowlist")
     @classmethod
     def _name_directories(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in entries:
-            if not entry or not _is_path_text(entry):
-                raise ValueError(f"`{printable(entry)}` is not the path of a directory")
-            if len(entry.encode()) > MAX_PATH_BYTES:
-                raise ValueError(f"`{printable(entry)}` is longer than {MAX_PATH_BYTES} bytes")
-            if entry.startswith("~"):
-                raise ValueError(
-                    f"`{printable(entry)}`: `~` is not expanded; write the path in full"
-                )
-        return entries
+        return checked_directories(entries)
 
     def anchored(self, base: Path) -> Self:
         """The same scope with absolute entries, in which `.` and `..` are resolved textually."""

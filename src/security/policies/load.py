@@ -119,9 +119,9 @@ def policy_from_json(data: bytes, *, source: str) -> SecurityPolicy:
     try:
         value = plain_json(value)
     except NotJsonError as error:
-        raise _invalid(source, str(error), _place(error.path)) from None
+        raise _invalid(source, str(error), json_place(error.path)) from None
     if not isinstance(value, dict):
-        raise _invalid(source, f"should be an object, got {_kind(value)}", "line 1 column 1")
+        raise _invalid(source, f"should be an object, got {json_kind(value)}", "line 1 column 1")
     return _validated(source, value)
 
 
@@ -194,7 +194,7 @@ def _parsed(source: str, text: str) -> Any:
     except RecursionError:
         raise _invalid(source, f"nested deeper than {JSON_DEPTH} levels") from None
     if repeated is not None:
-        raise _invalid(source, "key is given twice", _place(repeated))
+        raise _invalid(source, "key is given twice", json_place(repeated))
     return value
 
 
@@ -229,14 +229,23 @@ def _problem(error: ErrorDetails) -> dict[str, str]:
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, NotJsonError):
         path = (*path, *cause.path)
-    return {"what": _what(error, cause), "place": _place(path)}
+    return {"what": _what(error), "place": json_place(path)}
 
 
-def _what(error: ErrorDetails, cause: object) -> str:
-    got = _kind(error["input"])
+def _what(error: ErrorDetails) -> str:
     match error["type"]:
         case "extra_forbidden":
             return _unknown_key(error["loc"])
+        case "string_pattern_mismatch":
+            return "should be letters, digits, `.`, `_` and `-` only"
+        case _:
+            return json_problem(error)
+
+
+def json_problem(error: ErrorDetails) -> str:
+    """What is wrong with a JSON value, in our words instead of Pydantic's."""
+    got = json_kind(error["input"])
+    match error["type"]:
         case "missing":
             return "missing key"
         case "tuple_type":
@@ -247,12 +256,13 @@ def _what(error: ErrorDetails, cause: object) -> str:
             return f"should be an integer, got {got}"
         case "string_type":
             return f"should be a string, got {got}"
-        case "string_pattern_mismatch":
-            return "should be letters, digits, `.`, `_` and `-` only"
         case "too_long":
             return f"should have at most {error['ctx']['max_length']} items"
+        case "too_short":
+            least = error["ctx"]["min_length"]
+            return f"should have at least {least} item{'' if least == 1 else 's'}"
         case "value_error":
-            return str(cause)
+            return str(error["ctx"]["error"])
         case _:
             what = error["msg"].removeprefix("Input ").removeprefix("String ").replace("'", "`")
             return printable(what[:1].lower() + what[1:], MAX_QUOTED)
@@ -274,7 +284,7 @@ def _known_keys(path: _Path) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _kind(value: object) -> str:
+def json_kind(value: object) -> str:
     """The JSON name of the type of `value`; never the value itself."""
     match value:
         case None:
@@ -293,7 +303,7 @@ def _kind(value: object) -> str:
             return quoted(type(value).__name__)
 
 
-def _place(path: _Path) -> str:
+def json_place(path: _Path) -> str:
     """`limits.wall_ms`, `allow[1]`, `limits.rates["web.fetch"]`."""
     place = ""
     for step in path:

@@ -66,6 +66,7 @@ MORE_PATHS = (
     "policy replay log --policy ok.json --recorded-under {}",
     "capabilities --policy {}",
     "capabilities --stubs --policy {}",
+    "capabilities --bundles --registry {}",
     "audit query --json --audit {}",
     "audit tail --csv --audit {}",
     "audit stats --audit {}",
@@ -194,6 +195,7 @@ def test_hostile_json(place: Place, command: str) -> None:
         (Variable.APPROVALS_PATH, "approvals list"),
         (Variable.AUDIT_PATH, "audit stats"),
         (Variable.REGISTRY, "capabilities"),
+        (Variable.PLUGINS, "capabilities --bundles"),
     ],
 )
 def test_hostile_variables(place: Place, variable: Variable, command: str) -> None:
@@ -242,6 +244,7 @@ WRITING = (
     "audit show --audit log --json",
     "policy lint ok.json --json",
     "capabilities",
+    "capabilities --bundles",
     "approvals list --json",
 )
 _BOUNDED_KIB = 3 * 1024 * 1024

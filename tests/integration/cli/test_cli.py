@@ -771,6 +771,35 @@ class TestCapabilities:
         nothing = place.caps("capabilities", "--stubs")
         assert (nothing.exit_code, "class Caps:\n    pass" in nothing.stdout) == (0, True)
 
+    def test_bundles_are_what_agents_are_given(self, place: Place) -> None:
+        """Key, name, status, category, icon and tools of each; as JSON with ids and a total."""
+        shown = place.caps("capabilities", "--bundles")
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        head, files = shown.stdout.splitlines()[:2]
+        assert head.split() == ["capability", "name", "status", "category", "icon", "tools"]
+        for cell in ("files", "Files", "available", "File Operations", "folder", "read_file"):
+            assert cell in files
+        document = json.loads(place.caps("capabilities", "--bundles", "--json").stdout)
+        assert [item["id"] for item in document["items"]] == ["files", "math", "time"]
+        assert document["total"] == 3
+        keys = {"id", "name", "description", "status", "icon", "category", "tools"}
+        assert all(keys <= item.keys() for item in document["items"])
+        assert document["items"][0]["tools"][0] == {
+            "key": "read_file",
+            "name": "Read File",
+            "description": "Read the content of a file.",
+            "function": "files.read",
+        }
+
+    @pytest.mark.parametrize("option", [("--stubs",), ("--policy", "p.json")])
+    def test_bundles_are_of_no_policy(self, place: Place, option: tuple[str, ...]) -> None:
+        """An agent's object decides there. A policy of the environment is not read."""
+        result = place.caps("capabilities", "--bundles", *option)
+        assert result.exit_code == 2
+        assert "leave --policy and --stubs out" in result.stderr
+        ignored = place.caps("capabilities", "--bundles", CAPS_POLICY_PATH="/no/such/file")
+        assert ignored.exit_code == 0
+
     def test_stubs_are_not_json(self, place: Place) -> None:
         """Bad usage is said in one line, not guessed at."""
         result = place.caps("capabilities", "--stubs", "--json")

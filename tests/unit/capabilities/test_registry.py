@@ -82,7 +82,7 @@ def test_a_domain_needs_a_name(name: str) -> None:
 def test_a_provider_must_be_callable() -> None:
     """What cannot be called is refused when it is registered."""
     with pytest.raises(RegistrationError, match=r"the provider of `box\.put` cannot be called"):
-        CapabilityRegistry().register(CapabilitySpec(name="box.put"), "put")  # type: ignore[arg-type]
+        CapabilityRegistry().register(CapabilitySpec(name="box.put"), "put")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("which", ["schema_in", "schema_out"])

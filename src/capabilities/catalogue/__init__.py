@@ -1,0 +1,1 @@
+"""What agents are given: capabilities are declared, found, listed and resolved here."""

@@ -1,0 +1,68 @@
+"""(2) The checks of a function before it is registered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+
+from caps.capabilities.bind import RegisteredCapability
+from caps.capabilities.provider import Provider, has_no_await
+from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.spec import CapabilitySpec
+from caps.protocol.argument_checks import require
+from caps.protocol.errors import RegistrationError
+from caps.security.policies.names import quoted
+
+
+def registered_function(spec: CapabilitySpec, provider: Provider) -> RegisteredCapability:
+    """`spec` with its provider and compiled schemas. Raises RegistrationError."""
+    require(isinstance(spec, CapabilitySpec), "spec", spec, "a `CapabilitySpec`", RegistrationError)
+    spec = _validated(spec)
+    known = spec.schema_in.get("properties", {})
+    for name in spec.shown:
+        if name not in known:
+            raise RegistrationError(
+                f"`{spec.name}`: `shown` names `{name}`, which is not a parameter"
+            )
+    if not callable(provider):
+        raise RegistrationError(f"the provider of `{spec.name}` cannot be called")
+    return RegisteredCapability(
+        spec=_with_inline(spec, provider),
+        provider=provider,
+        schema_in=CompiledSchema(_closed_object(spec), f"schema_in of `{spec.name}`"),
+        schema_out=CompiledSchema(spec.schema_out, f"schema_out of `{spec.name}`"),
+    )
+
+
+def _validated(spec: CapabilitySpec) -> CapabilitySpec:
+    """`spec`, validated again: `model_construct` and `model_copy` check nothing."""
+    try:
+        return CapabilitySpec.model_validate(dict(spec))
+    except pydantic.ValidationError as error:
+        raise invalid_spec(str(getattr(spec, "name", "")), error) from None
+
+
+def invalid_spec(name: str, error: pydantic.ValidationError) -> RegistrationError:
+    """The first problem of a specification, in one line."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return RegistrationError(f"capability {quoted(name)}: {place}: {first['msg']}")
+
+
+def _with_inline(spec: CapabilitySpec, provider: Provider) -> CapabilitySpec:
+    """`spec` with `inline` set: as it was declared, or by whether `provider` can suspend."""
+    possible = has_no_await(provider)
+    if spec.inline and not possible:
+        raise RegistrationError(
+            f"`{spec.name}` cannot be inline: its provider is not an `async def` without `await`"
+        )
+    wanted = possible if spec.inline is None else spec.inline
+    return spec if spec.inline is wanted else spec.model_copy(update={"inline": wanted})
+
+
+def _closed_object(spec: CapabilitySpec) -> dict[str, Any]:
+    """The schema of the payload, always an object. An empty schema means no arguments."""
+    if not spec.schema_in:
+        return {"type": "object", "properties": {}, "additionalProperties": False}
+    return {"type": "object", **spec.schema_in}

@@ -1,0 +1,71 @@
+"""The capability `files`: the directories that an agent works in, and the tools it has there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from caps.capabilities.catalogue.capability import (
+    Capability,
+    CapabilityConfig,
+    ResolvedCapability,
+    ResolvedConfig,
+    ToolDescriptor,
+)
+from caps.capabilities.catalogue.context import ResolverContext
+from caps.protocol.errors import AgentInvalidError
+from caps.protocol.text import printable
+from caps.providers.files.scope import MAX_DIRECTORIES, checked_directories
+
+
+class FilesConfig(CapabilityConfig):
+    """The settings of `files`."""
+
+    dirs: Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_DIRECTORIES)] = Field(
+        description="The directories that its tools reach; relative ones are in the workspace."
+    )
+
+    @field_validator("dirs")
+    @classmethod
+    def _name_directories(cls, dirs: tuple[str, ...]) -> tuple[str, ...]:
+        return checked_directories(dirs)
+
+
+class Files(Capability):
+    """Files beneath the directories that the agent's object names."""
+
+    key = "files"
+    name = "Files"
+    description = "Read and change files beneath the directories that the agent is given."
+    icon = "folder"
+    category = "File Operations"
+    config_model = FilesConfig
+    tools = (
+        ToolDescriptor("read_file", "Read File", "Read the content of a file.", "files.read"),
+        ToolDescriptor("write_file", "Write File", "Create or replace a file.", "files.write"),
+        ToolDescriptor(
+            "list_directory", "List Directory", "List the entries of a directory.", "files.list"
+        ),
+        ToolDescriptor("stat_file", "File Metadata", "Describe a file or directory.", "files.stat"),
+        ToolDescriptor("delete_file", "Delete File", "Delete a file or directory.", "files.delete"),
+    )
+
+    def resolve(self, ctx: ResolverContext, config: ResolvedConfig) -> ResolvedCapability:
+        dirs = config.settings_as(FilesConfig).dirs
+        allowlist = [_absolute(entry, ctx.workspace_dir) for entry in dirs]
+        return ResolvedCapability(scopes={"files": {"allowlist": allowlist}})
+
+
+def _absolute(entry: str, workspace: str) -> str:
+    """AgentInvalidError for a relative entry without a workspace: nothing is guessed."""
+    path = Path(workspace) / entry
+    if not path.is_absolute():
+        place = "capabilities.files.dirs"
+        raise AgentInvalidError(
+            f"capability `files`: `{printable(entry)}` at `{place}` is relative, and the workspace "
+            "is not an absolute path; write the path in full",
+            place=place,
+        )
+    return str(path)

@@ -1,0 +1,140 @@
+"""The sentences of specifications 000 and 004 that tests stand for, each under a short name.
+
+A test names them with `@pytest.mark.spec("000-…")`. `tests/project/test_spec_coverage.py` compares
+this table with the specifications, and checks that every name is used by a test.
+"""
+
+from __future__ import annotations
+
+# For each section: its heading, and its sentences in order.
+SECTIONS: dict[tuple[str, str], dict[str, str]] = {
+    ("000", "### Tools Filter"): {
+        "000-filter": "Any capability entry can include a `tools` array to restrict which tools "
+        "from that capability are exposed to the agent.",
+        "000-filter-omitted": "When omitted, all tools are available.",
+        "000-filter-example": "This means the audio capability is resolved, but only the "
+        "`transcribe` tool is available — other tools are filtered out.",
+        "000-filter-allowlist": "This is an allowlist — no disallowedTools, no wildcards.",
+    },
+    ("000", "### Capability-Specific Config"): {
+        "000-config-schema": "Beyond `tools`, each capability can define its own config schema.",
+        "000-config-declared": "The resolver declares what config it accepts.",
+        "000-config-stripped": "`tools` is reserved by the registry and stripped before the config "
+        "is passed to the resolver.",
+        "000-config-example": 'The resolver receives `{ "dirs": ["/data/reports"] }`.',
+        "000-config-filtering": "The registry handles `tools` filtering separately.",
+    },
+    ("000", "## CapabilityRegistry"): {
+        "000-resolver": "Each resolver registers with a key and implements resolution:",
+        "000-resolver-tools": "Each resolver declares its `tools` list — the complete set of tools "
+        "this capability can provide.",
+        "000-resolver-purposes": "This serves two purposes:",
+        "000-validation": "**Validation** — when an agent config includes `tools: "
+        '["transcribe"]`, the registry validates those names against the resolver\'s declared '
+        "tools.",
+        "000-validation-unknown": "Unknown tool names are an error.",
+        "000-discovery": "**Discovery** — the registry can enumerate all tools across all "
+        "capabilities for UIs, agent builders, and documentation without starting any MCP servers.",
+        "000-tools-resolved": "The registry resolves the `tools` field before passing config to "
+        "the resolver: it validates the allowlist against declared tools, then passes the resolved "
+        "list (defaulting to all tool keys when omitted).",
+        "000-tools-received": "The resolver receives `tools` as a resolved array and is "
+        "responsible for only exposing those tools — e.g., by passing the list to its MCP server "
+        "factory so disallowed tools are never registered.",
+        "000-skip": "A resolver can return `null` to skip (e.g., a capability that requires a "
+        "runtime dependency not available in the current execution context).",
+        "000-context": "All resolvers receive the same context.",
+        "000-context-fields": "Not every resolver uses every field.",
+        "000-resolve": "`resolve()` iterates the agent's capabilities object.",
+        "000-resolve-each": "For each key, it finds the registered resolver, validates the `tools` "
+        "allowlist against the resolver's declared tools (defaulting to all if omitted), passes "
+        "the resolved config to the resolver, and collects the results.",
+        "000-resolve-unknown": "Unknown capabilities are an error.",
+        "000-resolve-servers": "Since resolvers enforce tool filtering themselves, the MCP servers "
+        "in `ResolvedCapabilities` only expose allowed tools.",
+    },
+    ("000", "## Run-time Injections"): {
+        "000-injections": "Not all MCP servers are capabilities.",
+        "000-injections-wired": "Some are wired by AgentRunner based on execution context, never "
+        "listed in agent config, and not togglable.",
+        "000-injections-after": "Run-time injections are added after capability resolution.",
+        "000-injections-apart": "They use the same infrastructure but are not part of the agent's "
+        "capabilities object and are not registered in CapabilityRegistry.",
+    },
+    ("000", "## Constraints"): {
+        "000-listed": "Every capability is explicitly listed in `agent.capabilities`.",
+        "000-not-implicit": "No implicit inclusion.",
+        "000-security": "Capabilities *are* the security model.",
+        "000-no-trust-layer": "No separate trust layer.",
+        "000-no-channel": "No capability resolver receives a channel parameter.",
+        "000-channel-agnostic": "Core is channel-agnostic.",
+        "000-tools-reserved": "`tools` is a reserved key in capability config — always handled by "
+        "the registry, never passed to resolvers.",
+        "000-automatic": "Registering a new CapabilityResolver automatically makes that capability "
+        "available for agent configuration.",
+        "000-no-changes": "No other code changes needed.",
+    },
+    ("004", "### Data Model"): {
+        "004-id": "| `id` | CapabilityId | Unique string identifier |",
+        "004-name": "| `name` | string | Display name |",
+        "004-description": "| `description` | string | Description of functionality |",
+        "004-status": "| `status` | CapabilityStatus | Availability status |",
+        "004-icon": "| `icon` | string? | Icon name for UI rendering |",
+        "004-category": "| `category` | string? | Category for grouping in UI |",
+        "004-id-string": "Capability IDs are now string-based for extensibility.",
+        "004-id-added": "New capabilities can be added without database migrations.",
+        "004-trait": "Capabilities are defined as trait implementations in the core crate:",
+        "004-registry": "The `CapabilityRegistry` in core holds all registered capability "
+        "implementations.",
+        "004-dto": "The API layer converts trait objects to DTOs using `Capability::from_core()`.",
+    },
+    ("004", "### Capability Application Flow"): {
+        "004-flow": "When a session executes:",
+        "004-flow-load": "**Load Agent**: Fetch agent configuration from database",
+        "004-flow-fetch": "**Fetch Capabilities**: Get agent's enabled capabilities via "
+        "`get_agent_capabilities(agent_id)`",
+        "004-flow-resolve": "**Resolve Capabilities**: For each capability (ordered by "
+        "`position`):",
+        "004-flow-lookup": "Look up `InternalCapability` from registry by string ID",
+        "004-flow-prompts": "Collect `system_prompt_addition` texts",
+        "004-flow-tools": "Collect `tools` definitions",
+        "004-flow-build": "**Build RuntimeAgent**:",
+        "004-flow-prompt": "System prompt = capability additions + agent's base system prompt",
+        "004-flow-merged": "Tools = merged tool list from all capabilities",
+        "004-flow-execute": "**Execute**: Run Agent Loop with fully configured RuntimeAgent",
+    },
+    ("004", "### Extension Points (Future)"): {
+        "004-custom": "**Custom Capabilities**: User-defined capabilities with custom tools",
+        "004-composition": "**Capability Composition**: Capabilities that depend on other "
+        "capabilities",
+        "004-configuration": "**Capability Configuration**: Per-agent settings for capabilities",
+        "004-conflicts": "**Conflict Resolution**: Handle tool name conflicts between capabilities",
+        "004-versions": "**Capability Versioning**: Track capability API versions for "
+        "compatibility",
+    },
+}
+
+# Lines of the interfaces in the same sections, which are code there.
+INTERFACES: dict[str, tuple[str, ...]] = {
+    "000-tool-descriptor": ("key: string  ", "name: string  ", "description: string  "),
+    "000-config-resolved": ("tools: string[]  ", "[key: string]: unknown  "),
+    "000-context-interface": (
+        "agentDir: string",
+        "workspaceDir: string",
+        "thread: ThreadManifest",
+        "callbacks: AgentRunnerCallbacks",
+        "agent: AgentConfig",
+    ),
+    "000-registry-interface": (
+        "register(resolver: CapabilityResolver): void",
+        "knownCapabilities(): CapabilityDescriptor[]",
+        "mcpServers: Record<string, McpServerConfig>",
+    ),
+    "004-statuses": ("Available,   // ", "ComingSoon,  // ", "Deprecated,  // "),
+    "004-defaults": (
+        "fn system_prompt_addition(&self) -> Option<&str> { None }",
+        "fn tools(&self) -> Vec<Box<dyn Tool>> { vec![] }",
+        "fn icon(&self) -> Option<&str> { None }",
+        "fn category(&self) -> Option<&str> { None }",
+    ),
+}
