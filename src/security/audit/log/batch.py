@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import AuditEvent
 from caps.security.audit.model.sanitize import encode_event
@@ -157,6 +158,8 @@ class CommitBatch:
         if error is None and index < self.committed:
             return
         # Each waiting task raises its own exception: tracebacks grow on the raised object.
+        if isinstance(error, UndeliveredError):
+            raise UndeliveredError(error.message) from error
         if isinstance(error, AuditError):
             raise AuditError(error.message) from error
         raise AuditError("the audit log failed to write: internal error") from error

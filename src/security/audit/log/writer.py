@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.batch import WriteAttempt
+from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import AuditEvent, timestamp
@@ -83,13 +84,15 @@ class Writer:
             self._mutex.release()
 
     def confirm(self, seq: int) -> None:
-        """Wait until every required sink has record `seq`. Raises `AuditError`."""
+        """Wait until every required sink has record `seq`. Raises `UndeliveredError`."""
         if not self._feeds:
             return
         since = time.monotonic()
         try:
             for feed in self._required:
                 feed.wait_for(seq, since)
+        except AuditError as error:
+            raise UndeliveredError(error.message) from error
         finally:
             self.flush()
 
