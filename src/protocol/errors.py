@@ -31,6 +31,8 @@ embedding program catches them on the host. They are split by where the fault ca
         ├── IsolationError           a layer is not fully in force, and that is not allowed
         └── AuditError               evidence could not be written or read. Before an effect: the
                                      effect does not happen. After it: its result is withheld
+            └── UndeliveredError     it was written, but a required sink does not have it
+                                     (`security.audit`)
 
 `code` is stable and lowercase. Messages are for people and may change.
 """

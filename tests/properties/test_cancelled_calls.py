@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ from caps.security.audit import (
     DecisionMade,
     Durability,
     OutcomeRecorded,
+    UndeliveredError,
     read_records,
 )
 from support.broker_setup import BrokerSetup, answer_batch, make_request
@@ -59,6 +61,27 @@ class LateLog(MemoryAuditLog):
         await anyio.lowlevel.checkpoint()
         await super().append(event)
         await anyio.lowlevel.checkpoint()
+
+
+class DownSinkLog(WaitingLog):
+    """Records what it is given, and a required sink misses the appends from `first` to `last`."""
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__()
+        self._down = range(first, last + 1)
+        self.appends = 0
+
+    async def append(self, event: AuditEvent) -> None:
+        await self.append_all((event,))
+
+    async def append_all(self, events: Sequence[AuditEvent]) -> None:
+        self.appends += 1
+        number = self.appends
+        for event in events:
+            await MemoryAuditLog.append(self, event)
+        await anyio.lowlevel.checkpoint()
+        if number in self._down:
+            raise UndeliveredError("the sink is down")
 
 
 async def approve(_request: ApprovalRequest) -> ApprovalAnswer:
@@ -234,6 +257,42 @@ def test_calls_of_a_real_log_that_are_cancelled_at_random(
     events = [record.event for record in read_records(tmp_path)]
     assert_every_decision_has_its_end(events)
     assert any(isinstance(one, OutcomeRecorded) for one in events)
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_wherever_a_required_sink_fails(scenario: str, lasting: bool) -> None:
+    """At each append, the decision's or the outcome's, from then on or once."""
+    drive, make = SCENARIOS[scenario]
+
+    async def main() -> int:
+        first, failed = 1, True
+        while failed:
+            log = DownSinkLog(first, 10**6 if lasting else first)
+            setup = make_setup(log)
+            await drive(setup.calls, make(first))
+            assert_every_decision_has_its_end(log.events)
+            failed = log.appends >= first
+            assert (setup.calls.unrecorded is not None) is failed
+            if first == 1 and lasting:
+                assert setup.called == []
+                assert {one.detail for one in setup.of(OutcomeRecorded)} <= {"it was not begun"}
+            first += 1
+        return first
+
+    assert anyio.run(main) > 3
+
+
+def test_a_required_sink_that_fails_while_a_call_is_cancelled() -> None:
+    """Neither hides the other: each allowed decision has one outcome."""
+
+    async def main() -> None:
+        for (drive, make), first, turns in product(SCENARIOS.values(), range(1, 5), range(20)):
+            setup = make_setup(DownSinkLog(first, 10**6))
+            await cancelled_after(turns, partial(drive, setup.calls, make(turns)))
+            assert_every_decision_has_its_end(setup.audit.events)
+
+    anyio.run(main)
 
 
 def test_a_log_that_fails_as_well_ends_the_call_all_the_same() -> None:

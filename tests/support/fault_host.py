@@ -18,6 +18,7 @@ from caps.security.audit import (
     AuditLog,
     AuditSettings,
     DecisionMade,
+    OutcomeRecorded,
     VerifyStatus,
     read_records,
     verify_log,
@@ -86,6 +87,32 @@ def recorded_writes(directory: Path) -> set[str]:
         str(event.shown["path"])
         for event in events
         if isinstance(event, DecisionMade) and event.capability == "files.write"
+    }
+
+
+def without_outcome(directory: Path) -> set[str]:
+    """The requests in a log that were allowed and have no outcome."""
+    events = [record.event for record in read_records(directory)]
+    ended = {event.request_id for event in events if isinstance(event, OutcomeRecorded)}
+    return {
+        event.request_id
+        for event in events
+        if isinstance(event, DecisionMade) and event.decision == "allow"
+    } - ended
+
+
+def not_begun(directory: Path) -> set[str]:
+    """The paths of the allowed writes whose outcome in a log says that they were not begun."""
+    events = [record.event for record in read_records(directory)]
+    given_up = {
+        event.request_id
+        for event in events
+        if isinstance(event, OutcomeRecorded) and event.detail == "it was not begun"
+    }
+    return {
+        str(event.shown["path"])
+        for event in events
+        if isinstance(event, DecisionMade) and event.request_id in given_up
     }
 
 

@@ -35,7 +35,7 @@ from caps.security.approvals.model import (
     checked_answer,
     new_approval_id,
 )
-from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.log.interface import AuditSink, UndeliveredError
 from caps.security.audit.model.records import (
     ApprovalOutcome,
     ApprovalRequested,
@@ -165,7 +165,8 @@ class ApprovalQueue:
             else:
                 with anyio.move_on_after(timeout_ms / 1000):
                     await self._wait_for_answer(self._approver, pending, request)
-        except anyio.get_cancelled_exc_class():  # what was asked for on record is settled there
+        except (anyio.get_cancelled_exc_class(), UndeliveredError):
+            # What was asked for on record is settled there.
             await self._record(call, event.approval, ApprovalOutcome.WITHDRAWN)
             raise
         finally:

@@ -31,6 +31,7 @@ from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.grant import Grant
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.records import AuditEvent, OutcomeRecorded
 from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 
@@ -137,11 +138,12 @@ class InlineBatch(RequestBatch):
             try:
                 if pending:
                     await self._broker.audit.append_all(pending)
+            except AuditError as missing:
+                error = missing
+            try:
                 self._resume(error)
                 while not self._finished:
                     await self._until_durable()
-            except AuditError as missing:
-                self._resume(missing)
             except BaseException as last:
                 if last is not error:
                     raise
@@ -178,7 +180,8 @@ class InlineBatch(RequestBatch):
     def _record_and_call(self) -> Generator[None, None, None]:
         """Call the providers of what is allowed, in turns between which other tasks may run.
 
-        Unless the log fails, each of these calls gets an outcome record, however this ends.
+        Unless the log fails, each of these calls gets an outcome record, however this ends: also if
+        the log has the decisions and a required sink does not, so that no provider is called.
         """
         waiting = [call for call in self._calls if call.decision.allowed]
         # The outcomes of the first of `waiting`. Both change together: an interrupt finds no call
@@ -199,9 +202,9 @@ class InlineBatch(RequestBatch):
                 if waiting:
                     self._pending = ()
                     yield
-        except AuditError:
-            raise  # nothing can be recorded
-        except BaseException:  # the end of the execution, or of the host
+        except BaseException as error:  # the end of the execution, or of the host
+            if isinstance(error, AuditError) and not isinstance(error, UndeliveredError):
+                raise  # what was pending is not in the log, and an outcome needs its decision
             rest = waiting[len(outcomes) :]
             self._pending = outcomes + [call.interrupt() for call in rest]
             yield

@@ -7,7 +7,8 @@ person, for the first call with the same idempotency key, or for their provider.
 this to the rules of the lifecycle:
 
 - a provider's result is not returned unless it fits its schema;
-- every decision that allows a call gets an outcome record, whatever ends the call;
+- every decision that allows a call gets an outcome record, whatever ends the call, also if a
+  required sink does not get the decision, so that the call is not made;
 - an idempotency key has one effect, and every repeat gets its recorded answer;
 - a call ends at its deadline, with its execution, or when its grant is revoked, whichever comes
   first; once a grant is revoked no call of it begins, also if its decision was recorded before.
@@ -44,7 +45,7 @@ from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.log.interface import AuditSink, UndeliveredError
 from caps.security.audit.model.records import AuditEvent
 from caps.security.decision import ApprovalUse
 from caps.worker.host.process.worker import ResourceUsage
@@ -129,6 +130,8 @@ class ExecutionBroker:
         try:
             response = await self._dispatch(call)
         except AuditError as error:
+            if isinstance(error, UndeliveredError):  # the log has the decision; nothing was begun
+                await self._record_interrupt(call)
             response = self.audit_failed(error)
             call.fail(response)
         except BaseException:  # cancelled or interrupted; an error of a provider is an outcome

@@ -266,10 +266,11 @@ def _checked(bound: BoundCapability, context: CallContext, result: Any) -> Outco
         problems = bound.schema_out.problems(result)
         encoded = _encoder.encode(result) if not problems else b""
     except Exception as error:  # noqa: BLE001 - code of the provider's own types runs here
-        return _bad_output(context, type(error).__name__, error)
+        return _bad_output(context, type(error).__name__, _text_of(error), error)
     if problems:
         first = problems[0]
-        return _bad_output(context, f"{first.path}: expected {first.expected}")
+        # The path has names of the result, which may be values, such as the keys of a mapping.
+        return _bad_output(context, "SchemaMismatch", f"{first.path}: expected {first.expected}")
     if len(encoded) > _MAX_RESULT_BYTES:
         return _bad_output(context, f"{len(encoded)} bytes, over {_MAX_RESULT_BYTES}")
     return Outcome(
@@ -294,17 +295,25 @@ def _unexpected_failure(context: CallContext, error: BaseException) -> Outcome:
     return _failed(CallStatus.PROVIDER_ERROR, shown, None, cause=error)
 
 
-def _bad_output(context: CallContext, detail: str, cause: Exception | None = None) -> Outcome:
+def _bad_output(
+    context: CallContext, detail: str, text: str | None = None, cause: Exception | None = None
+) -> Outcome:
+    """The outcome of a result that may not leave: `text` goes to the log of the host only."""
     error = ProviderError(
         f"`{context.capability}` gave a result that does not fit its schema or the channel",
         capability=context.capability,
     )
     logger.error(
         "the result of `%s` in request %a of execution `%s` does not fit: %a",
-        *(context.capability, context.request_id, context.execution_id, detail),
+        *(context.capability, context.request_id, context.execution_id, text or detail),
         exc_info=cause,
     )
-    return _failed(CallStatus.INVALID_OUTPUT, error, None, detail=detail, cause=cause)
+    return Outcome(
+        status=CallStatus.INVALID_OUTPUT,
+        answer=error_response(error),
+        detail=detail,
+        error_text=text,
+    )
 
 
 def _text_of(error: BaseException) -> str | None:

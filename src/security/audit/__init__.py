@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from caps.security.audit.files.reader import read_records
-from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.log.interface import AuditSink, UndeliveredError
 from caps.security.audit.log.log import AuditLog
 from caps.security.audit.log.memory import MemoryAuditLog
 from caps.security.audit.log.rotation import Rotation
@@ -77,6 +77,7 @@ __all__ = [
     "SegmentOpened",
     "SinkFailed",
     "SinkRecovered",
+    "UndeliveredError",
     "VerifyReport",
     "VerifyStatus",
     "Withheld",

@@ -182,12 +182,24 @@ class TestFiles:
 
 
 class StrictReceiver:
-    """A syslog server over TCP that closes a connection with a frame over its limit."""
+    """A syslog server over TCP that closes a connection with a frame over its limit.
 
-    def __init__(self, limit: int) -> None:
+    Its buffer is smaller than a long frame. So its kernel cannot acknowledge all of such a frame
+    before the connection is closed, and the sender notices that, however late the receiver reads.
+    With `late` its kernel takes all of the frame, and it is closed only after `may_close` is set.
+    """
+
+    def __init__(self, limit: int, *, late: bool = False) -> None:
         self.frames: list[bytes] = []
+        self.may_close = threading.Event()
+        self.has_closed = threading.Event()
+        if not late:
+            self.may_close.set()
         self._limit = limit
-        self._server = socket.create_server(("127.0.0.1", 0))
+        self._server = socket.socket()
+        self._server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024 if late else 4096)
+        self._server.bind(("127.0.0.1", 0))
+        self._server.listen()
         self.port: int = self._server.getsockname()[1]
         self._thread = threading.Thread(target=self._accept)
         self._thread.start()
@@ -201,6 +213,8 @@ class StrictReceiver:
             with connection, connection.makefile("rb") as file:
                 while size := self._size(file):
                     self.frames.append(file.read(size))
+                self.may_close.wait(30)
+            self.has_closed.set()
 
     def _size(self, file: Any) -> int:
         digits = b""
@@ -296,6 +310,35 @@ class TestSyslog:
         assert "after" in [body.get("request_id") for body in bodies]
         hashes = {record.hash for record in read_records(tmp_path / "other")}
         assert hashes <= {body["hash"] for body in bodies}
+        assert any(body.get("cut_from_bytes", 0) > 9_000 for body in bodies)
+
+    def test_a_receiver_that_closes_late_gets_again_what_it_may_not_have_read(
+        self, tmp_path: Path
+    ) -> None:
+        """Its kernel acknowledged the long record and the next one before it closed."""
+        receiver = StrictReceiver(9_000, late=True)
+        long = decision("long", shown={f"f{i}": "x" * 1000 for i in range(40)})
+
+        async def main() -> None:
+            sinks = [parse_sink(f"syslog+tcp://127.0.0.1:{receiver.port}?deadline_ms=30000")]
+            async with AuditLog.open(tmp_path, sinks=sinks) as log:
+                for event in (decision("before"), long, decision("acknowledged")):
+                    await log.append(event)
+                receiver.may_close.set()
+                assert receiver.has_closed.wait(30)
+                while True:
+                    try:
+                        await log.append(decision("after"))
+                        break
+                    except AuditError:  # it is not back yet
+                        continue
+
+        anyio.run(main)
+        receiver.close()
+        bodies = [json.loads(frame.partition(b"] ")[2]) for frame in receiver.frames]
+        names = [body.get("request_id") for body in bodies]
+        assert {"before", "acknowledged", "after"} <= set(names)
+        assert {record.hash for record in read_records(tmp_path)} <= {b["hash"] for b in bodies}
         assert any(body.get("cut_from_bytes", 0) > 9_000 for body in bodies)
 
 

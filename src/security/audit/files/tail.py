@@ -17,7 +17,7 @@ from caps.security.audit.files.reader import (
     segment_number,
     segment_paths,
 )
-from caps.security.audit.model.chain import Flaw, Head, check_link, decode
+from caps.security.audit.model.chain import Flaw, Head, Link, check_link, decode
 from caps.security.audit.model.records import (
     MAX_LINE_BYTES,
     AuditRecord,
@@ -29,6 +29,8 @@ from caps.security.audit.model.records import (
 _FIRST_WINDOW: Final = 8 * 1024
 # A sound last record and a torn one after it always fit into it.
 _LAST_WINDOW: Final = 2 * (MAX_LINE_BYTES + 1)
+_MENTION: Final = b'"signed_seq":'
+_MENTION_WINDOW: Final = 64 * 1024
 _CLOSING: Final = b'"kind":"segment_closed"'
 
 
@@ -87,6 +89,28 @@ def first_record(path: Path) -> AuditRecord | None:
         for line in read_lines(file, segment=path.name):
             return None if line.torn else decode(line.data)
     return None
+
+
+def newest_mention(directory: Path) -> int | None:
+    """Return the signed record that the newest file mentions last, as far as is quickly found.
+
+    Only the last bytes of that file and its first record are read. Raises `OSError` or
+    `AuditError`.
+    """
+    path = directory / segment_name(newest_segment(directory))
+    record = first_record(path) if path.exists() else None
+    if record is None:
+        return None
+    with open_segment(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _MENTION_WINDOW))
+        lines = file.read().split(b"\n")[:-1]
+    for line in reversed(lines):
+        # A shown argument may contain these bytes too, so they are only a fast first check.
+        link = check_link(line) if _MENTION in line else None
+        if isinstance(link, Link) and link.signed_seq is not None:
+            return link.signed_seq
+    return getattr(record.event, "signed_seq", None)
 
 
 def log_id(directory: Path) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from caps.protocol.errors import AuditError
-from caps.security.audit.model.chain import Entry
+from caps.security.audit.log.interface import UndeliveredError
+from caps.security.audit.model.chain import EncodedRecord, Entry
 from caps.security.audit.model.records import AuditEvent
-from caps.security.audit.model.sanitize import encode_event
 
 
 class WakeupGroup(Protocol):
@@ -130,13 +130,17 @@ class CommitBatch:
     refused: dict[int, Exception] = field(default_factory=dict)
     """By index of an append: why its events cannot be recorded."""
 
-    def commit(self, write: Callable[[list[Entry]], object]) -> None:
+    def commit(
+        self,
+        encode: Callable[[AuditEvent], EncodedRecord],
+        write: Callable[[list[Entry]], object],
+    ) -> None:
         """Have `write` commit all that can be recorded; of each append all events or none."""
         entries: list[Entry] = []
         appends = self.appends.copy()
         for index, (events, ts) in enumerate(appends):
             try:
-                entries += [(encode_event(event), ts) for event in events]
+                entries += [(encode(event), ts) for event in events]
             except Exception as error:  # noqa: BLE001 - `outcome` raises it for the waiting task
                 self.refused[index] = error
         try:
@@ -157,6 +161,8 @@ class CommitBatch:
         if error is None and index < self.committed:
             return
         # Each waiting task raises its own exception: tracebacks grow on the raised object.
+        if isinstance(error, UndeliveredError):
+            raise UndeliveredError(error.message) from error
         if isinstance(error, AuditError):
             raise AuditError(error.message) from error
         raise AuditError("the audit log failed to write: internal error") from error

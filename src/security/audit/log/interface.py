@@ -5,8 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from caps.protocol.errors import AuditError
 from caps.security.audit.model.records import AuditEvent
 from caps.security.audit.model.redaction import Redactor
+
+
+class UndeliveredError(AuditError):
+    """The records are in the log, but a required sink does not have them yet.
+
+    No effect may follow them, as after any `AuditError`. But they are evidence that a reader will
+    find, so an allowed decision among them needs an outcome.
+    """
 
 
 class AuditSink(ABC):
@@ -23,8 +32,9 @@ class AuditSink(ABC):
     async def append(self, event: AuditEvent) -> None:
         """Return when the record is durable.
 
-        Raises `AuditError` if it is not; the caller then performs no effect. If the waiting task is
-        cancelled, the record is written anyway: it was passed on before the first wait.
+        Raises `AuditError` if it is not; the caller then performs no effect. `UndeliveredError`
+        says that the record was written anyway. If the waiting task is cancelled, the record is
+        written anyway, too: it was passed on before the first wait.
         """
 
     async def append_all(self, events: Sequence[AuditEvent]) -> None:

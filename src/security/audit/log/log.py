@@ -34,14 +34,17 @@ from caps.security.audit.log.batch import CommitBatch, WriteAttempt
 from caps.security.audit.log.feeds import start_feeds
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.maintenance import MaintenanceThread
-from caps.security.audit.log.open_checks import check_segments_present, host_software
+from caps.security.audit.log.open_checks import (
+    check_checkpoints_present,
+    check_segments_present,
+    host_software,
+)
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.log.settings import AuditSettings, Durability, checked_settings
 from caps.security.audit.log.writer import Writer
 from caps.security.audit.model.chain import Head
 from caps.security.audit.model.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.model.redaction import Redactor
-from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 from caps.security.audit.signing.finish_rotation import rotate_key
 
@@ -99,6 +102,7 @@ class AuditLog(AuditSink):
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             check_segments_present(directory)
+            check_checkpoints_present(directory)
             redactor = Redactor(redaction_key(directory))
             checkpoints = CheckpointWriter(directory, settings.checkpoints_to)
             opening = LogOpened(writer=secrets.token_hex(16), host_software=host_software())
@@ -214,7 +218,7 @@ class AuditLog(AuditSink):
         """True if committed; False if the commit would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
-        entries = [(encode_event(event), now) for event in events]
+        entries = [(self._segment.encode(event), now) for event in events]
         attempt = self._attempt = WriteAttempt(events)
         try:
             self._writer.commit(entries, wait=False, attempt=attempt)
@@ -253,7 +257,10 @@ class AuditLog(AuditSink):
             # The thread could not be started at first, and the tasks were notified; or their loop
             # has ended, and the batch was found twice.
             return
-        batch.commit(lambda entries: self._writer.confirm(self._writer.commit(entries)))
+        batch.commit(
+            self._segment.encode,
+            lambda entries: self._writer.confirm(self._writer.commit(entries)),
+        )
         if not self._notify(batch):
             self._write_rest()
 

@@ -16,10 +16,16 @@ from caps.security.audit.files.reader import (
     segment_number,
     segment_paths,
 )
-from caps.security.audit.files.tail import log_id
+from caps.security.audit.files.tail import log_id, newest_mention
 from caps.security.audit.model.chain import ORIGIN, Head
 from caps.security.audit.model.records import AuditEvent, LogRecovered, SegmentOpened
-from caps.security.audit.signing.checkpoint import CHECKPOINTS, Checkpoint, last_checkpoint_line
+from caps.security.audit.signing.checkpoint import (
+    CHECKPOINTS,
+    Checkpoint,
+    complete_lines,
+    last_checkpoint_line,
+    read_checkpoints,
+)
 
 
 def segment_preamble(
@@ -56,6 +62,27 @@ def check_segments_present(directory: Path) -> None:
         missing = directory / (segment_name(signed) if present else FIRST_SEGMENT)
         what = "empty" if missing.exists() else "gone"
         raise AuditError(f"`{missing}` is {what} but `{CHECKPOINTS}` is not; verify the log")
+
+
+def check_checkpoints_present(directory: Path) -> None:
+    """Refuse to open a log that has lost checkpoints: new ones would hide the loss.
+
+    The log is read before the checkpoints, since other processes may write both meanwhile.
+    """
+    mentioned = newest_mention(directory)
+    if mentioned is None:
+        return
+    for line in reversed(complete_lines(read_checkpoints(directory)).split(b"\n")):
+        try:
+            if msgspec.json.decode(line, type=Checkpoint).seq >= mentioned:
+                return
+        except msgspec.DecodeError:
+            continue
+        break
+    raise AuditError(
+        f"`{directory / CHECKPOINTS}` has lost the checkpoint of record {mentioned}, which the log "
+        "mentions; verify the log, and restore the file from a copy"
+    )
 
 
 def _is_filled(path: Path) -> bool:

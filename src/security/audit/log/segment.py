@@ -27,6 +27,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+import msgspec
+
 from caps.protocol.errors import AuditError
 from caps.security.audit.files.lock import LogLock
 from caps.security.audit.files.reader import segment_name
@@ -42,8 +44,15 @@ from caps.security.audit.log.batch import WriteAttempt
 from caps.security.audit.log.open_checks import segment_preamble
 from caps.security.audit.log.rotation import NEVER
 from caps.security.audit.log.settings import AuditSettings, Durability
-from caps.security.audit.model.chain import ORIGIN, Entry, Head, seal_all
-from caps.security.audit.model.records import KeyRotated, LogOpened, SegmentClosed, timestamp
+from caps.security.audit.model.chain import ORIGIN, EncodedRecord, Entry, Head, seal_all
+from caps.security.audit.model.records import (
+    CHECKPOINT_WITNESSES,
+    AuditEvent,
+    KeyRotated,
+    LogOpened,
+    SegmentClosed,
+    timestamp,
+)
 from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
@@ -134,6 +143,16 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
+    def encode(self, event: AuditEvent) -> EncodedRecord:
+        """`encode_event`; an event of some kinds also says which record is signed.
+
+        That checkpoint is durable before the event is written, so a crash never leaves a record
+        that mentions a lost one.
+        """
+        if isinstance(event, CHECKPOINT_WITNESSES):
+            event = msgspec.structs.replace(event, signed_seq=self._checkpoints.signed_seq)
+        return encode_event(event)
+
     def has(self, attempt: WriteAttempt) -> bool:
         """Whether the data of `attempt` is in the current file."""
         return attempt.succeeded(self._fd)
@@ -156,7 +175,7 @@ class Segment:
         """
         with self._pinning():
             record = make_record()
-            self._commit_locked([(encode_event(record), timestamp())])
+            self._commit_locked([(self.encode(record), timestamp())])
             self._pin_locked()
             swap()
             self._pin_locked()
@@ -250,7 +269,7 @@ class Segment:
         )
         if self._head is ORIGIN:
             events.insert(0, self._opening)
-        return [(encode_event(event), timestamp()) for event in events]
+        return [(self.encode(event), timestamp()) for event in events]
 
     def _rotation_reason(self) -> Any:
         if self._started_at is None and self._rotation.seconds is not None and self._offset:

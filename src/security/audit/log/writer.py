@@ -5,7 +5,8 @@ write and its offers happen together under a mutex, so that each sink gets recor
 also if the write fails after a part of it. Offering never waits; waiting for required sinks comes
 afterwards, outside the mutex. Events about the sinks are noted first (`note`) and written with the
 next commit, since they occur where nothing may be written. Checkpoints are made within a commit,
-and offered after its records: a copy with a checkpoint of records that it lacks would look cut.
+and each is offered after the record that it signs: a copy with a checkpoint of a record that it
+lacks would look cut.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import TypeVar
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.batch import WriteAttempt
+from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import AuditEvent, timestamp
 from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.sinks.batches import in_order
 from caps.security.audit.sinks.feed import Feed
 from caps.security.audit.sinks.interface import Delivery, SinkMode
 
@@ -83,13 +86,15 @@ class Writer:
             self._mutex.release()
 
     def confirm(self, seq: int) -> None:
-        """Wait until every required sink has record `seq`. Raises `AuditError`."""
+        """Wait until every required sink has record `seq`. Raises `UndeliveredError`."""
         if not self._feeds:
             return
         since = time.monotonic()
         try:
             for feed in self._required:
                 feed.wait_for(seq, since)
+        except AuditError as error:
+            raise UndeliveredError(error.message) from error
         finally:
             self.flush()
 
@@ -145,6 +150,6 @@ class Writer:
         records, self._records = self._records, []
         pins, self._pins = self._pins, []
         for feed in self._feeds:
-            items = [*records, *pins] if feed.terms.checkpoints else records
+            items = in_order([*records, *pins]) if pins and feed.terms.checkpoints else records
             if items:
                 feed.offer(items)

@@ -72,13 +72,15 @@ ORIGIN: Final = Head(0, GENESIS)
 class Link:
     """A line that was checked: it is a record, and its hash is correct.
 
-    `body` represents the record in a proof that does not show it; version 1 has none.
+    `body` represents the record in a proof that does not show it; version 1 has none. `signed_seq`
+    is the record that is signed, if this one says so.
     """
 
     seq: int
     prev: str
     hash: str
     body: str | None = field(default=None, compare=False)
+    signed_seq: int | None = field(default=None, compare=False)
 
     @property
     def head(self) -> Head:
@@ -167,7 +169,8 @@ def check_link(line: bytes) -> Link | Flaw:
         return Flaw(seq, "does not match its hash")
     if canonical != line:
         return Flaw(seq, "is not encoded as it was written")
-    return Link(seq, prev, claimed, body)
+    signed = record.get("signed_seq")
+    return Link(seq, prev, claimed, body, signed if type(signed) is int else None)
 
 
 def _digests(unhashed: dict[str, Any], prev: str) -> tuple[str | None, str | None]:

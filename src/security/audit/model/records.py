@@ -120,6 +120,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     """Digest of the policy and the targets of its scopes, with relative paths made absolute."""
     inputs: dict[str, str] = {}
     """For each value that was given to the code, its name and a digest."""
+    signed_seq: int | None = None
+    """The newest record of the log that a durable checkpoint signed when this was written."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -182,6 +184,8 @@ class ExecutionEnded(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_
     output_bytes: int
     cpu_us: int | None = None
     max_rss_kb: int | None = None
+    signed_seq: int | None = None
+    """As in `ExecutionStarted`."""
 
 
 class GrantRevoked(_ExecutionEvent, frozen=True, kw_only=True, tag="grant_revoked"):
@@ -264,6 +268,8 @@ class SegmentOpened(_EventBase, frozen=True, kw_only=True, tag="segment_opened")
     previous: str
     previous_seq: int
     previous_hash: str
+    signed_seq: int | None = None
+    """As in `ExecutionStarted`."""
 
 
 class KeyRotated(_EventBase, frozen=True, kw_only=True, tag="key_rotated"):
@@ -273,6 +279,8 @@ class KeyRotated(_EventBase, frozen=True, kw_only=True, tag="key_rotated"):
     new_key_id: str
     new_public_key: str
     signature: str
+    signed_seq: int | None = None
+    """As in `ExecutionStarted`."""
 
 
 class SinkFailed(_EventBase, frozen=True, kw_only=True, tag="sink_failed"):
@@ -311,6 +319,11 @@ AuditEvent = (
     | SinkFailed
     | SinkRecovered
 )
+
+# The kinds that say which record is signed, so that a reader notices that checkpoints are lost.
+# They are rare, and do not belong to single calls. The log itself sets `signed_seq`.
+CHECKPOINT_WITNESSES: Final = (ExecutionStarted, ExecutionEnded, SegmentOpened, KeyRotated)
+
 for _kind in get_args(AuditEvent):
     _kind._envelope_kind = str(_kind.__struct_config__.tag)  # noqa: SLF001 - of this module
 

@@ -30,7 +30,13 @@ from caps.security.audit.files.key_files import (
     SIGNING_PUB,
     read_or_create,
 )
-from caps.security.audit.files.regular_files import CREATE_FLAGS, read_regular, require_regular
+from caps.security.audit.files.regular_files import (
+    CREATE_FLAGS,
+    open_regular,
+    read_regular,
+    require_regular,
+    sync_directory,
+)
 from caps.security.audit.model.chain import Head
 from caps.security.audit.model.records import timestamp
 
@@ -132,18 +138,27 @@ def append_lines(directory: Path, lines: bytes) -> None:
         os.close(fd)  # `os.fdopen` cannot open a pipe for reading and writing
         raise
     with os.fdopen(fd, "r+b") as file:
-        end = _end_of_last_line(fd, os.fstat(fd).st_size)
+        size = os.fstat(fd).st_size
+        end = _end_of_last_line(fd, size)
         file.truncate(end)
         file.seek(end)
         file.write(lines)
         file.flush()
         os.fdatasync(fd)
+    if size == 0:  # perhaps a new file, whose name must be durable, too
+        sync_directory(directory)
 
 
-def read_checkpoints(directory: Path) -> bytes:
-    """Return the content of the checkpoint file, empty if there is none. Raises `OSError`."""
+def read_checkpoints(directory: Path, offset: int = 0) -> bytes:
+    """Return the checkpoint file from `offset` on, empty if there is none. Raises `OSError`."""
     path = directory / CHECKPOINTS
-    return read_regular(path) if path.exists() else b""
+    if not path.exists():
+        return b""
+    if not offset:
+        return read_regular(path)
+    with open_regular(path) as file:
+        file.seek(offset)
+        return file.read()
 
 
 def complete_lines(content: bytes) -> bytes:
@@ -156,6 +171,22 @@ def last_checkpoint_line(directory: Path) -> bytes:
     content = read_checkpoints(directory)
     end = content.rfind(b"\n") + 1
     return content[content.rfind(b"\n", 0, max(end - 1, 0)) + 1 : end]
+
+
+def last_signed_record(directory: Path) -> int | None:
+    """Return the record that the last checkpoint signs, if that is sound, and make it durable.
+
+    Its writer may have been killed before it was synced. Raises `OSError` or `AuditError`.
+    """
+    line = last_checkpoint_line(directory)
+    if not line:
+        return None
+    found = check_line(line[:-1], 1, load_public_keys(directory / SIGNING_PUB))
+    if isinstance(found, BadCheckpoint):
+        return None  # verification reports it; no record may rest on it
+    with open_regular(directory / CHECKPOINTS) as file:
+        os.fdatasync(file.fileno())
+    return found.seq
 
 
 def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:

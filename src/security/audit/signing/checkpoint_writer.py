@@ -22,6 +22,7 @@ from caps.security.audit.signing.checkpoint import (
     append_checkpoint,
     append_lines,
     last_checkpoint_line,
+    last_signed_record,
 )
 from caps.security.audit.signing.finish_rotation import finish_rotation
 
@@ -46,6 +47,8 @@ class CheckpointWriter:
         key = directory / SIGNING_KEY
         self._key_file = _identity(key) if key.exists() else None
         self._signer = _load_signer(directory)
+        self.signed_seq = last_signed_record(directory)
+        """The newest record that a durable checkpoint signs, as far as this process knows."""
         if copies is not None:
             try:
                 self._prepare(copies)
@@ -63,6 +66,7 @@ class CheckpointWriter:
             self._key_file = current
         checkpoint = self._signer.sign(head, segment=segment)
         append_checkpoint(self._directory, checkpoint)
+        self.signed_seq = checkpoint.seq
         if self.on_checkpoint is not None:
             self.on_checkpoint(checkpoint.seq, checkpoint.encode())
         if self._copies is not None:

@@ -61,20 +61,28 @@ class SegmentBackfill:
         if expected <= last:
             raise AuditError(f"record {expected} is not in the file log; verify it")
 
-    def checkpoints(self, first: int, last: int) -> list[Delivery]:
-        """Return the checkpoints of the records `first` to `last`."""
-        found = []
-        lines = complete_lines(read_checkpoints(self._directory)).split(b"\n")[:-1]
-        for number, line in enumerate(lines, 1):
+    def checkpoints(self, first: int, last: int, offset: int = 0) -> tuple[list[Delivery], int]:
+        """Return the checkpoints of the records `first` to `last` from byte `offset` on.
+
+        Also return the offset at which to continue: that of the first later checkpoint.
+        """
+        found: list[Delivery] = []
+        lines = complete_lines(read_checkpoints(self._directory, offset)).splitlines(keepends=True)
+        at = end = offset
+        is_later = False
+        for line in lines:
+            at += len(line)
             try:
                 seq = msgspec.json.decode(line, type=Checkpoint).seq
             except (msgspec.DecodeError, ValueError):
                 # One bad line must not stop the copy; whoever verifies the log is told of it.
-                logger.warning("line %d of `%s` is not a checkpoint; verify", number, CHECKPOINTS)
-                continue
-            if first <= seq <= last:
-                found.append(Delivery(seq, line, checkpoint=True))
-        return found
+                logger.warning("`%s` has a bad line before byte %d; verify", CHECKPOINTS, at)
+                seq = 0
+            if first <= seq <= last and seq > 0:
+                found.append(Delivery(seq, line[:-1], checkpoint=True))
+            is_later = is_later or seq > last
+            end = end if is_later else at
+        return found, end
 
     def _paths_from(self, first: int) -> list[Path]:
         """Return the files from the one that has record `first`."""

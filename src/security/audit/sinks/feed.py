@@ -23,18 +23,16 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from caps.protocol.errors import AuditError
 from caps.security.audit.model.records import AuditEvent, SinkFailed, SinkRecovered
 from caps.security.audit.sinks.backfill import CursorFile, SegmentBackfill
+from caps.security.audit.sinks.batches import batches, in_order, take_batch
 from caps.security.audit.sinks.forms import deliver_in_some_form
 from caps.security.audit.sinks.interface import Delivery, Sink, SinkMode, SinkObserver, SinkTerms
 
-_BATCH: Final = 256
-# A batch ends with the record that reaches this, so that a few long ones are not late or refused.
-_BATCH_BYTES: Final = 1024 * 1024
 _QUEUE_BYTES: Final = 32 * 1024 * 1024
 _FIRST_PAUSE: Final = 0.05
 _MAX_PAUSE: Final = 5.0
@@ -99,6 +97,9 @@ class Feed:
         self._closing = False
         # The last record that the sink is known to have. Used by the thread only.
         self._reached = newest
+        # Where in the file of checkpoints those begin that the sink may lack. The same.
+        self._pins_from = newest
+        self._pins_at = 0
         self._first_cut = True
         self._thread = threading.Thread(
             target=self._run, name=f"audit sink {terms.name}", daemon=True
@@ -227,7 +228,7 @@ class Feed:
             self._changed.wait_for(
                 lambda: self._queue or self._closing or self._state is not _FeedState.UP
             )
-            batch = _take_batch(iter(self._queue))
+            batch = take_batch(iter(self._queue))
             for item in batch:
                 self._queue.popleft()
                 self._queue_bytes -= len(item.line)
@@ -249,14 +250,24 @@ class Feed:
         """
         first, last = self._reached + 1, max(item.seq for item in batch)
         own = sum(1 for item in batch if not item.checkpoint and item.seq >= first)
-        if not self._sink.keeps or own > last - first:
+        if not self._sink.keeps:
             self._send(batch)
             return
-        for part in _batches(self._history.records(first, last)):
-            self._send(part)
+        if own > last - first:
+            self._send(self._with_checkpoints(batch, last))
+            return
+        for part in batches(self._history.records(first, last)):
+            self._send(self._with_checkpoints(part, part[-1].seq))
             self._advance(part[-1].seq)
         if pins := [item for item in batch if item.checkpoint]:
             self._send(pins)
+
+    def _with_checkpoints(self, items: Sequence[Delivery], last: int) -> Sequence[Delivery]:
+        """Add the checkpoints of all processes up to record `last` that the sink may lack."""
+        if not self.terms.checkpoints:
+            return items
+        pins, self._pins_at = self._history.checkpoints(self._pins_from, last, self._pins_at)
+        return in_order([*items, *pins])
 
     def _send(self, items: Sequence[Delivery]) -> None:
         deliver_in_some_form(self._sink, items, self._note_cut)
@@ -296,15 +307,15 @@ class Feed:
     def _catch_up(self, has: int | None) -> None:
         """Deliver from the log what the sink lacks, until nothing new was offered meanwhile."""
         self._reached = self._first_missing(has) - 1
+        # After a crash the sink may have its last record but not the checkpoint of it.
+        self._pins_from, self._pins_at = self._reached, 0
         while True:
             with self._changed:
                 last, offers = max(self._newest, self._reached), self._offers
-            # After a crash the sink may have its last record but not the checkpoint of it.
-            pinned_from = self._reached
             if self._reached < last:
                 self._resend(self._history.records(self._reached + 1, last))
-            if self.terms.checkpoints:
-                self._send(self._history.checkpoints(pinned_from, last))
+            if pins := self._with_checkpoints([], last):
+                self._send(pins)
             with self._changed:
                 if offers == self._offers:
                     self._go_up(last)
@@ -349,29 +360,13 @@ class Feed:
             return has + 1 if self._missing_from is None else min(has + 1, self._missing_from)
 
     def _resend(self, items: Iterable[Delivery]) -> None:
-        for batch in _batches(items):
-            self._send(batch)
+        for batch in batches(items):
+            self._send(self._with_checkpoints(batch, batch[-1].seq))
             self._advance(batch[-1].seq)
             with self._changed:
                 self._resent += len(batch)
                 if self._closing:
                     raise AuditError("the log was closed before the sink was up to date")
-
-
-def _batches(items: Iterable[Delivery]) -> Iterator[list[Delivery]]:
-    source = iter(items)
-    while batch := _take_batch(source):
-        yield batch
-
-
-def _take_batch(source: Iterator[Delivery]) -> list[Delivery]:
-    """Take the next items, bounded by their number and their size."""
-    batch: list[Delivery] = []
-    size = 0
-    while len(batch) < _BATCH and size < _BATCH_BYTES and (item := next(source, None)):
-        batch.append(item)
-        size += len(item.line)
-    return batch
 
 
 def _reason(error: Exception) -> str:

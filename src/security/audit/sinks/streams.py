@@ -10,7 +10,8 @@ import fcntl
 import os
 import select
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ from caps.security.audit.files.regular_files import (
     write_at,
 )
 from caps.security.audit.files.tail import log_id, read_tail
-from caps.security.audit.signing.checkpoint import append_lines, read_checkpoints
+from caps.security.audit.signing.checkpoint import append_lines, complete_lines, read_checkpoints
 from caps.security.audit.sinks.interface import Delivery, SinkError
 
 # What a pipe that is ready for writing takes without blocking the writer.
@@ -96,14 +97,11 @@ class FileSink:
         try:
             if not os.path.samestat(os.fstat(self._fd), self._path.stat()):
                 raise SinkError("its file was replaced")
-            has, end = self._tail()
-            new = [item for item in items if not item.checkpoint and item.seq > has]
-            if new:
-                _refuse_gap(has, new)
-                self._append(b"".join(item.line + b"\n" for item in new), end)
-            for item in items:
-                if item.checkpoint:
-                    self._add_checkpoint(item.line + b"\n")
+            for are_checkpoints, group in groupby(items, lambda item: item.checkpoint):
+                if are_checkpoints:
+                    self._add_checkpoints(group)
+                else:
+                    self._add_records(group)
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
@@ -129,9 +127,18 @@ class FileSink:
             remove_hole(self._fd, end)
             raise SinkError("its file was cut while it was written")
 
-    def _add_checkpoint(self, line: bytes) -> None:
-        if line not in read_checkpoints(self._directory):
-            append_lines(self._directory, line)
+    def _add_records(self, items: Iterable[Delivery]) -> None:
+        has, end = self._tail()
+        new = [item for item in items if item.seq > has]
+        if new:
+            _refuse_gap(has, new)
+            self._append(b"".join(item.line + b"\n" for item in new), end)
+
+    def _add_checkpoints(self, items: Iterable[Delivery]) -> None:
+        known = set(complete_lines(read_checkpoints(self._directory)).split(b"\n"))
+        new = [item.line + b"\n" for item in items if item.line not in known]
+        if new:
+            append_lines(self._directory, b"".join(new))
 
 
 def _refuse_gap(has: int, new: Sequence[Delivery]) -> None:

@@ -8,6 +8,11 @@ denial or a failure, otherwise informational. None of the three transports has a
 acknowledged every byte (RFC 6587 says why no more can be known). Of a record that is too long for a
 datagram only the short form is sent, with its hash and a note of the cut. A receiver may take less
 than that, and say so only by closing the connection: then the limit is lowered, until it takes all.
+
+A receiver that closes the connection may not have read what its kernel acknowledged, and the close
+may arrive after later records were sent. So when a TCP connection is found closed, its last records
+are *in doubt*: those of the last delivery, and of the deliveries less than a deadline before it.
+They are sent again on the next connection.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import socket
 import struct
 import termios
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -51,6 +57,16 @@ class ConnectionClosedError(SinkError):
     """The receiver closed the connection, perhaps because of what it got."""
 
 
+class _Sent(msgspec.Struct, frozen=True):
+    """A delivery that the receiver's kernel acknowledged."""
+
+    at: float
+    first: int
+    """The number of its first record."""
+    longest: int
+    """The size of its longest line that was sent in full."""
+
+
 class SyslogSink:
     """One socket, created again after a failure."""
 
@@ -66,8 +82,13 @@ class SyslogSink:
         self._app = _word(address.options.get("app", "caps"), 48)
         self._host = _word(socket.gethostname(), 255)
         self._socket: socket.socket | None = None
+        # The deliveries of this TCP connection that are in doubt if it is found closed.
+        self._recent: deque[_Sent] = deque()
+        self._in_doubt_from: int | None = None
 
     def connect(self) -> int | None:
+        """Return the last record that is not in doubt, if some are."""
+        self._recent.clear()
         kind = self._address.kind
         if kind is SinkKind.SYSLOG_UNIX:
             self._socket = self._connect_unix()
@@ -75,7 +96,7 @@ class SyslogSink:
             port = self._address.port or _DEFAULT_PORT[kind]
             socket_kind = socket.SOCK_STREAM if self._stream else socket.SOCK_DGRAM
             self._socket = _connect(self._address.host, port, socket_kind, self._deadline)
-        return None
+        return None if self._in_doubt_from is None else self._in_doubt_from - 1
 
     def deliver(self, items: Sequence[Delivery]) -> None:
         assert self._socket is not None
@@ -85,25 +106,42 @@ class SyslogSink:
         try:
             if self._stream:
                 self._send_stream(self._socket, messages)
+                self._note_sent(items, longest)
             else:
                 for message in messages:
                     self._socket.send(message)
         except TimeoutError:
             raise
         except ConnectionClosedError:
-            self._lower_limit(longest)
+            self._doubt(longest)
             raise
         except OSError as error:
             if error.errno == errno.EMSGSIZE and self._lower_limit(longest):
                 raise RecordRefusedError("a record is too long for a datagram") from error
             if self._stream:
-                self._lower_limit(longest)
+                self._doubt(longest)
             raise
 
     def _send_stream(self, connection: socket.socket, messages: Sequence[bytes]) -> None:
         self._refuse_closed(connection)
         connection.sendall(b"".join(b"%d %s" % (len(m), m) for m in messages))
         self._wait_for_acknowledgement(connection)
+
+    def _note_sent(self, items: Sequence[Delivery], longest: int) -> None:
+        first, now = min(item.seq for item in items), time.monotonic()
+        while self._recent and self._recent[0].at < now - self._deadline:
+            self._recent.popleft()
+        self._recent.append(_Sent(now, first, longest))
+        if self._in_doubt_from is not None and first <= self._in_doubt_from:
+            self._in_doubt_from = None  # sent again, and part of `_recent` now
+
+    def _doubt(self, longest: int) -> None:
+        """The connection was closed: what was sent last may not have been read."""
+        firsts = [sent.first for sent in self._recent]
+        if self._in_doubt_from is not None:
+            firsts.append(self._in_doubt_from)
+        self._in_doubt_from = min(firsts, default=None)
+        self._lower_limit(max([longest, *(sent.longest for sent in self._recent)]))
 
     def _lower_limit(self, longest: int) -> bool:
         """Send shorter messages from now on, if a long one may be why the last were not taken."""
@@ -129,15 +167,20 @@ class SyslogSink:
         return created
 
     def _refuse_closed(self, connection: socket.socket) -> None:
-        """Check before writing: the first write to a connection without a peer succeeds."""
-        readable, _, _ = select.select([connection], [], [], 0)
-        if readable and connection.recv(1, socket.MSG_PEEK) == b"":
+        """Check before writing: the first write to a connection without a peer succeeds.
+
+        Unlike an end of file that is read, this is also noticed behind data that nobody reads.
+        """
+        poll = select.poll()
+        poll.register(connection, select.POLLRDHUP)  # errors and resets are always reported
+        if poll.poll(0):
             raise ConnectionClosedError("the receiver closed the connection")
 
     def _wait_for_acknowledgement(self, connection: socket.socket) -> None:
         deadline = time.monotonic() + self._deadline
         pause = 0.0001
         while self._unacknowledged(connection):
+            self._refuse_closed(connection)  # after a reset nothing is acknowledged any more
             if time.monotonic() >= deadline:
                 raise SinkError("the receiver does not read")
             time.sleep(pause)

@@ -13,7 +13,7 @@ from typing import Any
 
 from caps.security.audit.files.reader import Line, segment_name, segment_number
 from caps.security.audit.model.chain import ORIGIN, Flaw, Link, check_link
-from caps.security.audit.signing.checkpoint import BadCheckpoint, Checkpoint
+from caps.security.audit.signing.checkpoint import CHECKPOINTS, BadCheckpoint, Checkpoint
 
 
 class VerifyStatus(enum.Enum):
@@ -70,6 +70,7 @@ class ChainWalk:
         self._records = 0
         self._last: Line | None = None
         self._mispinned: tuple[int, Line] | None = None
+        self._unproven: tuple[int, int] | None = None
         self._pins: dict[int, set[str]] = {}
         self._bad: BadCheckpoint | None = None
         self._pinned_segment = 0
@@ -97,6 +98,8 @@ class ChainWalk:
                 line, VerifyStatus.EDITED, link.seq, "does not follow from the record before it"
             )
         self._follow(line, link)
+        if link.signed_seq is not None and link.signed_seq not in self._pins:
+            self._unproven = self._unproven or (link.signed_seq, link.seq)
         return None
 
     def conclude(self, torn: Line | None) -> VerifyReport:
@@ -116,6 +119,8 @@ class ChainWalk:
             return self._report(
                 status, message, seq=self._bad.seq, file=file, number=self._bad.line
             )
+        if self._unproven is not None:
+            return self._without_checkpoint(*self._unproven)
         if torn is not None:
             message = f"{torn.place} was cut short by a crash; the next writer mends it"
             return self._report(VerifyStatus.TORN_TAIL, message, seq=self._head.seq + 1, line=torn)
@@ -171,6 +176,14 @@ class ChainWalk:
         if self._pinned_segment > newest and (self._segments or self._last is None):
             return self._lost(newest + 1, what)
         return self._report(VerifyStatus.TRUNCATED, what, seq=self._head.seq + 1, line=self._last)
+
+    def _without_checkpoint(self, signed: int, seq: int) -> VerifyReport:
+        """Report that a record mentions a checkpoint that is not there."""
+        message = (
+            f"`{CHECKPOINTS}` has lost the checkpoint of record {signed}, which record {seq} "
+            "mentions; restore the file, or pass a copy with `--checkpoints`"
+        )
+        return self._report(VerifyStatus.CHECKPOINT_BAD, message, seq=signed, file=CHECKPOINTS)
 
     def _lost(self, number: int, what: str) -> VerifyReport:
         name = segment_name(number)

@@ -14,7 +14,8 @@ The problems that it distinguishes:
 - truncated: a signed checkpoint names a record beyond the end;
 - unknown key: a checkpoint was signed with a key that is not known, and that no known key signed
   for in a `KeyRotated` record, or with a key that such a record had retired;
-- checkpoint bad: a checkpoint is malformed or its signature is wrong;
+- checkpoint bad: a checkpoint is malformed, its signature is wrong, or it is missing although a
+  later record mentions it (`signed_seq`);
 - torn tail: the last line has no newline. A crash does that; the next writer mends it.
 
 Problems of lines come first and end the check; checkpoints are compared when the chain itself is

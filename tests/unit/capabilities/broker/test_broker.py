@@ -735,14 +735,30 @@ class TestResults:
         assert bench.outcomes[0].status is CallStatus.INVALID_OUTPUT
         assert bench.outcomes[0].bytes_out == 0
 
-    async def test_a_result_must_fit_its_schema(self, bench: Bench) -> None:
-        """The log says where it does not fit, and neither quotes the value."""
+    async def test_a_result_must_fit_its_schema(
+        self, bench: Bench, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The log of the host says where it does not fit; the record has a digest of that."""
         schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
         bench.provides("box.get", lambda context, payload: {"size": SECRET}, schema_out=schema)
         failure = failure_of(await bench.execution().answer(asked("box.get")))
         assert failure.code == "provider_error"
         assert SECRET not in repr(failure)
-        assert bench.outcomes[0].detail == "$.size: expected type integer"
+        text = "$.size: expected type integer"
+        digest = bench.audit.redactor.digest(text)
+        assert bench.outcomes[0].detail == f"SchemaMismatch: {digest}"
+        assert text in caplog.text
+        assert SECRET not in caplog.text
+
+    async def test_the_names_in_a_result_are_redacted_as_its_values_are(self, bench: Bench) -> None:
+        """A mapping may have a secret as its key, and the path of a mismatch names the key."""
+        schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+        bench.provides("box.get", lambda context, payload: {SECRET: "x"}, schema_out=schema)
+        failure = failure_of(await bench.execution().answer(asked("box.get")))
+        assert failure.code == "provider_error"
+        assert SECRET not in repr(failure)
+        assert SECRET not in repr(bench.audit.events)
+        assert str(bench.outcomes[0].detail).startswith("SchemaMismatch: hmac-sha256:")
 
     async def test_a_typed_function_that_returns_another_type_is_caught(self, bench: Bench) -> None:
         """Without a warning, which would print the value."""
