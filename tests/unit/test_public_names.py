@@ -13,8 +13,8 @@ import caps
 PUBLIC = """
 AgentInvalidError ApprovalAnswer ApprovalRequest AuditError AuditLog AuditSettings CallContext
 CallResult Capability CapabilityConfig CapabilityDescriptor CapabilityRegistry CapabilitySpec
-CapabilityStatus CapabilityTimeoutError CapsError ConfigurationError Decided Durability ExecutionError
-ExecutionMode
+CapabilityStatus CapabilityTimeoutError CapsError ConfigurationError Decided Durability
+ExecutionError ExecutionMode
 ExecutionResult ExecutionUnknownError Failure Finished IsolationError LimitExceededError
 MemoryAuditLog Metrics Output PolicyDeniedError PolicyInvalidError ProtocolError ProviderError
 RegistrationError ResolvedCapabilities ResolvedCapability ResolvedConfig ResolvedTool
