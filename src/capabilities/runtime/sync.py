@@ -10,12 +10,11 @@ from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Self, TypedDict, Unpack
 
-from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.portal import RuntimePortal
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import Session, SessionOptions
 from caps.protocol.errors import ConfigurationError
-from caps.security.policies.load import PolicySource
 from caps.worker.host.pool.lease import SessionEnd
 
 
@@ -63,7 +62,8 @@ class RunOptions(LearnOptions, total=False):
     """The keyword arguments of `Runtime.run`."""
 
     session: str | None
-    policy: PolicySource | BoundPolicy | None
+    policy: PoliciesGiven | None
+    replace: bool
     check: bool
 
 

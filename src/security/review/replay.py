@@ -284,7 +284,7 @@ def _decide(
     terms: GrantTerms, observed: RecordedDecision, payload: Any, *, calls: int = 0
 ) -> ReplayVerdict:
     """The answer of the decision function, where it needs no hidden argument."""
-    usage = Usage(calls=calls, in_flight=0, in_rate_window=0, past_deadline=False)
+    usage = Usage(calls=calls, in_flight=0, in_rate_windows=(), past_deadline=False)
     decision = decide(terms, Request(observed.capability, payload), usage)
     return ReplayVerdict(decision.allowed, decision.reason.value, decision.rule, decision.message)
 
