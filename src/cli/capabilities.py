@@ -12,7 +12,7 @@ from caps.cli.options import json_option, load_registry, policy_option, registry
 from caps.protocol.environment import Variable
 
 if TYPE_CHECKING:
-    from caps.capabilities.grant import BoundPolicy
+    from caps.capabilities.chain import PolicyChain
     from caps.capabilities.registry import CapabilityRegistry
 
 
@@ -27,40 +27,44 @@ if TYPE_CHECKING:
     help="Print what the policy grants as the text of a .pyi file, made for a prompt.",
 )
 def capabilities(
-    policy_path: str | None, registry_name: str | None, as_json: bool, as_stubs: bool
+    policy_paths: tuple[str, ...], registry_name: str | None, as_json: bool, as_stubs: bool
 ) -> None:
     """List the registered capabilities; with a policy, whether each is granted."""
-    from caps.security.policies.load import load_policy
+    from caps.cli.policy.files import load_policies
 
     if as_stubs and as_json:
         raise click.UsageError("--stubs is text; leave --json out")
-    bound = None
+    chain = None
     with report_errors():
         registry = load_registry(registry_name)
-        if as_stubs or policy_path or Variable.POLICY_PATH.read():
-            bound = registry.bind(load_policy(policy_path))
-    if as_stubs and bound is not None:
-        _print_stubs(registry, bound)
+        if as_stubs or policy_paths or Variable.POLICY_PATH.read():
+            chain = registry.chain([registry.bind(each) for each in load_policies(policy_paths)])
+    if as_stubs and chain is not None:
+        _print_stubs(registry, chain)
         return
     found = registry.describe()
     for entry in found:
-        entry["granted"] = None if bound is None else _status(bound, entry["name"])
+        entry["granted"] = None if chain is None else _status(chain, entry["name"])
     if as_json:
         click.echo(json.dumps(found))
     else:
         _print_table(found)
 
 
-def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
+def _print_stubs(registry: CapabilityRegistry, chain: PolicyChain) -> None:
     from caps.capabilities.stubs.render import render
 
-    click.echo(render(bound, domains=registry.domains), nl=False)
+    click.echo(render(chain, domains=registry.domains), nl=False)
 
 
-def _status(bound: BoundPolicy, name: str) -> str:
-    terms = bound.terms[name]
+def _status(chain: PolicyChain, name: str) -> str:
+    terms = chain.terms[name]
     if terms.withheld is not None:
-        return str(terms.withheld)
+        policy = chain.withheld_by(name)
+        several = policy is not None and len(chain.policies) > 1
+        return (
+            f"{terms.withheld} ({policy.policy_id})" if policy and several else str(terms.withheld)
+        )
     return "granted" if terms.approve is None else "granted with approval"
 
 

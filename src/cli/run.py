@@ -70,7 +70,7 @@ EXIT_BY_STATUS = {
 @json_option
 def run(
     file: str,
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     audit_path: Path | None,
     audit_sinks: tuple[str, ...],
     principal: str | None,
@@ -84,7 +84,7 @@ def run(
     registry_name: str | None,
     as_json: bool,
 ) -> None:
-    """Run FILE (`-` for standard input) with what the policy grants, and nothing else."""
+    """Run FILE (`-` for standard input) with what all policies grant, and nothing else."""
     from caps.worker.host.zygote.launch import prelaunched_zygote
 
     filename = "<stdin>" if file == "-" else Path(file).name
@@ -106,7 +106,7 @@ def run(
             with (
                 telemetry(metrics_port, metrics_address) as instruments,
                 Runtime(
-                    policy_path,
+                    policy_paths or None,
                     registry=registry,
                     audit=settings,
                     workers=ZygoteSource(

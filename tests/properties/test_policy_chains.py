@@ -20,9 +20,10 @@ from caps.providers.builtin import builtin_registry
 from caps.providers.files import read, write
 from caps.security.decision import ApprovalUse, Decision, KeyUse, Request, Usage, decide
 from caps.security.policies.load import LoadedPolicy
+from caps.security.review.replay import replay
 from support.file_calls import context_of
 from support.hypothesis_examples import examples
-from support.policy_strategies import REGISTRY, Call, calls, policies
+from support.policy_strategies import REGISTRY, Call, calls, policies, records_of
 
 chains = st.lists(policies(), min_size=1, max_size=4)
 
@@ -132,6 +133,20 @@ def test_what_is_derived_is_what_all_have(chain: list[LoadedPolicy]) -> None:
     assert [entry.name for entry in together.manifest] == list(together.granted)
     plain = [one.limits.model_copy(update={"rates": {}}) for one in each]
     assert together.limits.model_copy(update={"rates": {}}) == lowest_limits(*plain)
+
+
+@examples(300)
+@given(policies(), st.lists(policies(), min_size=2, max_size=3), st.lists(calls(), max_size=5))
+def test_replay_under_a_chain_never_says_what_is_not_so(
+    then: LoadedPolicy, now: list[LoadedPolicy], made: list[Call]
+) -> None:
+    """Its answer is the decision about the real payload, or `unknown`; it names a policy."""
+    found = list(replay(REGISTRY, now, records_of(then, made), recorded_under=then))
+    for index, (one, call) in enumerate(zip(found, made, strict=True)):
+        usage = Usage(calls=index, in_flight=0, in_rate_windows=(), past_deadline=False)
+        truth = decide(grant_of(now), Request(call.capability, call.payload), usage)
+        assert one.answer.allowed in (None, truth.allowed)
+        assert one.answer.policy in {policy.policy.id for policy in now}
 
 
 # -- the files provider, on a real directory ----------------------------------------------------

@@ -283,6 +283,13 @@ class _FollowingScope(FilesScope):
     def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
         return self.alone.violation(function, payload) or super().violation(function, payload)
 
+    def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
+        """For the place that a relative path means."""
+        path = payload.get("path")
+        if isinstance(path, str) and not path.startswith("/"):
+            payload = {**payload, "path": f"{self.start}/{path}"}
+        return super().change_for(function, payload)
+
     def place(self, path: str) -> Place | None:
         place = super().place(path)
         if place is None or path.startswith("/"):
