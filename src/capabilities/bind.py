@@ -20,6 +20,7 @@ import msgspec
 import pydantic
 import rfc8785
 
+from caps.capabilities.chain import chain_of
 from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
@@ -200,7 +201,7 @@ def _terms(
 
 
 def _run_tests(bound: BoundPolicy) -> None:
-    grant = Grant(execution_id="policy-test", namespace="caps", bound=bound)
+    grant = Grant(execution_id="policy-test", namespace="caps", chain=chain_of(bound))
     for index, test in enumerate(bound.policy.tests):
         decision = decide(grant, Request(test.call, test.payload), NOTHING_USED)
         got = decision.expectation

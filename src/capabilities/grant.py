@@ -1,15 +1,16 @@
 """(3) The grant: what one execution may do, fixed before it starts.
 
 `BoundPolicy` is a policy revision applied to a registry: for every registered capability, whether
-it is granted and on which terms. It is made once per revision. A `Grant` is that plus an execution,
-so injection costs the same however many capabilities there are.
+it is granted and on which terms. It is made once per revision. A grant rests on one or several of
+them, its chain (`chain.py`). A `Grant` is that plus an execution, so injection costs the same
+however many capabilities there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,9 +19,12 @@ from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
-from caps.security.decision import Problem, ReasonCode
+from caps.security.decision import PolicyTerms, Problem, ReasonCode
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Limits, Rate, SecurityPolicy
+
+if TYPE_CHECKING:
+    from caps.capabilities.chain import PolicyChain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +65,9 @@ class BoundCapability:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundPolicy:
-    """A policy revision applied to a registry."""
+    """A policy revision applied to a registry. Compared by identity."""
 
     policy: SecurityPolicy
     source: str
@@ -109,50 +113,52 @@ class Grant:
 
     execution_id: str
     namespace: str
-    bound: BoundPolicy
+    chain: PolicyChain
     revoked: frozenset[str] = field(default=frozenset())
     learning: bool = False
     """User space also gets wrappers for what is withheld, so that its attempts reach the broker,
     which refuses and records them as usual. This widens the manifest, never a decision."""
-    # What every decision reads of the policy, copied once.
+    # What every decision reads of the policies, copied once.
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
     limits: Limits = field(init=False)
     terms: Mapping[str, BoundCapability] = field(init=False)
+    links: tuple[PolicyTerms, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        bound = self.bound
-        object.__setattr__(self, "policy_id", bound.policy_id)
-        object.__setattr__(self, "policy_sha256", bound.policy_sha256)
-        object.__setattr__(self, "limits", bound.limits)
-        object.__setattr__(self, "terms", bound.terms)
+        chain = self.chain
+        object.__setattr__(self, "policy_id", chain.own.policy_id)
+        object.__setattr__(self, "policy_sha256", chain.own.policy_sha256)
+        object.__setattr__(self, "limits", chain.limits)
+        object.__setattr__(self, "terms", chain.terms)
+        object.__setattr__(self, "links", chain.links)
 
     @property
     def manifest(self) -> tuple[ManifestEntry, ...]:
         """The worker builds `caps` from this."""
         if not self.learning:
-            return self.bound.manifest
-        return tuple(terms.manifest_entry for terms in self.bound.terms.values())
+            return self.chain.manifest
+        return tuple(terms.manifest_entry for terms in self.terms.values())
 
     @property
     def manifest_bytes(self) -> msgspec.Raw | None:
-        """The encoded `manifest`, if it is that of the policy."""
-        return None if self.learning else self.bound.manifest_bytes
+        """The encoded `manifest`, if it is that of the policies."""
+        return None if self.learning else self.chain.manifest_bytes
 
     @property
     def terms_sha256(self) -> str:
-        return self.bound.terms_sha256
+        return self.chain.terms_sha256
 
     @property
     def modules(self) -> tuple[str, ...]:
-        return self.bound.policy.modules
+        return self.chain.modules
 
     def named(self, execution_id: str) -> Grant:
         """The same grant for another execution: the next run of a session."""
         return Grant(
             execution_id=execution_id,
             namespace=self.namespace,
-            bound=self.bound,
+            chain=self.chain,
             revoked=self.revoked,
             learning=self.learning,
         )

@@ -24,7 +24,7 @@ import msgspec
 
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
-from caps.security.scopes import Scope, ScopeViolationError, Violation
+from caps.security.scopes import AllScopes, Scope, ScopeViolationError, Violation
 
 S = TypeVar("S", bound=Scope)
 T = TypeVar("T")
@@ -42,13 +42,29 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     session: str | None
     scope: Scope | None
+    """An `AllScopes` if the grant rests on several policies: its `violation` asks each of them."""
     timeout_ms: int
 
     def scope_as(self, model: type[S]) -> S:
-        """The scope as `model`; a `ProviderError` if the broker passed another one."""
-        if not isinstance(self.scope, model):
+        """The scope as `model`; a `ProviderError` if the broker passed another one.
+
+        Also if there are several: a provider that asks for one could not check the others.
+        """
+        first, *others = self.scopes_as(model)
+        if others:
+            raise ProviderError(
+                f"`{self.capability}` cannot be called under several policies; its provider must "
+                "check each scope of `scopes_as`"
+            )
+        return first
+
+    def scopes_as(self, model: type[S]) -> tuple[S, ...]:
+        """The scope of each policy, as `model`. What the provider does must lie in all of them."""
+        scopes = self.scope.parts if isinstance(self.scope, AllScopes) else (self.scope,)
+        found = tuple(scope for scope in scopes if isinstance(scope, model))
+        if not found or len(found) != len(scopes):
             raise ProviderError(f"`{self.capability}` was called without its scope")
-        return self.scope
+        return found
 
     async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run blocking work in a thread of the caller's share; `anyio.to_thread` has one for all.

@@ -29,6 +29,7 @@ from caps.capabilities.catalogue.capability import (
 )
 from caps.capabilities.catalogue.catalogue import Catalogue
 from caps.capabilities.catalogue.context import NO_CONTEXT, ResolverContext
+from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.registration import invalid_spec, registered_function
@@ -36,16 +37,17 @@ from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import RegistrationError
-from caps.security.policies.load import LoadedPolicy, PolicySource, load_policy
+from caps.security.policies.load import LoadedPolicy, PolicySource, listed, load_policy
 from caps.security.policies.names import quoted
 from caps.security.policies.protected_paths import ProtectedPath
-from caps.security.policy import SecurityPolicy
 
 if TYPE_CHECKING:
     from caps.capabilities.catalogue.declaration import CapabilityDescriptor
     from caps.capabilities.catalogue.injections import ExecutionMode
     from caps.capabilities.catalogue.result import ResolvedCapabilities
 
+PolicyGiven = PolicySource | BoundPolicy
+PoliciesGiven = PolicyGiven | Sequence[PolicyGiven]
 Function = TypeVar("Function", bound=Callable[..., Any])
 ResolverFunction = TypeVar("ResolverFunction", bound=Resolver)
 Declared = TypeVar("Declared", bound=Capability | type[Capability])
@@ -240,31 +242,45 @@ class CapabilityRegistry:
         bound = bind_policy(loaded, self._domains, self._capabilities)
         return check_protected_paths(bound, (*loaded.protected, *guarded))
 
+    def chain(self, policies: PoliciesGiven) -> PolicyChain:
+        """One policy or several, of which each must allow, each bound to this registry.
+
+        Raises PolicyInvalidError; also for an empty list.
+        """
+        given: tuple[PolicyGiven, ...] = listed(policies)
+        check_length(len(given))
+        return chain_of(
+            *(each if isinstance(each, BoundPolicy) else self.bind(each) for each in given)
+        )
+
     def inject(
         self,
         namespace: str,
         execution_id: str,
-        policy: SecurityPolicy | BoundPolicy | PolicySource,
+        policy: PoliciesGiven | PolicyChain,
     ) -> Grant:
         """(3) The grant of one execution: what appears as `<namespace>.<domain>.<function>`.
 
-        Pass a `BoundPolicy` to do the binding once and not for every execution.
+        It rests on all the policies that are given. Pass a `BoundPolicy`, or a chain of them, to do
+        the binding once and not for every execution.
         """
         check_namespace(namespace)
-        bound = policy if isinstance(policy, BoundPolicy) else self.bind(policy)
-        if namespace in bound.policy.modules:
+        chain = policy if isinstance(policy, PolicyChain) else self.chain(policy)
+        if namespace in chain.modules:
             raise RegistrationError(
                 f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
             )
-        return Grant(execution_id=execution_id, namespace=namespace, bound=bound)
+        return Grant(execution_id=execution_id, namespace=namespace, chain=chain)
 
-    def terms_of(self, loaded: LoadedPolicy) -> Grant:
-        """A policy applied to everything registered, for the tools that review policies.
+    def terms_of(self, *loaded: LoadedPolicy) -> Grant:
+        """Policies applied to everything registered, for the tools that review policies.
 
-        Its tests are not run, so no code may run under it. Raises PolicyInvalidError.
+        Their tests are not run, so no code may run under them. Raises PolicyInvalidError.
         """
-        bound = bind_policy(loaded, self._domains, self._capabilities, run_tests=False)
-        return Grant(execution_id="review", namespace="caps", bound=bound)
+        bound = [
+            bind_policy(each, self._domains, self._capabilities, run_tests=False) for each in loaded
+        ]
+        return Grant(execution_id="review", namespace="caps", chain=chain_of(*bound))
 
     def describe(self) -> list[dict[str, Any]]:
         """Every capability with its schemas, for documentation and prompts."""

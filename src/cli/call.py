@@ -52,7 +52,7 @@ _EXIT_BY_CODE = {
 def call(
     function: str,
     payload: str,
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     audit_path: Path | None,
     audit_sinks: tuple[str, ...],
     principal: str | None,
@@ -80,7 +80,7 @@ def call(
 
                 registry = load_registry(registry_name)
             with Runtime(
-                policy_path,
+                policy_paths or None,
                 registry=registry,
                 audit=settings,
                 approver=announcing_approver(directory),

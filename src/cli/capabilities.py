@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caps.capabilities.catalogue.declaration import CapabilityDescriptor
-    from caps.capabilities.grant import BoundPolicy
+    from caps.capabilities.chain import PolicyChain
     from caps.capabilities.registry import CapabilityRegistry
 
 
@@ -36,33 +36,33 @@ if TYPE_CHECKING:
     help="List what agents are given: each capability with its status, category, icon and tools.",
 )
 def capabilities(
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     registry_name: str | None,
     as_json: bool,
     as_stubs: bool,
     bundles: bool,
 ) -> None:
     """List the registered capabilities; with a policy, whether each is granted."""
-    from caps.security.policies.load import load_policy
+    from caps.cli.policy.files import load_policies
 
     if as_stubs and as_json:
         raise click.UsageError("--stubs is text; leave --json out")
-    if bundles and (as_stubs or policy_path):
+    if bundles and (as_stubs or policy_paths):
         raise click.UsageError("--bundles is of no policy; leave --policy and --stubs out")
     if bundles:
         _show_bundles(registry_name, as_json)
         return
-    bound = None
+    chain = None
     with report_errors():
         registry = load_registry(registry_name)
-        if as_stubs or policy_path or Variable.POLICY_PATH.read():
-            bound = registry.bind(load_policy(policy_path))
-    if as_stubs and bound is not None:
-        _print_stubs(registry, bound)
+        if as_stubs or policy_paths or Variable.POLICY_PATH.read():
+            chain = registry.chain([registry.bind(each) for each in load_policies(policy_paths)])
+    if as_stubs and chain is not None:
+        _print_stubs(registry, chain)
         return
     found = registry.describe()
     for entry in found:
-        entry["granted"] = None if bound is None else _status(bound, entry["name"])
+        entry["granted"] = None if chain is None else _status(chain, entry["name"])
     if as_json:
         click.echo(json.dumps(found))
     else:
@@ -95,16 +95,20 @@ def _print_bundles(found: Sequence[CapabilityDescriptor]) -> None:
     Console().print(table)
 
 
-def _print_stubs(registry: CapabilityRegistry, bound: BoundPolicy) -> None:
+def _print_stubs(registry: CapabilityRegistry, chain: PolicyChain) -> None:
     from caps.capabilities.stubs.render import render
 
-    click.echo(render(bound, domains=registry.domains), nl=False)
+    click.echo(render(chain, domains=registry.domains), nl=False)
 
 
-def _status(bound: BoundPolicy, name: str) -> str:
-    terms = bound.terms[name]
+def _status(chain: PolicyChain, name: str) -> str:
+    terms = chain.terms[name]
     if terms.withheld is not None:
-        return str(terms.withheld)
+        policy = chain.withheld_by(name)
+        several = policy is not None and len(chain.policies) > 1
+        return (
+            f"{terms.withheld} ({policy.policy_id})" if policy and several else str(terms.withheld)
+        )
     return "granted" if terms.approve is None else "granted with approval"
 
 

@@ -25,9 +25,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 policy_option = click.option(
     "--policy",
-    "policy_path",
+    "policy_paths",
     metavar="FILE",
-    help="The policy; by default the file that CAPS_POLICY_PATH names, else nothing is granted.",
+    multiple=True,
+    help="The policy; by default the file that CAPS_POLICY_PATH names, else nothing is granted. "
+    "Repeatable: each must allow.",
 )
 registry_option = click.option(
     "--registry",

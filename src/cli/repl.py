@@ -63,7 +63,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
 @telemetry_options
 @registry_option
 def repl(
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     audit_path: Path | None,
     audit_sinks: tuple[str, ...],
     principal: str | None,
@@ -90,7 +90,7 @@ def repl(
         exit_on_sigterm(),
         telemetry(metrics_port, metrics_address) as instruments,
         Runtime(
-            policy_path,
+            policy_paths or None,
             registry=load_registry(registry_name),
             audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),

@@ -76,7 +76,7 @@ EXIT_BY_STATUS = {
 def run(
     file: str,
     argv: tuple[str, ...],
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     audit_path: Path | None,
     audit_sinks: tuple[str, ...],
     principal: str | None,
@@ -91,7 +91,7 @@ def run(
     registry_name: str | None,
     as_json: bool,
 ) -> None:
-    """Run FILE (`-` for standard input) with what the policy grants, and nothing else.
+    """Run FILE (`-` for standard input) with what all policies grant, and nothing else.
 
     What follows `--` is in `sys.argv` of the code.
     """
@@ -117,7 +117,7 @@ def run(
             with (
                 telemetry(metrics_port, metrics_address) as instruments,
                 Runtime(
-                    policy_path,
+                    policy_paths or None,
                     registry=registry,
                     audit=settings,
                     workers=ZygoteSource(

@@ -4,6 +4,10 @@ Pure: no files, no clocks, no state. The broker passes the request and what was 
 grant holds what is allowed; `decide` returns a value that says why. These are the rules, in the
 order in which they are applied; the first rule that refuses is the answer.
 
+A grant rests on one policy or several, and each must allow. Each rule is asked of all of them, in
+their order, before the next rule is: the first policy that refuses is named. A policy that is added
+can therefore only take away. An allowed call names the last policy, which is the caller's own.
+
 - A capability that is not registered is refused.
 - `deny` beats `allow`: a capability under a `deny` rule is withheld.
 - Deny by default: a capability under no `allow` rule is withheld.
@@ -11,21 +15,24 @@ order in which they are applied; the first rule that refuses is the answer.
 - A capability that was revoked since the execution started is refused.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
-- Nothing is allowed while `limits.concurrency` calls are in flight.
-- A capability is refused while its window holds as many calls as its rate (`limits.rates`) allows;
-  the rate does not apply to a repeat under the same idempotency key: it has no effect of its own.
+- Nothing is allowed while `limits.concurrency` calls are in flight. Of these three limits the
+  lowest among the policies counts.
+- A capability is refused while the window of one policy holds as many calls as its rate
+  (`limits.rates`) allows; each policy counts by itself. The rate does not apply to a repeat under
+  the same idempotency key: it has no effect of its own.
 - An idempotency key that was used before with other arguments is refused.
 - A payload that does not fit the capability's schema is refused.
-- A payload that lies outside the scope of the capability's domain is refused.
-- A capability under an `approve` rule is refused until somebody approved the call. Nobody is asked
-  about a call that the rules above refuse. A repeat under the same key needs no approval.
-- Every other call is allowed. If a `deny` rule in dry run covers it, the decision names that rule.
+- A payload that lies outside the scope that a policy gives the capability's domain is refused.
+- A capability under an `approve` rule is refused until somebody approved the call, once for all
+  policies that want it. Nobody is asked about a call that the rules above refuse, under whichever
+  policy. A repeat under the same key needs no approval.
+- Every other call is allowed. If a `deny` rule in dry run covers it, the decision names the first.
 - Any error while evaluating these rules is a refusal.
 
 `evaluate_terms` applies the first four when a policy is bound to the registry; `decide` reads the
 outcome from the grant. `message` and `nearest` are for the operator and the audit log and never
-quote a payload; `detail` and `problems` are for the caller and may quote it. `error_for` makes the
-error that the caller sees.
+quote a payload; `detail` and `problems` are for the caller and may quote it. `error_for` in
+`refusals.py` makes the error that the caller sees.
 """
 
 from __future__ import annotations
@@ -38,12 +45,6 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from caps.protocol.errors import (
-    CapsError,
-    LimitExceededError,
-    PolicyDeniedError,
-    ValidationError,
-)
 from caps.protocol.text import nearest
 from caps.security.policies.names import domain_of, quoted
 from caps.security.policy import Limits, Rate, RuleEffect, SecurityPolicy
@@ -94,7 +95,8 @@ class Decision(msgspec.Struct, frozen=True):
     `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
     `scopes.<domain>.<key>` or `limits.<name>`. `nearest` is the name that was probably meant, or
     the first change of the policy that is needed to allow the call. `bound` is the value of the
-    limit. `dry_run_rule` is the `deny` rule in dry run that would have refused the call.
+    limit. `dry_run_rule` is the `deny` rule in dry run that would have refused the call, and
+    `dry_run_policy` the id of its policy if that is not the one which decided.
     """
 
     allowed: bool
@@ -108,6 +110,7 @@ class Decision(msgspec.Struct, frozen=True):
     bound: int | str | None = None
     detail: str | None = None
     dry_run_rule: str | None = None
+    dry_run_policy: str | None = None
 
     @property
     def expectation(self) -> Literal["allow", "deny", "approve"]:
@@ -148,8 +151,8 @@ class CapabilityTerms(Protocol):
         """What does not fit the schema of the capability; empty if everything fits. Pure."""
 
 
-class GrantTerms(Protocol):
-    """What one execution may do: a policy applied to all registered capabilities."""
+class PolicyTerms(Protocol):
+    """One policy of a grant, applied to all registered capabilities."""
 
     @property
     def policy_id(self) -> str: ...
@@ -159,6 +162,19 @@ class GrantTerms(Protocol):
     def limits(self) -> Limits: ...
     @property
     def terms(self) -> Mapping[str, CapabilityTerms]: ...
+
+
+class GrantTerms(PolicyTerms, Protocol):
+    """What one execution may do. Its own id, digest and terms are those of its last policy."""
+
+    @property
+    def links(self) -> tuple[PolicyTerms, ...]:
+        """The policies, of which each must allow; never empty."""
+
+    @property
+    def limits(self) -> Limits:
+        """The lowest limit of each kind among the policies; `rates` are not part of it."""
+
     @property
     def revoked(self) -> AbstractSet[str]: ...
 
@@ -192,14 +208,19 @@ class Usage(msgspec.Struct, frozen=True):
 
     calls: int
     in_flight: int
-    in_rate_window: int
+    in_rate_windows: tuple[int, ...]
+    """The calls in the window of its rate, for each policy of the grant; empty: none in any."""
     past_deadline: bool
     key: KeyUse = KeyUse.FRESH
     approval: ApprovalUse = ApprovalUse.NONE
 
 
 # An execution that has not called anything yet.
-NOTHING_USED: Final = Usage(calls=0, in_flight=0, in_rate_window=0, past_deadline=False)
+NOTHING_USED: Final = Usage(calls=0, in_flight=0, in_rate_windows=(), past_deadline=False)
+
+
+# Each policy of a grant, with what it says about the capability of a request.
+_Asked = list[tuple[PolicyTerms, CapabilityTerms]]
 
 
 def evaluate_terms(
@@ -218,118 +239,154 @@ def evaluate_terms(
 
 def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
     """Apply the rules to one request. Never raises: a request is refused on any error."""
+    policy: PolicyTerms = grant
     try:
-        terms = grant.terms.get(request.capability)
-        if terms is None:
-            return _unknown(grant, request, usage)
-        if terms.withheld is not None:
-            return _withheld(grant, terms, terms.withheld)
-        if terms.name in grant.revoked:
-            message = f"`{terms.name}` was revoked after the execution started"
-            return _refusal(grant, ReasonCode.REVOKED, message)
+        asked: _Asked = []
+        dry_run = dry_run_policy = None
+        for policy in grant.links:
+            terms = policy.terms.get(request.capability)
+            if terms is None:
+                return _unknown(policy, request, usage)
+            if terms.withheld is not None:
+                return _withheld(policy, terms, terms.withheld)
+            if terms.dry_run is not None and dry_run is None:
+                dry_run, dry_run_policy = terms.dry_run, policy.policy_id
+            asked.append((policy, terms))
+        policy, own = asked[-1]
+        if own.name in grant.revoked:
+            message = f"`{own.name}` was revoked after the execution started"
+            return _refusal(policy, ReasonCode.REVOKED, message)
         refused = (
-            _over_limit(grant, terms, usage)
-            or _conflict(grant, terms, usage)
-            or _misfit(grant, terms, request)
-            or _unapproved(grant, terms, usage)
+            _over_limit(grant, asked, usage)
+            or _conflict(policy, own, usage)
+            or _misfit(asked, request)
+            or _unapproved(asked, usage)
         )
-        return refused or _allowed(terms.rule, grant.policy_id, grant.policy_sha256, terms.dry_run)
+        return refused or _allowed(
+            own.rule, policy.policy_id, policy.policy_sha256, dry_run, dry_run_policy
+        )
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
         what = f"the rules could not be evaluated, `{type(error).__name__}`"
-        return _refusal(grant, ReasonCode.INTERNAL_ERROR, what)
+        return _refusal(policy, ReasonCode.INTERNAL_ERROR, what)
 
 
 @functools.lru_cache(maxsize=1024)
-def _allowed(rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None) -> Decision:
-    # Cached: building one costs more than all the checks before it. Frozen, so it can be shared.
-    reason, message = ReasonCode.ALLOWED, "allowed"
-    return Decision(True, reason, rule, policy_id, policy_sha256, message, dry_run_rule=dry_run)
-
-
-def _refusal(
-    grant: GrantTerms, reason: ReasonCode, message: str, *, rule: str | None = None, **more: Any
+def _allowed(
+    rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None, by: str | None
 ) -> Decision:
-    return Decision(False, reason, rule, grant.policy_id, grant.policy_sha256, message, **more)
-
-
-def _unknown(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
-    # Comparing names is the only costly step here; skip it once the calls are used up.
-    spent = usage.calls >= grant.limits.calls
-    return _refusal(
-        grant,
-        ReasonCode.UNKNOWN_CAPABILITY,
-        f"{quoted(request.capability)} is not a registered capability",
-        nearest=None if spent else nearest(request.capability, grant.terms),
+    # Cached: building one costs more than all the checks before it. Frozen, so it can be shared.
+    reason, message, by = ReasonCode.ALLOWED, "allowed", None if by == policy_id else by
+    return Decision(
+        *(True, reason, rule, policy_id, policy_sha256, message),
+        dry_run_rule=dry_run,
+        dry_run_policy=by,
     )
 
 
-def _withheld(grant: GrantTerms, terms: CapabilityTerms, reason: ReasonCode) -> Decision:
+def _refusal(
+    policy: PolicyTerms, reason: ReasonCode, message: str, *, rule: str | None = None, **more: Any
+) -> Decision:
+    return Decision(False, reason, rule, policy.policy_id, policy.policy_sha256, message, **more)
+
+
+def _unknown(policy: PolicyTerms, request: Request, usage: Usage) -> Decision:
+    # Comparing names is the only costly step here; skip it once the calls are used up.
+    spent = usage.calls >= policy.limits.calls
+    return _refusal(
+        policy,
+        ReasonCode.UNKNOWN_CAPABILITY,
+        f"{quoted(request.capability)} is not a registered capability",
+        nearest=None if spent else nearest(request.capability, policy.terms),
+    )
+
+
+def _withheld(policy: PolicyTerms, terms: CapabilityTerms, reason: ReasonCode) -> Decision:
     name, rule, domain = f"`{terms.name}`", terms.rule, domain_of(terms.name)
-    policy = f"policy `{grant.policy_id}`"
+    by = f"policy `{policy.policy_id}`"
     match reason:
         case ReasonCode.NOT_ALLOWED:
-            message, change = f"{name} is allowed by no rule of {policy}", f"allow: {terms.name}"
+            message, change = f"{name} is allowed by no rule of {by}", f"allow: {terms.name}"
         case ReasonCode.DENIED_BY_RULE:
-            message = f"{name} is denied by rule `{rule}` of {policy}"
+            message = f"{name} is denied by rule `{rule}` of {by}"
             change = f"remove deny: {rule}"
         case ReasonCode.SCOPE_MISSING:
-            message = f"{name} is allowed by rule `{rule}` of {policy} but has no `scopes.{domain}`"
+            message = f"{name} is allowed by rule `{rule}` of {by} but has no `scopes.{domain}`"
             change = f"scopes: {domain}"
         case _:
             raise ValueError("not a reason to withhold a capability")
-    return _refusal(grant, reason, message, rule=rule, nearest=change)
+    return _refusal(policy, reason, message, rule=rule, nearest=change)
 
 
-def _over_limit(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
-    limits, rate = grant.limits, terms.rate
-    bound: int | str
+def _over_limit(grant: GrantTerms, asked: _Asked, usage: Usage) -> Decision | None:
+    limits = grant.limits
     if usage.past_deadline:
-        reason, bound = ReasonCode.DEADLINE_PASSED, limits.wall_ms
-    elif usage.calls >= limits.calls:
-        reason, bound = ReasonCode.CALLS_EXCEEDED, limits.calls
-    elif usage.in_flight >= limits.concurrency:
-        reason, bound = ReasonCode.CONCURRENCY_EXCEEDED, limits.concurrency
-    elif rate is not None and usage.in_rate_window >= rate.count and usage.key is not KeyUse.REPEAT:
-        reason, bound = ReasonCode.RATE_EXCEEDED, str(rate)
-    else:
-        return None
+        return _over_lowest(grant, asked, ReasonCode.DEADLINE_PASSED)
+    if usage.calls >= limits.calls:
+        return _over_lowest(grant, asked, ReasonCode.CALLS_EXCEEDED)
+    if usage.in_flight >= limits.concurrency:
+        return _over_lowest(grant, asked, ReasonCode.CONCURRENCY_EXCEEDED)
+    if usage.in_rate_windows and usage.key is not KeyUse.REPEAT:
+        for (policy, terms), in_window in zip(asked, usage.in_rate_windows, strict=True):
+            if terms.rate is not None and in_window >= terms.rate.count:
+                return _over(policy, terms, ReasonCode.RATE_EXCEEDED, str(terms.rate))
+    return None
+
+
+def _over_lowest(grant: GrantTerms, asked: _Asked, reason: ReasonCode) -> Decision:
+    """Names the first policy whose limit is the lowest, which is the limit of the grant."""
+    key = LIMITS[reason]
+    policy, terms = min(asked, key=lambda each: int(getattr(each[0].limits, key)))
+    return _over(policy, terms, reason, int(getattr(grant.limits, key)))
+
+
+def _over(
+    policy: PolicyTerms, terms: CapabilityTerms, reason: ReasonCode, bound: int | str
+) -> Decision:
     rule = f"limits.{LIMITS[reason]}"
-    message = f"`{terms.name}` is over `{rule}` of policy `{grant.policy_id}`, which is {bound}"
-    return _refusal(grant, reason, message, rule=rule, bound=bound)
+    message = f"`{terms.name}` is over `{rule}` of policy `{policy.policy_id}`, which is {bound}"
+    return _refusal(policy, reason, message, rule=rule, bound=bound)
 
 
-def _conflict(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
+def _conflict(policy: PolicyTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
     if usage.key is not KeyUse.CONFLICT:
         return None
     message = f"the idempotency key of `{terms.name}` was used before with other arguments"
     problem = Problem("idempotency_key", "the arguments it was first used with", "others")
-    return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
+    return _refusal(policy, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 
-def _misfit(grant: GrantTerms, terms: CapabilityTerms, request: Request) -> Decision | None:
+def _misfit(asked: _Asked, request: Request) -> Decision | None:
+    policy, terms = asked[-1]
     problems = terms.problems_in(request.payload)
     # Compared to the empty tuple, not tested for truth: a value that is not a tuple must not pass.
     if problems != ():
         message = f"the payload of `{terms.name}` does not fit its schema"
-        return _refusal(grant, ReasonCode.PAYLOAD_INVALID, message, problems=tuple(problems))
-    if terms.scope is None:
-        return None
-    domain, _, function = terms.name.partition(".")
-    violation = terms.scope.violation(function, request.payload)
-    if violation is None:
-        return None
-    rule = f"scopes.{domain}.{violation.rule}"
-    message = f"the payload of `{terms.name}` is outside `{rule}` of policy `{grant.policy_id}`"
-    reason = ReasonCode.SCOPE_VIOLATION
-    return _refusal(grant, reason, message, rule=rule, detail=violation.message)
+        return _refusal(policy, ReasonCode.PAYLOAD_INVALID, message, problems=tuple(problems))
+    for policy, terms in asked:
+        if terms.scope is None:
+            continue
+        domain, _, function = terms.name.partition(".")
+        violation = terms.scope.violation(function, request.payload)
+        if violation is not None:
+            rule = f"scopes.{domain}.{violation.rule}"
+            where = f"`{rule}` of policy `{policy.policy_id}`"
+            message = f"the payload of `{terms.name}` is outside {where}"
+            reason = ReasonCode.SCOPE_VIOLATION
+            return _refusal(policy, reason, message, rule=rule, detail=violation.message)
+    return None
 
 
-def _unapproved(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
-    rule, use = terms.approve, usage.approval
-    if rule is None or use is ApprovalUse.GIVEN or usage.key is KeyUse.REPEAT:
-        return None
-    name, asked_by = f"`{terms.name}`", f"rule `{rule}` of policy `{grant.policy_id}`"
+def _unapproved(asked: _Asked, usage: Usage) -> Decision | None:
+    for policy, terms in asked:
+        if terms.approve is not None:
+            if usage.approval is ApprovalUse.GIVEN or usage.key is KeyUse.REPEAT:
+                return None
+            return _approval_refusal(policy, f"`{terms.name}`", terms.approve, usage.approval)
+    return None
+
+
+def _approval_refusal(policy: PolicyTerms, name: str, rule: str, use: ApprovalUse) -> Decision:
     match use:
         case ApprovalUse.DENIED:
             reason, message = ReasonCode.APPROVAL_DENIED, f"{name} was denied its approval"
@@ -337,63 +394,5 @@ def _unapproved(grant: GrantTerms, terms: CapabilityTerms, usage: Usage) -> Deci
             reason, message = ReasonCode.APPROVAL_TIMEOUT, f"{name} was not approved in time"
         case _:
             reason, message = ReasonCode.APPROVAL_REQUIRED, f"{name} needs an approval"
-    change = f"remove approve: {rule}"
-    return _refusal(grant, reason, f"{message}, by {asked_by}", rule=rule, nearest=change)
-
-
-def error_for(decision: Decision, capability: str) -> CapsError:
-    """The error for a refused caller: it names capability and policy, not the change that helps."""
-    name, policy_id, reason = quoted(capability), decision.policy_id, decision.reason
-    if decision.allowed:
-        raise ValueError(f"{name} was allowed, there is no error for it")
-    if reason is ReasonCode.PAYLOAD_INVALID:
-        return ValidationError(
-            f"{decision.message}{_first(decision.problems)}",
-            capability=capability,
-            problems=[
-                {"path": p.path, "expected": p.expected, "got": p.got} for p in decision.problems
-            ],
-        )
-    if reason in LIMITS:
-        return LimitExceededError(
-            f"{name} is over `limits.{LIMITS[reason]}` of policy `{policy_id}`, {decision.bound}",
-            capability=capability,
-            reason=reason.value,
-            policy_id=policy_id,
-            limit=LIMITS[reason],
-            allowed=decision.bound,
-        )
-    return PolicyDeniedError(
-        f"{name} is not granted by policy `{policy_id}`{_why(decision)}",
-        capability=capability,
-        reason=reason.value,
-        policy_id=policy_id,
-    )
-
-
-def _first(problems: tuple[Problem, ...]) -> str:
-    if not problems:
-        return ""
-    first, more = problems[0], len(problems) - 1
-    suffix = f" (and {more} more)" if more else ""
-    return f": {quoted(first.path)} should be {first.expected}, got {first.got}{suffix}"
-
-
-def _why(decision: Decision) -> str:
-    match decision.reason:
-        case ReasonCode.UNKNOWN_CAPABILITY:
-            return ": there is no such capability"
-        case ReasonCode.SCOPE_VIOLATION:
-            return f" for these arguments: {decision.detail or decision.message}"
-        case ReasonCode.APPROVAL_REQUIRED:
-            return " without an approval"
-        case ReasonCode.APPROVAL_DENIED:
-            return ": its approval was denied"
-        case ReasonCode.APPROVAL_TIMEOUT:
-            return ": nobody approved it in time"
-        case ReasonCode.REVOKED:
-            return ": it was revoked"
-        case ReasonCode.INTERNAL_ERROR:
-            return ": the request could not be checked"
-        case _:
-            return ""
+    by, change = f"by rule `{rule}` of policy `{policy.policy_id}`", f"remove approve: {rule}"
+    return _refusal(policy, reason, f"{message}, {by}", rule=rule, nearest=change)

@@ -5,6 +5,9 @@ a misspelt key is an error and never a wider grant. `violation` is pure: it look
 says what is wrong with it. What is known only at the moment of use (for example a symbolic link),
 the provider refuses by raising `ScopeViolationError`.
 
+A grant may rest on several policies, each with a scope of its own: a call must lie in all of them.
+`following` makes them agree on what a payload means, and a provider gets them as one `AllScopes`.
+
 A decision calls only `violation`. `writable_directories` is called before a policy comes into
 force. The methods after it are for the tools that review policies (`caps.security.review`); their
 defaults mean that nothing is known.
@@ -40,11 +43,15 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class ScopeViolationError(PolicyFault):
-    """During a call, a provider found something that its scope forbids; nothing was done."""
+    """During a call, a provider found something that its scope forbids; nothing was done.
 
-    def __init__(self, rule: str, message: str) -> None:
+    `scope` is the one that forbids it, if a provider that has several knows.
+    """
+
+    def __init__(self, rule: str, message: str, *, scope: Scope | None = None) -> None:
         super().__init__(message, rule=rule)
         self.violation = Violation(rule, message)
+        self.scope = scope
 
 
 class Scope(BaseModel):
@@ -59,6 +66,13 @@ class Scope(BaseModel):
 
     def anchored(self, base: Path) -> Self:  # noqa: ARG002 - for scopes with paths
         """The same scope with relative paths taken from `base`, the policy file's directory."""
+        return self
+
+    def following(self, own: Scope) -> Scope:  # noqa: ARG002 - for scopes with paths
+        """The same scope above a policy whose scope is `own`, or a narrower one; called for each.
+
+        What a payload leaves open, such as where a relative path starts, the last one decides.
+        """
         return self
 
     def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:  # noqa: ARG002
@@ -106,3 +120,24 @@ class Scope(BaseModel):
     ) -> ScopeProposal | None:
         """The narrowest scope for `calls`; `held` is the scope they were made under, if known."""
         return None
+
+
+class AllScopes(Scope):
+    """The scopes of a domain under several policies: each must allow."""
+
+    parts: tuple[Scope, ...]
+    policy_ids: tuple[str, ...]
+
+    def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
+        for part in self.parts:
+            found = part.violation(function, payload)
+            if found is not None:
+                return found
+        return None
+
+    def policy_of(self, scope: Scope | None) -> str:
+        """The id of the policy that gives this scope; all ids if the scope is not known."""
+        for part, policy_id in zip(self.parts, self.policy_ids, strict=True):
+            if part is scope:
+                return policy_id
+        return ", ".join(self.policy_ids)

@@ -125,7 +125,7 @@ async def test_inject_gives_the_grant_of_one_execution(sandbox: Path) -> None:
     """Policy times registry is what the execution may do."""
     grant = builtin_registry().inject("caps", "e1", reader(sandbox))
     assert grant.execution_id == "e1"
-    assert grant.bound.granted == ("files.read",)
+    assert grant.chain.granted == ("files.read",)
 
 
 @pytest.mark.process
@@ -282,7 +282,7 @@ async def test_injection_does_not_grow_with_the_registry() -> None:
     bound = registry.bind({"allow": ["many.*"]})
     one, two = registry.inject("caps", "a", bound), registry.inject("caps", "b", bound)
     assert one.terms is two.terms
-    assert one.bound.manifest is two.bound.manifest
+    assert one.chain.manifest is two.chain.manifest
 
 
 @pytest.mark.process

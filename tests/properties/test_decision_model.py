@@ -72,6 +72,10 @@ class Grant:
     terms: Mapping[str, CapabilityTerms]
     revoked: frozenset[str]
 
+    @property
+    def links(self) -> tuple[Grant, ...]:
+        return (self,)
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -139,7 +143,7 @@ def model(world: World) -> str:
         (usage.past_deadline, "deadline_passed"),
         (usage.calls + 1 > limits["calls"], "calls_exceeded"),
         (usage.in_flight + 1 > limits["concurrency"], "concurrency_exceeded"),
-        (usage.in_rate_window + 1 > rate(), "rate_exceeded"),
+        (sum(usage.in_rate_windows) + 1 > rate(), "rate_exceeded"),
         (kind == SCHEMA_RAISES, "internal_error"),
         (kind == MISFIT, "payload_invalid"),
         (scoped and kind == SCOPE_RAISES, "internal_error"),
@@ -189,7 +193,7 @@ usages = st.builds(
     Usage,
     calls=st.integers(0, 5),
     in_flight=st.integers(0, 5),
-    in_rate_window=st.integers(0, 4),
+    in_rate_windows=st.tuples(st.integers(0, 4)),
     past_deadline=mostly(False, st.just(True)),
     approval=st.sampled_from(ApprovalUse),
 )
@@ -204,7 +208,7 @@ worlds = st.builds(
         capability=names,
         payload=st.fixed_dictionaries({"kind": st.integers(FITS, SCOPE_RAISES)}),
     ),
-    usage=st.just(Usage(0, 0, 0, False)) | usages,
+    usage=st.just(Usage(0, 0, (), False)) | usages,
 )
 
 
@@ -295,7 +299,7 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
     later = Usage(
         before.calls + usage.calls,
         before.in_flight + usage.in_flight,
-        before.in_rate_window + usage.in_rate_window,
+        (sum(before.in_rate_windows) + sum(usage.in_rate_windows),),
         before.past_deadline or usage.past_deadline,
         approval=before.approval,
     )

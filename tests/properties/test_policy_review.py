@@ -115,7 +115,7 @@ def test_what_is_not_wider_allows_nothing_new(
     """A verdict without `more` is a promise about every call."""
     if diff(REGISTRY, older, newer).verdict.more:
         return
-    usage = Usage(calls=used, in_flight=0, in_rate_window=0, past_deadline=False)
+    usage = Usage(calls=used, in_flight=0, in_rate_windows=(), past_deadline=False)
     for call in made:
         if decide_call(newer, call, usage).allowed:
             assert decide_call(older, call, usage).allowed
@@ -141,7 +141,7 @@ def test_replay_never_says_what_is_not_so(
     found = list(replay(REGISTRY, now, records, recorded_under=under))
     assert len(found) == len(made)
     for index, (one, call) in enumerate(zip(found, made, strict=True)):
-        usage = Usage(calls=index, in_flight=0, in_rate_window=0, past_deadline=False)
+        usage = Usage(calls=index, in_flight=0, in_rate_windows=(), past_deadline=False)
         truth = decide_call(now, call, usage).allowed
         assert one.answer.allowed in (None, truth)
         rated = now.policy.limits.rate_for(call.capability) is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from caps.capabilities.provider import CallContext
+from caps.capabilities.provider import CallContext, Scope
 from caps.providers.files.scope import FilesScope
 
 
-def context_of(capability: str, scope: FilesScope | None) -> CallContext:
+def context_of(capability: str, scope: Scope | None) -> CallContext:
     return CallContext(
         execution_id="e1",
         request_id="r1",

@@ -147,7 +147,7 @@ def records_of(
         )
     ]
     for index, call in enumerate(made):
-        usage = Usage(calls=index, in_flight=0, in_rate_window=0, past_deadline=False)
+        usage = Usage(calls=index, in_flight=0, in_rate_windows=(), past_deadline=False)
         events.append(_decision(policy, call, usage, {**who, **identity}))
     count = len(events) - 1
     ended = ExecutionEnded(

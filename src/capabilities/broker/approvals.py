@@ -1,11 +1,11 @@
 """(6) Approvals in the broker: calls wait here for a person, and standing approvals are kept here.
 
 A standing approval allows N calls of one capability until it expires, for one channel (an execution
-or its session) or for one principal under the same terms of a policy. A call that a standing
-approval covers uses up one of its calls immediately. Any other call waits until it is answered,
-until the answer to another call covers it, until it times out, or until its execution ends. Every
-step is in the audit log before it has an effect: a call is refused if there is nobody to ask, or if
-the answer cannot be recorded.
+or its session) or for one principal under the same terms of the same policies. A call that it
+covers uses up one of its calls immediately. Any other call waits until it is answered, until the
+answer to another call covers it, until it times out, or until its execution ends. Every step is in
+the audit log before it has an effect: a call is refused if there is nobody to ask, or if the answer
+cannot be recorded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from caps.security.audit.model.records import (
 )
 from caps.security.audit.model.redaction import Redacted
 from caps.security.audit.model.sanitize import json_safe
-from caps.security.decision import ApprovalUse
+from caps.security.decision import ApprovalUse, Decision
 
 _POLL_SECONDS = 0.2
 
@@ -69,6 +69,8 @@ class ApprovalCall(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str
     grant: Grant
     terms: BoundCapability
+    decision: Decision
+    """Which rule of which policy wants the approval."""
     redacted: Redacted
 
     @property
@@ -278,14 +280,14 @@ def _build_request(
     call: ApprovalCall, timeout_ms: int
 ) -> tuple[ApprovalRequest | None, ApprovalRequested]:
     """The request for the approver and the audit event; None: too long for a person to judge."""
-    now, grant, terms = datetime.now(UTC), call.grant, call.terms
-    assert terms.approve is not None  # `decide` requires an approval only with such a rule
+    now, decision, terms = datetime.now(UTC), call.decision, call.terms
+    assert decision.rule is not None  # `decide` requires an approval only with such a rule
     what: dict[str, Any] = {
         "request_id": call.request_id,
         "capability": terms.name,
-        "rule": terms.approve,
-        "policy_id": grant.policy_id,
-        "policy_sha256": grant.policy_sha256,
+        "rule": decision.rule,
+        "policy_id": decision.policy_id,
+        "policy_sha256": decision.policy_sha256,
     }
     approval_id = new_approval_id()
     event = ApprovalRequested(

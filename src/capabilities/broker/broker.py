@@ -206,6 +206,7 @@ class ExecutionBroker:
             request_id=call.request.request_id,
             grant=self.grant,
             terms=bound,
+            decision=call.decision,
             redacted=self._redactor.split(call.request.payload, bound.spec.shown),
         )
         standing = self._approvals.take(wanted)

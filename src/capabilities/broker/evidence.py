@@ -106,6 +106,7 @@ class CallEvidence:
             idempotency_key_hmac=None if key is None else self._redactor.digest(key),
             approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
+            dry_run_policy=decision.dry_run_policy,
         )
         call.observation.decided(record)
         self._notify(call)

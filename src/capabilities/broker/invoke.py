@@ -32,7 +32,7 @@ from caps.protocol.messages import CallFailure
 from caps.security.audit.model.records import CallStatus
 from caps.security.audit.model.sanitize import truncate
 from caps.security.decision import ReasonCode
-from caps.security.scopes import ScopeViolationError
+from caps.security.scopes import AllScopes, ScopeViolationError
 from caps.worker.host.supervisor.byte_budget import CallShare, current_share
 from caps.worker.host.supervisor.interface import CallResponse
 from caps.worker.host.supervisor.off_loop import run_off_loop
@@ -330,6 +330,8 @@ def _refused_by_scope(
     bound: BoundCapability, policy_id: str, error: ScopeViolationError
 ) -> Outcome:
     rule = f"scopes.{bound.spec.domain}.{error.violation.rule}"
+    if isinstance(bound.scope, AllScopes):
+        policy_id = bound.scope.policy_of(error.scope)
     denied = PolicyDeniedError(
         f"`{bound.name}` is not granted by policy `{policy_id}` for these arguments: "
         f"{error.violation.message}",

@@ -46,8 +46,8 @@ from caps.security.decision import (
     Request,
     Usage,
     decide,
-    error_for,
 )
+from caps.security.refusals import error_for
 from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ class Call:
         """Decide with the result of an approval, by the time and the rates of now."""
         if self._state is not _DECIDED:
             raise self._out_of_turn("decide_again")
-        in_window, past_deadline = self._broker.meter.by_time(self.request)
+        in_windows, past_deadline = self._broker.meter.by_time(self.request)
         usage = replace(
             self._usage,
-            in_rate_window=in_window,
+            in_rate_windows=in_windows,
             past_deadline=past_deadline,
             approval=approval,
         )
@@ -259,9 +259,9 @@ class Call:
         return decide(self._broker.grant, asked, usage)
 
     def _count_rate(self) -> None:
-        """An allowed call counts in the window of its rate; a repeat has no effect."""
-        if self.decision.allowed and self.bound and not self._is_repeat:
-            self._broker.meter.take_rate(self.bound)
+        """An allowed call counts in the windows of its rates; a repeat has no effect."""
+        if self.decision.allowed and not self._is_repeat:
+            self._broker.meter.take_rate(self.request.capability)
 
     def _denied_since(self, usage: Usage, status: CallStatus) -> Outcome:
         """The call was allowed, and would be denied now."""

@@ -70,12 +70,13 @@ class SlidingWindows:
             del self._windows[key]
         return window.count_within(rate.period_s, now)
 
-    def add(self, key: RateKey, rate: Rate, now: float) -> None:
-        """Count one allowed call."""
+    def add(self, key: RateKey, *rates: Rate, now: float) -> None:
+        """Count one allowed call, to which all of `rates` apply."""
         if len(self._windows) >= self._sweep_at:
             self._sweep(now)
-        window = self._windows.setdefault(key, _Window(rate.period_s, rate.count))
-        window.extend_to(rate)
+        window = self._windows.setdefault(key, _Window(0, 0))
+        for rate in rates:
+            window.extend_to(rate)
         window.calls.append(now)
 
     def _sweep(self, now: float) -> None:

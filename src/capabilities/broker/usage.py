@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from caps.capabilities.broker.idempotency import IdempotencyCache
-from caps.capabilities.broker.rate_windows import SlidingWindows
-from caps.capabilities.grant import BoundCapability, Grant
+from caps.capabilities.broker.rate_windows import RateKey, SlidingWindows
+from caps.capabilities.grant import Grant
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.redaction import Redactor
 from caps.security.decision import KeyUse, Usage
+from caps.security.policy import Rate
 from caps.worker.host.supervisor.wall_clock import WallClock
 
 
@@ -48,24 +49,31 @@ class UsageMeter:
 
     def before(self, request: CapabilityRequestMessage) -> Usage:
         """What was used before `request`."""
-        in_window, past_deadline = self.by_time(request)
+        in_windows, past_deadline = self.by_time(request)
         calls = self.calls
         if request.idempotency_key is None:
-            return Usage(calls, self._in_flight, in_window, past_deadline)
+            return Usage(calls, self._in_flight, in_windows, past_deadline)
         key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
         if key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: at most as many as one run may call.
             calls = max(calls, len(self._keys))
-        return Usage(calls, self._in_flight, in_window, past_deadline, key_use)
+        return Usage(calls, self._in_flight, in_windows, past_deadline, key_use)
 
-    def by_time(self, request: CapabilityRequestMessage) -> tuple[int, bool]:
-        """The calls in the rate's window, and whether the execution's time is over."""
-        bound = self._grant.terms.get(request.capability)
+    def by_time(self, request: CapabilityRequestMessage) -> tuple[tuple[int, ...], bool]:
+        """The calls in the rate's window of each policy, and whether the time is over."""
         now = time.monotonic()
-        in_window = 0
-        if bound is not None and bound.rate is not None:
-            in_window = self._rates.used(self._rate_key(bound), bound.rate, now)
-        return in_window, now > self._deadline and self._is_after_pauses(now)
+        if request.capability not in self._grant.chain.rated:
+            return (), now > self._deadline and self._is_after_pauses(now)
+        is_over = now > self._deadline and self._is_after_pauses(now)
+        return self._in_windows(request.capability, now), is_over
+
+    def _in_windows(self, capability: str, now: float) -> tuple[int, ...]:
+        found = []
+        for policy in self._grant.links:
+            rate = policy.terms[capability].rate
+            key = (policy.policy_id, self._principal, capability)
+            found.append(0 if rate is None else self._rates.used(key, rate, now))
+        return tuple(found)
 
     def is_over(self) -> bool:
         """Whether the execution's time is over."""
@@ -85,10 +93,19 @@ class UsageMeter:
         """A call is no longer in flight."""
         self._in_flight -= 1
 
-    def take_rate(self, bound: BoundCapability) -> None:
-        """A call is allowed and counts in the window of its rate, if it has one."""
-        if bound.rate is not None:
-            self._rates.add(self._rate_key(bound), bound.rate, time.monotonic())
+    def take_rate(self, capability: str) -> None:
+        """A call is allowed, and counts in the window of each policy that has a rate for it."""
+        if capability not in self._grant.chain.rated:
+            return
+        now, rates = time.monotonic(), dict[RateKey, list[Rate]]()
+        for policy in self._grant.links:
+            rate = policy.terms[capability].rate
+            if rate is not None:
+                # Policies with the same id share a window, in which a call counts once.
+                key = (policy.policy_id, self._principal, capability)
+                rates.setdefault(key, []).append(rate)
+        for key, of_key in rates.items():
+            self._rates.add(key, *of_key, now=now)
 
     def _key_use(self, capability: str, key: str, payload: Mapping[str, Any]) -> KeyUse:
         recorded = self._keys.get((capability, key))
@@ -96,6 +113,3 @@ class UsageMeter:
             return KeyUse.FRESH
         same = recorded.args_hmac == self._redactor.digest(payload)
         return KeyUse.REPEAT if same else KeyUse.CONFLICT
-
-    def _rate_key(self, bound: BoundCapability) -> tuple[str, str, str]:
-        return (self._grant.policy_id, self._principal, bound.name)

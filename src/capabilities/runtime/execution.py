@@ -71,6 +71,8 @@ class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
     keys: IdempotencyCache
 
 
+# What a message to the worker can have of it; code is shown it in errors.
+_MAX_POLICY_IDS = 256
 # Decoding this much takes a few milliseconds even in the worst case.
 _INLINE_DECODE_BYTES = 16 * 1024
 
@@ -214,7 +216,7 @@ class _Execution:
         return Job(
             execution_id=cell.channel_id if cell else grant.execution_id,
             namespace=grant.namespace,
-            policy_id=grant.policy_id,
+            policy_id=grant.chain.policy_ids[:_MAX_POLICY_IDS],
             manifest=grant.manifest,
             manifest_bytes=grant.manifest_bytes,
             source=self._source.text,
@@ -264,23 +266,24 @@ class _Execution:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
 
     async def _record_start(self) -> None:
-        grant, bound = self._grant, self._grant.bound
+        grant, chain = self._grant, self._grant.chain
         started = ExecutionStarted(
             **self._who,
             policy_id=grant.policy_id,
             policy_sha256=grant.policy_sha256,
             source_sha256=self._source.sha256,
-            granted=list(bound.granted),
-            withheld=list(bound.withheld_records),
+            granted=list(chain.granted),
+            withheld=list(chain.withheld_records),
             isolation=dict(self._isolation),
-            modules=list(bound.policy.modules),
+            modules=list(chain.modules),
             mode="learn" if grant.learning else None,
-            terms_sha256=bound.terms_sha256,
+            terms_sha256=chain.terms_sha256,
+            policies=chain.recorded_policies,
             inputs=self._request.inputs.digests,
         )
         if not self._record_now(started):
             await self._broker.audit.append(started)
-        self._broker.metrics.count_injected(bound.granted)
+        self._broker.metrics.count_injected(chain.granted)
 
     async def _record_termination(self, error: CapsError) -> None:
         """Record why the host ended the execution, as a separate record."""

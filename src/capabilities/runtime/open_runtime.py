@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
+from caps.capabilities.bind import check_protected_paths
 from caps.capabilities.broker.approvals import DirectoryApprover
 from caps.capabilities.broker.broker import BrokerServices
+from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.registry import CapabilityRegistry, PolicyGiven
 from caps.capabilities.runtime.execution import ExecutionRequest, JobRunner, run_execution
 from caps.capabilities.runtime.inputs import EncodedInputs, encode_inputs
 from caps.capabilities.runtime.isolation import CachedIsolationCheck
@@ -33,7 +35,7 @@ from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.log import AuditLog
 from caps.security.audit.log.settings import AuditSettings
-from caps.security.policies.load import LoadedPolicy, PolicySource, load_policy
+from caps.security.policies.load import LoadedPolicy, load_policy
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
@@ -86,15 +88,17 @@ class ActiveExecutions:
 class OpenRuntime:
     """An open runtime. `tasks` runs its background tasks: streams and the policy reloader.
 
-    `pool` belongs to the policy that the runtime was opened with, and its workers have `modules`;
-    `pools` contains it and the pools of other policies.
+    `pool` belongs to the policies that the runtime was opened with, and its workers have `modules`;
+    `pools` contains it and the pools of other policies. Without `has_ceiling` it was opened without
+    a policy, and the empty one in force is no ceiling for others.
     """
 
     broker: BrokerServices
     pools: PoolsByModules
     pool: WorkerPool
     modules: tuple[str, ...]
-    in_force: CurrentPolicy
+    in_force: tuple[CurrentPolicy, ...]
+    has_ceiling: bool
     protected: tuple[ProtectedPath, ...]
     isolation: CachedIsolationCheck
     executions: ActiveExecutions
@@ -102,9 +106,15 @@ class OpenRuntime:
     exit_stack: AsyncExitStack
 
     @property
-    def bound(self) -> BoundPolicy:
-        """The policy that the next execution or session begins with."""
-        return self.in_force.bound
+    def chain(self) -> PolicyChain:
+        """The policies that the next execution or session begins with."""
+        return chain_of(*(each.bound for each in self.in_force))
+
+    def chain_with(self, *added: BoundPolicy, replace: bool) -> PolicyChain:
+        """`added` beneath the policies in force; with `replace`, without them."""
+        if replace or not self.has_ceiling:
+            return chain_of(*added)
+        return chain_of(*(each.bound for each in self.in_force), *added)
 
     async def encode_inputs(
         self, inputs: Mapping[str, Any] | None, namespace: str, principal: str
@@ -124,7 +134,7 @@ class OpenRuntime:
         if grant.modules == self.modules:
             return await self.execute(self.pool, grant, request)
         async with AsyncExitStack() as stack:
-            pool = await acquire_pool(self.pools, stack, grant.bound)
+            pool = await acquire_pool(self.pools, stack, grant.chain)
             return await self.execute(pool, grant, request)
 
     async def execute(
@@ -150,22 +160,29 @@ class OpenRuntime:
 
 
 async def acquire_pool(
-    pools: PoolsByModules, stack: AsyncExitStack, bound: BoundPolicy
+    pools: PoolsByModules, stack: AsyncExitStack, chain: PolicyChain
 ) -> WorkerPool:
-    """The pool whose workers have the modules that `bound` grants, until `stack` is closed.
+    """The pool whose workers have the modules that `chain` grants, until `stack` is closed.
 
     Raises PolicyInvalidError if one of the modules cannot be imported, and WorkerLostError.
     """
     try:
-        return await stack.enter_async_context(pools.using(bound.policy.modules))
+        return await stack.enter_async_context(pools.using(chain.modules))
     except WorkerLostError as lost:
-        raise as_policy_error(bound, lost) from None
+        raise as_policy_error(chain.own, lost) from None
 
 
-async def check_workers_start(pools: PoolsByModules, bound: BoundPolicy) -> None:
-    """Start workers for `bound`, if there are none yet. Raises the errors of `acquire_pool`."""
+async def check_workers_start(
+    pools: PoolsByModules, in_force: Sequence[CurrentPolicy], index: int, bound: BoundPolicy
+) -> None:
+    """Start workers for the policies in force with `bound` as the one at `index`.
+
+    If there are none yet. Raises the errors of `acquire_pool`.
+    """
+    links = [each.bound for each in in_force]
+    links[index] = bound
     async with AsyncExitStack() as stack:
-        await acquire_pool(pools, stack, bound)
+        await acquire_pool(pools, stack, chain_of(*links))
 
 
 def as_policy_error(
@@ -212,27 +229,36 @@ async def _close_shielded(audit: AuditLog) -> None:
         await audit.aclose()
 
 
-async def load_and_record_policy(
+async def load_and_record_policies(
     registry: CapabilityRegistry,
     audit: AuditSink,
-    policy: PolicySource | None,
-    start_workers: Callable[[BoundPolicy], Awaitable[WorkerPool]],
+    given: Sequence[PolicyGiven | None],
+    start_workers: Callable[[tuple[BoundPolicy, ...]], Awaitable[WorkerPool]],
     protected: tuple[ProtectedPath, ...],
-) -> tuple[BoundPolicy, WorkerPool]:
-    """Bind a policy to the registry, start workers for it, and record whether it is accepted.
+) -> tuple[tuple[BoundPolicy, ...], WorkerPool]:
+    """Bind policies to the registry, start workers for them, and record which are accepted.
 
-    Raises PolicyInvalidError if it is invalid or its scopes reach a protected path, and the errors
-    of `start_workers`.
+    Raises PolicyInvalidError if one is invalid or its scopes reach a protected path, or there is
+    none, and the errors of `start_workers`. A policy that is bound already has its record.
     """
+    bound: list[BoundPolicy] = []
     loaded: LoadedPolicy | None = None
     try:
-        loaded = load_policy(policy)
-        bound = registry.bind(loaded, guarded=protected)
-        pool = await start_workers(bound)
+        check_length(len(given))
+        for policy in given:
+            loaded = None
+            if isinstance(policy, BoundPolicy):
+                bound.append(check_protected_paths(policy, protected))
+            else:
+                loaded = load_policy(policy)
+                bound.append(registry.bind(loaded, guarded=protected))
+        pool = await start_workers(tuple(bound))
     except PolicyInvalidError as error:
         source = str(error.details.get("source", ""))
         refused = None if loaded is None else loaded.policy
         await audit.append(refused_record(source, refused, error))
         raise
-    await audit.append(accepted_record(bound))
-    return bound, pool
+    for policy, accepted in zip(given, bound, strict=True):
+        if not isinstance(policy, BoundPolicy):
+            await audit.append(accepted_record(accepted))
+    return tuple(bound), pool

@@ -8,8 +8,9 @@ New content is parsed, bound to the registry and tested, and workers with the mo
 are started; then it is recorded, and then it is in force for executions and sessions that start
 later. Invalid content leaves the last valid policy in force and is recorded once: when two polls
 found the same content, or when three polls in a row found invalid content. Content that was found
-only once may be an unfinished write. Executions and sessions that are running keep the revision
-that they began with.
+only once may be an unfinished write. If a runtime has several policies, each file has a reloader of
+its own: what happens to one leaves the others as they are. Executions and sessions that are running
+keep the revision that they began with.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -50,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 
 class CurrentPolicy:
-    """The one place where a runtime's policy changes."""
+    """The one place where a policy of a runtime changes; a runtime has one for each."""
 
     def __init__(self, bound: BoundPolicy, metrics: Metrics) -> None:
         self._bound = bound
@@ -75,22 +76,26 @@ class CurrentPolicy:
         self._metrics.count_policy(self._bound.policy.id, self._bound.policy.sha256, change)
 
 
-def watched_path(source: PolicySource | None, watch: bool | None) -> str | None:
-    """The file to watch, if any: that of CAPS_POLICY_PATH by default, other paths with `watch`.
+def watched_paths(
+    sources: Sequence[PolicySource | None], watch: bool | None
+) -> tuple[str | None, ...]:
+    """For each policy the file to watch, if any: that of CAPS_POLICY_PATH by default, other paths
+    with `watch`.
 
-    ConfigurationError if `watch` is set and the policy does not come from a file.
+    ConfigurationError if `watch` is set and no policy comes from a file.
     """
-    if watch is False:
-        return None
-    if source is None:
-        path = Variable.POLICY_PATH.read() or None
-    elif watch and isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-    else:
-        path = None
-    if watch and path is None:
+    found = tuple(None if watch is False else _watched(source, watch) for source in sources)
+    if watch and not any(found):
         raise ConfigurationError("`watch` needs a policy from a file; this one is not from a file")
-    return path
+    return found
+
+
+def _watched(source: PolicySource | None, watch: bool | None) -> str | None:
+    if source is None:
+        return Variable.POLICY_PATH.read() or None
+    if watch and isinstance(source, (str, os.PathLike)):
+        return os.fsdecode(source)
+    return None
 
 
 def accepted_record(bound: BoundPolicy) -> PolicyLoaded:

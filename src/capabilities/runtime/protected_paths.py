@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +19,11 @@ _AUDIT: Final = "the audit directory"
 
 
 def protected_paths_of(
-    audit: AuditSink, approver: Approver, policy: Path | None
+    audit: AuditSink, approver: Approver, policies: Iterable[Path | None]
 ) -> tuple[ProtectedPath, ...]:
-    """The protected paths of a runtime with these parts; `policy` is the file it is opened with."""
-    found = [] if policy is None else [ProtectedPath(POLICY_FILE, policy)]
+    """The protected paths of a runtime with these parts; `policies` are the files it is opened
+    with, None for a policy that has none."""
+    found = [ProtectedPath(POLICY_FILE, policy) for policy in policies if policy is not None]
     if isinstance(approver, DirectoryApprover):
         found.append(ProtectedPath(_APPROVALS, approver.directory))
     if isinstance(audit, AuditLog):

@@ -22,12 +22,12 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from caps.capabilities.bind import check_protected_paths
 from caps.capabilities.broker.approvals import ApprovalQueue
 from caps.capabilities.broker.broker import BrokerServices
+from caps.capabilities.chain import PolicyChain, chain_of
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
-from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
 from caps.capabilities.runtime.execution import ExecutionRequest, new_id
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.isolation import (
@@ -41,7 +41,7 @@ from caps.capabilities.runtime.open_runtime import (
     acquire_pool,
     approver_from,
     check_workers_start,
-    load_and_record_policy,
+    load_and_record_policies,
     open_audit,
 )
 from caps.capabilities.runtime.options import (
@@ -50,7 +50,7 @@ from caps.capabilities.runtime.options import (
     check_run_arguments,
     check_runtime_arguments,
 )
-from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader, watched_path
+from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader, watched_paths
 from caps.capabilities.runtime.portal import check_process
 from caps.capabilities.runtime.protected_paths import protected_paths_of
 from caps.capabilities.runtime.result import ExecutionResult
@@ -64,14 +64,21 @@ from caps.capabilities.runtime.session import (
 from caps.capabilities.runtime.sync import SyncRuntimeMixin
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
 from caps.capabilities.telemetry.observers import MeteredAudit, PoolMetrics
-from caps.protocol.argument_checks import require_int
+from caps.protocol.argument_checks import require, require_int
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
 from caps.protocol.ways import Via
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
-from caps.security.policies.load import PolicySource, load_policy, policy_path
+from caps.security.policies.load import (
+    Policies,
+    PolicySource,
+    is_policy_given,
+    listed,
+    load_policy,
+    policy_path,
+)
 from caps.worker.host.pool.admission import DEFAULT_WAIT_MS, Admission
 from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
@@ -91,11 +98,11 @@ _MAX_WAIT_MS = 24 * 60 * 60 * 1000
 
 
 class Runtime(SyncRuntimeMixin):
-    """Runs untrusted code under one policy. Enter it, then `run` as often as you like."""
+    """Runs untrusted code under its policies. Enter it, then `run` as often as you like."""
 
     def __init__(
         self,
-        policy: PolicySource | None = None,
+        policy: Policies | None = None,
         *,
         registry: CapabilityRegistry | None = None,
         audit: AuditSink | AuditSettings | str | os.PathLike[str] | None = None,
@@ -115,7 +122,8 @@ class Runtime(SyncRuntimeMixin):
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
-        Without a policy nothing is granted. At most `max_workers` executions and sessions have a
+        Of a list of policies each must allow, and so must one that is given to `run`. Without a
+        policy nothing is granted. At most `max_workers` executions and sessions have a
         worker at the same time, of one principal at most `max_workers_per_principal`, by default
         half of them. The others wait, and principals take turns; one that has waited for
         `max_wait_ms` does not run, with a NoFreeWorkerError. `isolation` overrides CAPS_ISOLATION:
@@ -149,7 +157,7 @@ class Runtime(SyncRuntimeMixin):
             require_int("max_workers_per_principal", max_workers_per_principal, 1)
         require_int("max_wait_ms", max_wait_ms, 0, _MAX_WAIT_MS)
         self.registry = CapabilityRegistry() if registry is None else registry
-        self._policy_source = policy
+        self._policy_sources: tuple[PolicySource | None, ...] = listed(policy)
         self._watch = watch
         self._approver = approver_from(approver)
         self._audit_source = audit
@@ -191,7 +199,9 @@ class Runtime(SyncRuntimeMixin):
     async def _open_all(self, stack: AsyncExitStack) -> OpenRuntime:
         log = open_audit(self._audit_source, stack, self._metrics)
         audit = MeteredAudit(log, self._metrics)
-        watched = watched_path(self._policy_source, self._watch)
+        sources = self._policy_sources
+        watched = watched_paths(sources, self._watch)
+        has_ceiling = is_policy_given(sources)
         executions = ActiveExecutions()
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
@@ -206,15 +216,16 @@ class Runtime(SyncRuntimeMixin):
         )
         pools = PoolsByModules(self._workers, admission, self._metrics.workers_alive.add, observer)
 
-        async def start_workers(bound: BoundPolicy) -> WorkerPool:
+        async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
             await stack.enter_async_context(pools.open())
-            return await acquire_pool(pools, stack, bound)
+            return await acquire_pool(pools, stack, chain_of(*links))
 
-        protected = protected_paths_of(log, self._approver, policy_path(self._policy_source))
-        bound, pool = await load_and_record_policy(
-            self.registry, audit, self._policy_source, start_workers, protected
+        protected = protected_paths_of(log, self._approver, map(policy_path, sources))
+        links, pool = await load_and_record_policies(
+            self.registry, audit, sources, start_workers, protected
         )
-        degraded = check_isolation(pool.layers, self._isolation, bound.policy.modules)
+        modules = chain_of(*links).modules
+        degraded = check_isolation(pool.layers, self._isolation, modules)
         if isinstance(degraded, IsolationError):
             raise degraded
         broker = BrokerServices(
@@ -224,22 +235,25 @@ class Runtime(SyncRuntimeMixin):
             default_timeout_ms=self._timeout_ms,
             approvals=ApprovalQueue(audit, self._metrics, self._approver),
         )
-        in_force = CurrentPolicy(bound, self._metrics)
-        stack.callback(in_force.end)
+        in_force = tuple(CurrentPolicy(bound, self._metrics) for bound in links)
+        for current in in_force:
+            stack.callback(current.end)
         self._metrics.count_layers(pool.layers, +1)
         stack.callback(self._metrics.count_layers, pool.layers, -1)
-        if watched is not None:
-            check_workers = functools.partial(check_workers_start, pools)
-            reloader = PolicyReloader(
-                watched, self.registry, check_workers, audit, self._metrics, in_force
-            )
-            tasks.start_soon(reloader.run)
+        for index, (path, current) in enumerate(zip(watched, in_force, strict=True)):
+            if path is not None:
+                check_workers = functools.partial(check_workers_start, pools, in_force, index)
+                reloader = PolicyReloader(
+                    path, self.registry, check_workers, audit, self._metrics, current
+                )
+                tasks.start_soon(reloader.run)
         return OpenRuntime(
             broker=broker,
             pools=pools,
             pool=pool,
-            modules=bound.policy.modules,
+            modules=modules,
             in_force=in_force,
+            has_ceiling=has_ceiling,
             protected=protected,
             isolation=CachedIsolationCheck(self._isolation),
             executions=executions,
@@ -269,8 +283,7 @@ class Runtime(SyncRuntimeMixin):
     def degraded(self) -> str | None:
         """The isolation layers that are not fully in force; None if all are."""
         opened = self._open()
-        modules = opened.bound.policy.modules
-        found = check_isolation(opened.pool.layers, self._isolation, modules)
+        found = check_isolation(opened.pool.layers, self._isolation, opened.chain.modules)
         return None if found is None else str(found)
 
     @property
@@ -280,23 +293,21 @@ class Runtime(SyncRuntimeMixin):
 
     @property
     def policy(self) -> BoundPolicy:
-        """The policy in force, bound to the registry."""
-        return self._open().bound
+        """The policy in force, bound to the registry: the last one if there are several."""
+        return self._open().chain.own
 
-    async def bind(self, policy: PolicySource | BoundPolicy) -> BoundPolicy:
+    @property
+    def policies(self) -> tuple[BoundPolicy, ...]:
+        """All policies in force, of which each must allow."""
+        return self._open().chain.policies
+
+    async def bind(self, policy: PolicyGiven, *, replace: bool = False) -> BoundPolicy:
         """Bind another policy to the registry, for `run`. PolicyInvalidError if it is invalid.
 
-        If it grants real modules, workers that have imported them are started.
+        If it grants real modules, workers that have imported them are started: those that the
+        policies in force grant, too, or all of them with `replace`.
         """
-        opened = self._open()
-        if isinstance(policy, BoundPolicy):
-            return check_protected_paths(policy, opened.protected)
-        async with AsyncExitStack() as stack:
-            start_workers = functools.partial(acquire_pool, opened.pools, stack)
-            bound, _ = await load_and_record_policy(
-                self.registry, opened.broker.audit, policy, start_workers, opened.protected
-            )
-        return bound
+        return (await self._chain((policy,), replace)).own
 
     async def revoke(
         self,
@@ -320,21 +331,23 @@ class Runtime(SyncRuntimeMixin):
             broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
         )
 
-    def stubs(self, policy: PolicySource | BoundPolicy | None = None) -> str:
+    def stubs(self, policy: PoliciesGiven | None = None, *, replace: bool = False) -> str:
         """The `caps` namespace that code sees, as the text of a `.pyi` file for a prompt.
 
-        Under the runtime's own policy (the runtime need not be open) or under another one. Raises
-        PolicyInvalidError if it is invalid.
+        Under the runtime's own policies (the runtime need not be open), and beneath them `policy`,
+        as in `run`. Raises PolicyInvalidError if one is invalid.
         """
         from caps.capabilities.stubs.render import render
 
-        if policy is None and self._opened is not None:
-            policy = self._opened.bound
-        if not isinstance(policy, BoundPolicy):
-            policy = self.registry.bind(
-                load_policy(self._policy_source if policy is None else policy)
-            )
-        return render(policy, domains=self.registry.domains, namespace=self._namespace)
+        opened, sources = self._opened, self._policy_sources
+        ceiling: list[PolicyGiven] = []
+        if not (replace or (policy is not None and not is_policy_given(sources))):
+            ceiling = [self.registry.bind(load_policy(each)) for each in sources]
+            if opened is not None:
+                ceiling = list(opened.chain.policies)
+        added: tuple[PolicyGiven, ...] = () if policy is None else listed(policy)
+        chain = self.registry.chain((*ceiling, *added))
+        return render(chain, domains=self.registry.domains, namespace=self._namespace)
 
     async def run(
         self,
@@ -343,7 +356,8 @@ class Runtime(SyncRuntimeMixin):
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
+        policy: PoliciesGiven | None = None,
+        replace: bool = False,
         filename: str = "<agent>",
         inputs: Mapping[str, Any] | None = None,
         argv: Sequence[str] | None = None,
@@ -353,12 +367,13 @@ class Runtime(SyncRuntimeMixin):
         """Run `source` in a process of its own, for `principal`.
 
         The result reports whatever the code does; errors of the code are never raised. Cancelling
-        kills the worker. `on_output` gets printed text as it is printed. `policy` overrides the
-        runtime's own policy for this execution; call `await runtime.bind(policy)` once if it is
-        used often. `inputs` are names that the code finds, with values of any type that a result
-        can have; `argv` follows the file name in `sys.argv`. With `check`, code whose capability
-        calls are certain to fail does not run at all; the error's `details["problems"]` lists all
-        of them.
+        kills the worker. `on_output` gets printed text as it is printed. `policy`, one or a list,
+        is put beneath the runtime's own policies for this execution, so it can only take away; with
+        `replace` it is used instead of them. Call `await runtime.bind(policy)` once if it is used
+        often. `inputs` are names that the code finds, with values of any type that a result can
+        have; `argv` follows the file name in `sys.argv`. With `check`, code whose capability calls
+        are certain to fail does not run at all; the error's `details["problems"]` lists all of
+        them.
         """
         check_run_arguments(on_output, check)
         request = ExecutionRequest(
@@ -370,7 +385,7 @@ class Runtime(SyncRuntimeMixin):
             inputs=await self._encoded(inputs, principal),
             argv=checked_arguments(argv),
         )
-        return await self._execute(request, policy)
+        return await self._execute(request, policy, replace)
 
     async def stream(
         self,
@@ -379,7 +394,8 @@ class Runtime(SyncRuntimeMixin):
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
+        policy: PoliciesGiven | None = None,
+        replace: bool = False,
         filename: str = "<agent>",
         inputs: Mapping[str, Any] | None = None,
         argv: Sequence[str] | None = None,
@@ -404,7 +420,7 @@ class Runtime(SyncRuntimeMixin):
                 inputs=await self._encoded(inputs, principal),
                 argv=arguments,
             )
-            return await self._execute(request, policy)
+            return await self._execute(request, policy, replace)
 
         check_run_arguments(None, check)
         arguments = checked_arguments(argv)
@@ -420,7 +436,8 @@ class Runtime(SyncRuntimeMixin):
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
+        policy: PoliciesGiven | None = None,
+        replace: bool = False,
         timeout_ms: int | None = None,
         idempotency_key: str | None = None,
         via: Via = "call",
@@ -429,9 +446,9 @@ class Runtime(SyncRuntimeMixin):
 
         It is decided, recorded and limited like a call from code; the result reports a refusal or a
         failure, and `unwrap` raises it. A repeat with the same `idempotency_key` of the same
-        principal and session gets the answer of the first call for an hour. `via` says in the
-        records how the request reached the program. Raises ConfigurationError for arguments of a
-        wrong type or size; nothing is recorded then.
+        principal and session gets the answer of the first call for an hour. `policy` and `replace`
+        are those of `run`. `via` says in the records how the request reached the program. Raises
+        ConfigurationError for arguments of a wrong type or size; nothing is recorded then.
         """
         from caps.capabilities.runtime.call import function_call, run_call
 
@@ -445,7 +462,7 @@ class Runtime(SyncRuntimeMixin):
             timeout_ms=timeout_ms,
             idempotency_key=idempotency_key,
         )
-        grant = self._inject(execution_id, await self._bound(policy))
+        grant = self._inject(execution_id, await self._chain(policy, replace))
         opened = self._open()
         return await run_call(opened.broker, opened.executions, grant, wanted)
 
@@ -471,7 +488,7 @@ class Runtime(SyncRuntimeMixin):
             on_output=on_output,
         )
         opened = self._open_here()
-        grant = self._inject(new_id(), opened.bound)
+        grant = self._inject(new_id(), opened.chain)
         return await opened.run(grant.for_learning(), request)
 
     def session(
@@ -480,21 +497,23 @@ class Runtime(SyncRuntimeMixin):
         principal: str = "anonymous",
         agent: str | None = None,
         session: str | None = None,
-        policy: PolicySource | BoundPolicy | None = None,
+        policy: PoliciesGiven | None = None,
+        replace: bool = False,
         max_runs: int = MAX_RUNS,
         idle_ms: int = IDLE_MS,
         wall_ms: int = WALL_MS,
     ) -> Session:
         """`async with runtime.session() as s: await s.run("x = 1")`: one worker, many runs.
 
-        The policy is fixed when the session opens. Its limits apply to each run; the memory limit
+        The policies are fixed when the session opens; `policy` and `replace` are as in `run`. Their
+        limits apply to each run; the memory limit
         applies to all runs together. The session ends after `max_runs`, when nothing ran for
         `idle_ms`, and `wall_ms` after it opened. `session` is its name in the audit log; by default
         a new id.
         """
         return Session(
             self._open(),
-            functools.partial(self._bound, policy),
+            functools.partial(self._chain, policy, replace),
             self._inject,
             Identity(principal=principal, agent=agent, session=session),
             SessionLimits(max_runs=max_runs, idle_ms=idle_ms, wall_ms=wall_ms),
@@ -505,17 +524,33 @@ class Runtime(SyncRuntimeMixin):
         return await opened.encode_inputs(inputs, self._namespace, principal)
 
     async def _execute(
-        self, request: ExecutionRequest, policy: PolicySource | BoundPolicy | None
+        self, request: ExecutionRequest, policy: PoliciesGiven | None, replace: bool
     ) -> ExecutionResult:
-        bound = await self._bound(policy)
-        return await self._open().run(self._inject(new_id(), bound), request)
+        chain = await self._chain(policy, replace)
+        return await self._open().run(self._inject(new_id(), chain), request)
 
-    async def _bound(self, policy: PolicySource | BoundPolicy | None) -> BoundPolicy:
+    async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
+        """The policies of one execution or session. Workers for their modules can be started."""
         opened = self._open_here()
-        return opened.bound if policy is None else await self.bind(policy)
+        require(isinstance(replace, bool), "replace", replace, "a `bool`")
+        if policy is None:
+            if replace:
+                raise ConfigurationError("`replace` needs a `policy` to use instead")
+            return opened.chain
+        given: tuple[PolicyGiven, ...] = listed(policy)
+        async with AsyncExitStack() as stack:
 
-    def _inject(self, execution_id: str, bound: BoundPolicy) -> Grant:
-        return self.registry.inject(self._namespace, execution_id, bound)
+            async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
+                chain = opened.chain_with(*links, replace=replace)
+                return await acquire_pool(opened.pools, stack, chain)
+
+            links, _ = await load_and_record_policies(
+                self.registry, opened.broker.audit, given, start_workers, opened.protected
+            )
+        return opened.chain_with(*links, replace=replace)
+
+    def _inject(self, execution_id: str, chain: PolicyChain) -> Grant:
+        return self.registry.inject(self._namespace, execution_id, chain)
 
     def _is_open(self) -> bool:
         return self._opened is not None

@@ -5,9 +5,9 @@ async with runtime.session(principal="ada") as session:
     (await session.run("x + 1")).value
 
 Each run is a separate execution with its own id, limits, result and evidence; every record names
-the session. The policy is fixed when the session opens. A run that ends with a result, including an
-error of the code, leaves the session open; if the worker is killed the session ends, and later runs
-raise an error that says why. Nothing of a run continues after it: its tasks and calls end first.
+the session. Its policies are fixed when it opens. A run that ends with a result, including an error
+of the code, leaves the session open; if the worker is killed the session ends, and later runs raise
+an error that says why. Nothing of a run continues after it: its tasks and calls end first.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ import msgspec
 
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.idempotency import IdempotencyCache
-from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.chain import PolicyChain
+from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
+from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.execution import ExecutionRequest, SessionChannel, new_id
 from caps.capabilities.runtime.open_runtime import OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
@@ -31,7 +33,6 @@ from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
 from caps.security.audit.model.records import ExecutionStatus
-from caps.security.policies.load import PolicySource
 from caps.worker.host.pool.lease import Lease, SessionEnd
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class SessionOptions(TypedDict, total=False):
     principal: str
     agent: str | None
     session: str | None
-    policy: PolicySource | BoundPolicy | None
+    policy: PoliciesGiven | None
+    replace: bool
     max_runs: int
     idle_ms: int
     wall_ms: int
@@ -81,8 +83,8 @@ class Session:
     def __init__(
         self,
         opened: OpenRuntime,
-        bind: Callable[[], Awaitable[BoundPolicy]],
-        inject: Callable[[str, BoundPolicy], Grant],
+        bind: Callable[[], Awaitable[PolicyChain]],
+        inject: Callable[[str, PolicyChain], Grant],
         identity: Identity,
         limits: SessionLimits,
     ) -> None:
@@ -146,10 +148,10 @@ class Session:
         """
         if self._grant is not None:
             raise ConfigurationError("a session is opened once; ask the runtime for another")
-        bound = await self._bind()
-        self._grant = self._inject(self._channel_id, bound)
+        chain = await self._bind()
+        self._grant = self._inject(self._channel_id, chain)
         async with AsyncExitStack() as stack:
-            self._lease.use_pool(await acquire_pool(self._opened.pools, stack, bound))
+            self._lease.use_pool(await acquire_pool(self._opened.pools, stack, chain))
             await self._lease.open()
             self._pool_stack = stack.pop_all()
         self._opened.broker.live.add(self)

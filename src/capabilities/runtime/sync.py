@@ -10,13 +10,12 @@ from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.portal import RuntimePortal
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import Session, SessionOptions
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.ways import Via
-from caps.security.policies.load import PolicySource
 from caps.worker.host.pool.lease import SessionEnd
 
 if TYPE_CHECKING:
@@ -72,7 +71,8 @@ class RunOptions(LearnOptions, total=False):
     """The keyword arguments of `Runtime.run`."""
 
     session: str | None
-    policy: PolicySource | BoundPolicy | None
+    policy: PoliciesGiven | None
+    replace: bool
     inputs: Mapping[str, Any] | None
     argv: Sequence[str] | None
     check: bool
@@ -84,7 +84,8 @@ class CallOptions(TypedDict, total=False):
     principal: str
     agent: str | None
     session: str | None
-    policy: PolicySource | BoundPolicy | None
+    policy: PoliciesGiven | None
+    replace: bool
     timeout_ms: int | None
     idempotency_key: str | None
     via: Via

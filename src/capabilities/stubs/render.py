@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caps.capabilities.bind import RegisteredDomain
+from caps.capabilities.chain import PolicyChain, chain_of
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.stubs.constraints import describe_constraints
@@ -39,15 +40,16 @@ _DEFAULT_TYPES = {str: "str", int: "int", float: "float", bool: "bool", type(Non
 
 
 def render(
-    bound: BoundPolicy,
+    policies: BoundPolicy | PolicyChain,
     *,
     domains: Mapping[str, RegisteredDomain] | None = None,
     namespace: str = "caps",
 ) -> str:
-    """The namespace that `bound` grants, as the text of a `.pyi` file."""
+    """The namespace that `policies` grant, as the text of a `.pyi` file."""
+    chain = policies if isinstance(policies, PolicyChain) else chain_of(policies)
     by_domain: dict[str, list[CapabilitySpec]] = {}
-    for name in bound.granted:
-        spec = bound.terms[name].spec
+    for name in chain.granted:
+        spec = chain.terms[name].spec
         by_domain.setdefault(spec.domain, []).append(spec)
     class_names = _domain_classes(by_domain)
     errors = {error.__name__ for error in USER_ERRORS}
@@ -59,7 +61,7 @@ def render(
     ]
     root = [f"    {domain}: {name}" for domain, name in class_names.items()]
     blocks = [
-        _header(bound.policy.id, namespace, types, nothing=not by_domain),
+        _header(chain.policy_ids, namespace, types, nothing=not by_domain),
         _errors_text(),
         *(["class Record(dict[str, Any]): ..."] if types.classes else []),
         *types.classes.values(),

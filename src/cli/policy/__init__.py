@@ -17,13 +17,13 @@ import click
 from caps.cli.exits import ExitCode, report_errors
 from caps.cli.input_files import parse_payload
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
-from caps.cli.policy.files import loaded_policy, read_bytes, written_policy
+from caps.cli.policy.files import load_policies, loaded_policies, read_bytes, written_policy
 from caps.cli.policy.learn import learn
 from caps.cli.policy.review import diff, lint, replay
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
-    from caps.capabilities.grant import BoundPolicy
+    from caps.capabilities.chain import PolicyChain
     from caps.security.review.explain import Explanation
     from caps.security.review.policy_tests import TestOutcome
 
@@ -34,53 +34,68 @@ def policy() -> None:
 
 
 @policy.command()
-@click.argument("file", required=False)
+@click.argument("files", metavar="[FILE]...", nargs=-1)
 @registry_option
 @json_option
-def validate(file: str | None, registry_name: str | None, as_json: bool) -> None:
+def validate(files: tuple[str, ...], registry_name: str | None, as_json: bool) -> None:
     """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests.
 
-    If it grants real modules, a zygote loads them for real.
+    Of several files each must allow. If they grant real modules, a zygote loads them for real.
     """
     from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.decision import ReasonCode
 
     with report_errors():
-        bound = load_registry(registry_name).bind(
-            loaded_policy(file), guarded=default_protected_paths()
-        )
-        _load_modules(bound)
-    found: dict[str, Any] = {
-        "policy": bound.policy.id,
-        "source": bound.source,
-        "sha256": bound.policy.sha256,
-        "granted": list(bound.granted),
-        "approve": [name for name in bound.granted if bound.terms[name].approve],
-        "dry_run": list(bound.policy.dry_run),
-        "withheld": {terms.name: str(terms.withheld) for terms in bound.withheld},
-        "modules": list(bound.policy.modules),
-        "tests": len(bound.policy.tests),
-    }
+        registry, protected = load_registry(registry_name), default_protected_paths()
+        loaded = loaded_policies(files)
+        chain = registry.chain([registry.bind(each, guarded=protected) for each in loaded])
+        _load_modules(chain)
+    found = _validated(chain)
     if as_json:
         click.echo(json.dumps(found))
         return
-    tests = len(bound.policy.tests)
+    tests = found["tests"]
+    names = " and ".join(f"`{bound.policy_id}`" for bound in chain.policies)
+    each = "policy" if len(chain.policies) == 1 else "policies"
+    verb = ("is", "grants") if len(chain.policies) == 1 else ("are", "together grant")
     click.echo(
-        f"policy `{bound.policy.id}` is valid: grants {len(bound.granted)} of {len(bound.terms)} "
+        f"{each} {names} {verb[0]} valid: {verb[1]} {len(chain.granted)} of {len(chain.terms)} "
         f"capabilities, {tests} {'test passes' if tests == 1 else 'tests pass'}"
     )
-    click.echo(f"granted: {', '.join(bound.granted) or 'nothing'}")
-    for label, names in (("waits for an approval", "approve"), ("denied in dry run", "dry_run")):
-        if found[names]:
-            click.echo(f"{label}: {', '.join(found[names])}")
-    _print_modules(bound.policy.modules)
-    for terms in bound.withheld:
+    click.echo(f"granted: {', '.join(chain.granted) or 'nothing'}")
+    for label, key in (("waits for an approval", "approve"), ("denied in dry run", "dry_run")):
+        if found[key]:
+            click.echo(f"{label}: {', '.join(found[key])}")
+    _print_modules(chain.modules)
+    for terms in chain.terms.values():
         if terms.withheld is ReasonCode.SCOPE_MISSING:
             click.echo(f"allowed and still withheld: {terms.name} ({terms.withheld})")
 
 
+def _validated(chain: PolicyChain) -> dict[str, Any]:
+    own, terms = chain.own, chain.terms.values()
+    found: dict[str, Any] = {
+        "policy": own.policy.id,
+        "source": own.source,
+        "sha256": own.policy.sha256,
+        "granted": list(chain.granted),
+        "approve": [name for name in chain.granted if chain.terms[name].approve],
+        "dry_run": [rule for bound in chain.policies for rule in bound.policy.dry_run],
+        "withheld": {each.name: str(each.withheld) for each in terms if each.withheld},
+        "modules": list(chain.modules),
+        "tests": sum(len(bound.policy.tests) for bound in chain.policies),
+    }
+    if len(chain.policies) > 1:
+        found["policies"] = [
+            {"policy": bound.policy.id, "source": bound.source, "sha256": bound.policy.sha256}
+            for bound in chain.policies
+        ]
+        found["withheld_by"] = {each.capability: each.policy_id for each in chain.withheld_records}
+    return found
+
+
 @policy.command("test")
-@click.argument("file", required=False)
+@click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
     "--tests",
     "tests_file",
@@ -91,26 +106,29 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
 @registry_option
 @json_option
 def run_tests(
-    file: str | None, tests_file: Path | None, registry_name: str | None, as_json: bool
+    files: tuple[str, ...], tests_file: Path | None, registry_name: str | None, as_json: bool
 ) -> None:
     """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show what each one got.
 
+    Of several policies each is tested alone, and those of `--tests` are for all of them together.
     Exit code 7 if one fails.
     """
     from caps.security.review import policy_tests
 
     with report_errors():
-        loaded = loaded_policy(file)
-        terms = load_registry(registry_name).terms_of(loaded)
-        outcomes = policy_tests.run_tests(terms, loaded.policy.tests, source=loaded.source)
+        registry, loaded = load_registry(registry_name), loaded_policies(files)
+        outcomes: tuple[TestOutcome, ...] = ()
+        for one in loaded:
+            terms = registry.terms_of(one)
+            outcomes += policy_tests.run_tests(terms, one.policy.tests, source=one.source)
         if tests_file is not None:
-            data = read_bytes(tests_file)
+            data, terms = read_bytes(tests_file), registry.terms_of(*loaded)
             more = policy_tests.tests_from_json(data, source=str(tests_file))
             outcomes += policy_tests.run_tests(terms, more, source=str(tests_file))
     failed = sum(not outcome.passed for outcome in outcomes)
     if as_json:
         found = [{**asdict(outcome), "passed": outcome.passed} for outcome in outcomes]
-        click.echo(json.dumps({"policy": loaded.policy.id, "failed": failed, "tests": found}))
+        click.echo(json.dumps({"policy": loaded[-1].policy.id, "failed": failed, "tests": found}))
     else:
         for outcome in outcomes:
             _print_outcome(outcome)
@@ -138,7 +156,7 @@ def _print_outcome(outcome: TestOutcome) -> None:
 def explain(
     capability: str,
     payload: str,
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     registry_name: str | None,
     as_json: bool,
 ) -> None:
@@ -148,15 +166,15 @@ def explain(
     that would open. Exit code 0 if it is allowed, 3 if it is denied.
     """
     from caps.security.decision import Request
-    from caps.security.policies.load import load_policy
     from caps.security.review.explain import explain as explain_decision
 
     request = Request(capability, parse_payload(payload))
     with report_errors():
-        registry, loaded = load_registry(registry_name), load_policy(policy_path)
-        registry.bind(loaded)  # refuses a policy whose tests fail
-        explanation = explain_decision(registry, loaded, request, written=written_policy(loaded))
-    found = {**_as_object(capability, explanation), "modules": list(loaded.policy.modules)}
+        registry, loaded = load_registry(registry_name), load_policies(policy_paths)
+        chain = registry.chain([registry.bind(each) for each in loaded])  # their tests must pass
+        written = [written_policy(each) for each in loaded]
+        explanation = explain_decision(registry, loaded, request, written=written)
+    found = {**_as_object(capability, explanation), "modules": list(chain.modules)}
     if as_json:
         click.echo(json.dumps(found))
     else:
@@ -174,6 +192,7 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
         "reason": decision.reason.value,
         "rule": decision.rule,
         "dry_run_rule": decision.dry_run_rule,
+        "dry_run_policy": decision.dry_run_policy,
         "message": decision.message,
         "detail": decision.detail,
         "nearest": decision.nearest,
@@ -181,6 +200,7 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
         "changes": [asdict(change) for change in explanation.changes],
         "hopeless": explanation.hopeless,
         "breaks_tests": list(explanation.breaks),
+        "breaks_tests_of": list(explanation.breaks_of),
         "policy": decision.policy_id,
         "policy_sha256": decision.policy_sha256,
     }
@@ -200,12 +220,14 @@ def _print_explanation(found: dict[str, Any]) -> None:
     if found["hopeless"]:
         click.echo(f"nothing in the policy can allow it: {escape_unprintable(found['hopeless'])}")
     for change in found["changes"]:
-        click.echo(f"to allow it: {escape_unprintable(change['says'])}")
+        where = f"in policy `{change['policy']}`, " if change["policy"] else ""
+        click.echo(f"to allow it: {where}{escape_unprintable(change['says'])}")
         click.echo(f"  opens: {escape_unprintable(change['opens'])}")
         for operation in change["patch"]:
             click.echo(f"  patch: {escape_unprintable(json.dumps(operation))}")
-    for index in found["breaks_tests"]:
-        click.echo(f"then this test of the policy fails: tests[{index}]")
+    for index, policy_id in zip(found["breaks_tests"], found["breaks_tests_of"], strict=True):
+        of = f"policy `{policy_id}`" if policy_id else "the policy"
+        click.echo(f"then this test of {of} fails: tests[{index}]")
     _print_modules(found["modules"])
 
 
@@ -217,9 +239,9 @@ def _print_modules(names: Sequence[str]) -> None:
         )
 
 
-def _load_modules(bound: BoundPolicy) -> None:
-    """Raise PolicyInvalidError if a real module that the policy grants cannot be loaded here."""
-    if not bound.policy.modules:
+def _load_modules(chain: PolicyChain) -> None:
+    """Raise PolicyInvalidError if a real module that is granted cannot be loaded here."""
+    if not chain.modules:
         return
     import anyio
 
@@ -228,13 +250,13 @@ def _load_modules(bound: BoundPolicy) -> None:
     from caps.worker.host.zygote.source import ZygoteSource
 
     async def load() -> None:
-        async with ZygoteSource().with_modules(bound.policy.modules).open():
+        async with ZygoteSource().with_modules(chain.modules).open():
             return
 
     try:
         anyio.run(load)
     except WorkerLostError as lost:
-        raise as_policy_error(bound, lost) from None
+        raise as_policy_error(chain.own, lost) from None
 
 
 policy.add_command(diff)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,18 @@ def loaded_policy(file: str | None) -> LoadedPolicy:
     if file is None and not Variable.POLICY_PATH.read():
         fail(f"name a policy file, or set {Variable.POLICY_PATH.key}", ExitCode.BAD_USAGE)
     return load_policy(file)
+
+
+def loaded_policies(files: Sequence[str]) -> list[LoadedPolicy]:
+    """The policies FILE..., of which each must allow, or the one of CAPS_POLICY_PATH."""
+    return [loaded_policy(file) for file in files] or [loaded_policy(None)]
+
+
+def load_policies(paths: Sequence[str]) -> list[LoadedPolicy]:
+    """The same for a command that runs without a policy, too: then it is the empty one."""
+    from caps.security.policies.load import load_policy
+
+    return [load_policy(path) for path in paths] or [load_policy(None)]
 
 
 def read_bytes(path: Path) -> bytes:

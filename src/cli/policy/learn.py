@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
-from caps.cli.options import json_option, load_registry, policy_option, registry_option
+from caps.cli.options import json_option, load_registry, registry_option
 from caps.cli.policy.files import records_of
 from caps.protocol.environment import Variable
 from caps.protocol.text import escape_unprintable
@@ -27,7 +27,12 @@ _NOT_LEARNABLE = ("host_failed", "worker_lost", "protocol_violation", "cancelled
 
 @click.command()
 @click.argument("source")
-@policy_option
+@click.option(
+    "--policy",
+    "policy_path",
+    metavar="FILE",
+    help="The policy; by default the file that CAPS_POLICY_PATH names, else nothing is granted.",
+)
 @click.option(
     "--audit",
     "audit_path",

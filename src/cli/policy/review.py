@@ -13,7 +13,7 @@ import click
 
 from caps.cli.exits import ExitCode, report_errors
 from caps.cli.options import json_option, load_registry, registry_option
-from caps.cli.policy.files import loaded_policy, records_of, written_policy
+from caps.cli.policy.files import loaded_policies, records_of, written_policy
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _difference_line(difference: Difference) -> str:
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "info"]),
@@ -94,41 +94,53 @@ def _difference_line(difference: Difference) -> str:
 )
 @registry_option
 @json_option
-def lint(file: str | None, fail_on: str, registry_name: str | None, as_json: bool) -> None:
-    """Find rules of the policy FILE that do nothing, and those that do more than is meant."""
+def lint(files: tuple[str, ...], fail_on: str, registry_name: str | None, as_json: bool) -> None:
+    """Find rules of the policy FILE that do nothing, and those that do more than is meant.
+
+    Of several policies each must allow; what they do to each other is found, too.
+    """
     from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.review.lint import lint as inspect
+    from caps.security.review.lint_chain import lint_chain
     from caps.security.review.plurals import plural
     from caps.security.review.scope_answers import Severity
 
     with report_errors():
-        loaded = loaded_policy(file)
-        found = inspect(
-            load_registry(registry_name),
-            loaded,
-            written=written_policy(loaded),
-            protected=default_protected_paths(),
-        )
+        loaded = loaded_policies(files)
+        registry, protected = load_registry(registry_name), default_protected_paths()
+        written = [written_policy(each) for each in loaded]
+        if len(loaded) == 1:
+            found = inspect(registry, loaded[0], written=written[0], protected=protected)
+        else:
+            found = lint_chain(registry, loaded, written=written, protected=protected)
+    names = ", ".join(f"`{each.policy.id}`" for each in loaded)
     if as_json:
         findings = [asdict(one) for one in found]
-        click.echo(json.dumps({"policy": loaded.policy.id, "findings": findings}))
+        click.echo(json.dumps({"policy": loaded[-1].policy.id, "findings": findings}))
     else:
         for one in found:
             _print_finding(one)
-        click.echo(f"{plural(len(found), 'finding')} in policy `{loaded.policy.id}`")
+        click.echo(f"{plural(len(found), 'finding')} in policy {names}")
     bad = any(one.severity.rank >= Severity(fail_on).rank for one in found)
     sys.exit(ExitCode.FOUND if bad else ExitCode.OK)
 
 
 def _print_finding(found: Finding) -> None:
     label = click.style(found.severity.value, fg=_COLOURS[found.severity.value])
-    click.echo(f"{label}: {escape_unprintable(f'{found.code} at {found.place}: {found.message}')}")
+    place = found.place if found.policy is None else f"{found.place} of `{found.policy}`"
+    click.echo(f"{label}: {escape_unprintable(f'{found.code} at {place}: {found.message}')}")
     click.echo(f"  {escape_unprintable(found.remedy)}")
 
 
 @click.command()
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--policy", "policy_path", metavar="FILE", help="The new policy.")
+@click.option(
+    "--policy",
+    "policy_paths",
+    metavar="FILE",
+    multiple=True,
+    help="The new policy; repeatable: each must allow.",
+)
 @click.option(
     "--recorded-under",
     "older_path",
@@ -145,7 +157,7 @@ def _print_finding(found: Finding) -> None:
 @json_option
 def replay(
     log: Path,
-    policy_path: str | None,
+    policy_paths: tuple[str, ...],
     older_path: str | None,
     assume_valid: bool,
     fail_on_unknown: bool,
@@ -166,7 +178,7 @@ def replay(
     with report_errors():
         older = load_policy(older_path) if older_path else None
         registry = load_registry(registry_name)
-        loaded = loaded_policy(policy_path)
+        loaded = loaded_policies(policy_paths)
         for one in replay_log(
             registry,
             loaded,
@@ -179,7 +191,9 @@ def replay(
                 listed.append(one)
     if as_json:
         rows = [_replayed_object(one) for one in listed]
-        click.echo(json.dumps({"policy": loaded.policy.id, "counts": counts, "decisions": rows}))
+        click.echo(
+            json.dumps({"policy": loaded[-1].policy.id, "counts": counts, "decisions": rows})
+        )
     else:
         _print_replayed(listed, counts)
     turned = counts[Flip.TO_ALLOW.value] + counts[Flip.TO_DENY.value]
@@ -202,6 +216,7 @@ def _replayed_object(one: Replayed) -> dict[str, Any]:
         "was_reason": observed.reason,
         "reason": str(answer.reason),
         "rule": answer.rule,
+        "policy": answer.policy,
         "why": answer.why,
     }
 

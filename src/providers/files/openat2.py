@@ -123,18 +123,6 @@ def opened_root(root: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-@contextmanager
-def opened_regular(root: int, path: str, shown: str) -> Iterator[int]:
-    """A regular file, open for reading; `ProviderError` if it is anything else."""
-    with opened_beneath(root, path, os.O_PATH) as probe:
-        require_regular(os.fstat(probe), shown)
-    # It may have been replaced in the meantime, so O_NONBLOCK and O_NOCTTY keep the opening
-    # harmless, and what was opened is checked again. The kernel ensures that it is beneath.
-    with opened_beneath(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) as descriptor:
-        require_regular(os.fstat(descriptor), shown)
-        yield descriptor
-
-
 def require_regular(status: os.stat_result, shown: str) -> None:
     """Raise `ProviderError` unless `status` is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):

@@ -1,8 +1,8 @@
 """(7) `files.read`, `files.list` and `files.stat`: they read and never change anything.
 
 The broker has checked the scope already. These functions check it again, so that nothing depends on
-their caller, and then leave every step of the path to the kernel (`openat2`). A result has a path
-as the caller gave it, never its place on the host.
+their caller, and leave every step of the path to the kernel (`resolve.py`). A result has a path as
+the caller gave it, never its place on the host.
 """
 
 from __future__ import annotations
@@ -11,20 +11,15 @@ import base64
 import itertools
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from caps.capabilities.provider import CallContext, ScopeViolationError
-from caps.protocol.text import printable
+from caps.capabilities.provider import CallContext
 from caps.providers.files.birth_time import creation_time
-from caps.providers.files.openat2 import opened_beneath, opened_regular, opened_root
-from caps.providers.files.os_errors import as_provider_error
-from caps.providers.files.scope import FilesScope, Place
+from caps.providers.files.resolve import Target, opened_target, resolve_target
 
 # A page of a listing: the most entries, and the most text in them, since each repeats the path.
 MAX_ENTRIES = 9_000
@@ -82,55 +77,35 @@ class FileStatus(TypedDict):
     modified_at: str | None
 
 
-def resolve_place(
-    context: CallContext, function: str, payload: Mapping[str, Any]
-) -> tuple[FilesScope, Place]:
-    """The scope of this call and the place of its path. Raises `ScopeViolationError`."""
-    scope = context.scope_as(FilesScope)
-    violation = scope.violation(function, payload)
-    if violation is not None:
-        raise ScopeViolationError(violation.rule, violation.message)
-    place = scope.place(payload["path"])
-    assert place is not None  # else there is a violation
-    return scope, place
-
-
-@contextmanager
-def root_of(place: Place) -> Iterator[int]:
-    """The allowed directory of `place`, open; errors of the file system become ProviderErrors."""
-    with as_provider_error(place.shown), opened_root(place.root.entry) as root:
-        yield root
-
-
 def read(context: CallContext, path: FilePath) -> FileContent:
     """Read a file of at most the policy's `max_bytes`; text if it is UTF-8, else base64."""
-    scope, place = resolve_place(context, "read", {"path": path})
-    with root_of(place) as root, opened_regular(root, place.beneath, place.shown) as descriptor:
-        data = _content(descriptor, scope.max_bytes, place.shown)
+    target = resolve_target(context, "read", {"path": path})
+    with opened_target(target) as opening, opening.opened_regular() as descriptor:
+        data = _content(descriptor, target)
     try:
         content, encoding = data.decode("utf-8"), "text"
     except UnicodeDecodeError:
         content, encoding = base64.b64encode(data).decode("ascii"), "base64"
     return {
-        "path": place.shown,
+        "path": target.shown,
         "content": content,
         "encoding": "text" if encoding == "text" else "base64",
         "size_bytes": len(data),
     }
 
 
-def _content(descriptor: int, max_bytes: int, shown: str) -> bytes:
+def _content(descriptor: int, target: Target) -> bytes:
     """All of the file. The size is checked while reading, too: a file can grow."""
-    too_large = f"`{printable(shown)}` is larger than the {max_bytes} bytes allowed"
+    max_bytes = target.max_bytes
     if os.fstat(descriptor).st_size > max_bytes:
-        raise ScopeViolationError("max_bytes", too_large)
+        raise target.too_large()
     data = bytearray()
     while len(data) <= max_bytes:
         chunk = os.read(descriptor, min(_CHUNK, max_bytes + 1 - len(data)))
         if not chunk:
             return bytes(data)
         data += chunk
-    raise ScopeViolationError("max_bytes", too_large)
+    raise target.too_large()
 
 
 def list_directory(
@@ -141,12 +116,12 @@ def list_directory(
     ] = "",
 ) -> DirectoryListing:
     """List a directory, sorted by name, in pages; links are flagged and not followed."""
-    _, place = resolve_place(context, "list", {"path": path})
+    target = resolve_target(context, "list", {"path": path})
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
-    with root_of(place) as root, opened_beneath(root, place.beneath, flags) as folder:
-        entries, truncated = _entries(folder, place.shown, after)
+    with opened_target(target) as opening, opening.opened(flags) as folder:
+        entries, truncated = _entries(folder, target.shown, after)
     return {
-        "path": place.shown,
+        "path": target.shown,
         "entries": entries,
         "count": len(entries),
         "truncated": truncated,
@@ -203,26 +178,26 @@ def _entry(name: str, path: str, status: os.stat_result) -> DirectoryEntry:
 
 def stat_file(context: CallContext, path: FilePath) -> FileStatus:
     """Tell what a path is; one that does not exist is an answer, not an error."""
-    scope, place = resolve_place(context, "stat", {"path": path})
+    target = resolve_target(context, "stat", {"path": path})
     answer: FileStatus = {
-        "path": place.shown,
-        "name": place.shown.rpartition("/")[2] or "/",
+        "path": target.shown,
+        "name": target.shown.rpartition("/")[2] or "/",
         "exists": False,
         "is_directory": False,
-        "is_readonly": scope.read_only,
+        "is_readonly": target.read_only,
         "size_bytes": 0,
         "created_at": None,
         "modified_at": None,
     }
-    with root_of(place) as root:
+    with opened_target(target) as opening:
         try:
-            with opened_beneath(root, place.beneath, os.O_PATH) as descriptor:
+            with opening.opened(os.O_PATH) as descriptor:
                 status, created = os.fstat(descriptor), creation_time(descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return answer
     answer["exists"] = True
     answer["is_directory"] = stat.S_ISDIR(status.st_mode)
-    answer["is_readonly"] = scope.read_only or is_write_protected(status)
+    answer["is_readonly"] = target.read_only or is_write_protected(status)
     answer["size_bytes"] = _size(status)
     answer["created_at"] = created.isoformat() if created else None
     answer["modified_at"] = datetime.fromtimestamp(status.st_mtime, tz=UTC).isoformat()

@@ -7,6 +7,9 @@ All rules that can be checked on the payload alone, without IO:
   read, since only it can see the file);
 - `allowlist` names directories. A relative path is beneath the first of them. An absolute path is
   beneath the longest of them that contains it, compared by components;
+- under several policies a relative path means one place: it starts at the first directory of the
+  last policy. Each policy checks the path by itself, and like an absolute path at the places where
+  it starts in the policies after it;
 - a path may at no point climb above its directory by `..`, even if it comes back;
 - a path is a string that UTF-8 can encode, without NUL;
 - an entry of the allowlist is a path that the kernel takes whole, of at most 4095 bytes;
@@ -100,6 +103,18 @@ class FilesScope(Scope):
         """The same scope with absolute entries, in which `.` and `..` are resolved textually."""
         entries = [os.path.normpath(base.absolute() / entry) for entry in self.allowlist]
         return type(self).model_validate({**self.model_dump(), "allowlist": entries})
+
+    def following(self, own: Scope) -> FilesScope:
+        """The same scope, with relative paths that start where `own` starts them."""
+        if not isinstance(own, FilesScope):
+            raise TypeError("a files scope can follow another files scope only")
+        return _FollowingScope(
+            allowlist=self.allowlist,
+            read_only=self.read_only,
+            max_bytes=self.max_bytes,
+            start=own.allowlist[0],
+            alone=self,
+        )
 
     @cached_property
     def directories(self) -> tuple[AllowedDirectory, ...]:
@@ -259,6 +274,36 @@ class FilesScope(Scope):
         root = (held.allowlist[0], held.directories[0].parts) if held else unknown
         default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
         return review.proposed_scope(calls, root, default, _CHANGING)
+
+
+class _FollowingScope(FilesScope):
+    """The scope of a policy above another one. No policy spells it: `following` makes it.
+
+    It allows what the scope `alone` allows (without the other policy), if its place is allowed,
+    too: relative paths begin at `start`, the first directory of the other policy.
+    """
+
+    start: str
+    alone: FilesScope
+
+    def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
+        return self.alone.violation(function, payload) or super().violation(function, payload)
+
+    def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
+        """For the place that a relative path means."""
+        path = payload.get("path")
+        if isinstance(path, str) and not path.startswith("/"):
+            payload = {**payload, "path": f"{self.start}/{path}"}
+        return super().change_for(function, payload)
+
+    def place(self, path: str) -> Place | None:
+        place = super().place(path)
+        if place is None or path.startswith("/"):
+            return place
+        if not self.start.startswith("/"):
+            return None  # it was not anchored, so it could be anywhere
+        found = super().place(f"{self.start}/{path}")
+        return None if found is None else found._replace(shown=place.shown)
 
 
 def _argument(payload: object, name: str, default: object) -> object:

@@ -29,8 +29,8 @@ from typing_extensions import TypedDict
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.protocol.text import printable
 from caps.providers.files.openat2 import FOLDER, opened_beneath, require_regular
-from caps.providers.files.read import FilePath, is_write_protected, resolve_place, root_of
-from caps.providers.files.scope import Place
+from caps.providers.files.read import FilePath, is_write_protected
+from caps.providers.files.resolve import OpenTarget, Target, opened_target, resolve_target
 
 MAX_DEPTH = 64  # each level of a recursive delete takes a descriptor and a stack frame
 
@@ -60,15 +60,14 @@ def write(
 ) -> FileWritten:
     """Write a whole file in one step, and the directories that lead to it."""
     payload = {"path": path, "content": content, "encoding": encoding}
-    _, place = resolve_place(context, "write", payload)
+    target = resolve_target(context, "write", payload)
     data = _decoded(content, encoding)
-    folder = "/".join(place.parts[:-1]) or "."
-    with root_of(place) as root:
-        _make_directories(root, place)
-        with opened_beneath(root, folder, FOLDER) as parent:
-            replaced = _replaceable(root, parent, place)
-            _put(parent, place.parts[-1], data, replaced)
-    return {"path": place.shown, "size_bytes": len(data), "created": replaced is None}
+    with opened_target(target) as opening:
+        _make_directories(opening, target)
+        with opening.opened(FOLDER, above=1) as parent:
+            replaced = _replaceable(opening, parent, target)
+            _put(parent, target.name, data, replaced)
+    return {"path": target.shown, "size_bytes": len(data), "created": replaced is None}
 
 
 def _decoded(content: str, encoding: Encoding) -> bytes:
@@ -84,32 +83,32 @@ def _decoded(content: str, encoding: Encoding) -> bytes:
         raise ProviderError("`content` is not well-formed base64") from error
 
 
-def _make_directories(root: int, place: Place) -> None:
-    """Create the missing directories above `place`, each resolved from the root again."""
-    if len(place.parts) > MAX_DEPTH:
-        raise ProviderError(f"`{printable(place.shown)}` is deeper than {MAX_DEPTH} directories")
-    for depth, name in enumerate(place.parts[:-1]):
-        above = "/".join(place.parts[:depth]) or "."
-        with opened_beneath(root, above, FOLDER) as parent, suppress(FileExistsError):
+def _make_directories(opening: OpenTarget, target: Target) -> None:
+    """Create the missing directories above the target, each resolved from the roots again."""
+    if target.depth > MAX_DEPTH:
+        raise ProviderError(f"`{printable(target.shown)}` is deeper than {MAX_DEPTH} directories")
+    for above in range(target.depth, 1, -1):
+        name = target.places[-1].parts[-above]
+        with opening.opened(FOLDER, above=above) as parent, suppress(FileExistsError):
             os.mkdir(name, dir_fd=parent)
 
 
-def _replaceable(root: int, parent: int, place: Place) -> os.stat_result | None:
-    """The existing file at `place`, if any. Raises ProviderError if it may not be replaced."""
+def _replaceable(opening: OpenTarget, parent: int, target: Target) -> os.stat_result | None:
+    """The existing file at the target, if any. ProviderError if it may not be replaced."""
     try:
-        status = os.stat(place.parts[-1], dir_fd=parent, follow_symlinks=False)
+        status = os.stat(target.name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(status.st_mode):
         # Opened only to raise the scope violation of a link that leads out.
-        with suppress(FileNotFoundError), opened_beneath(root, place.beneath, os.O_PATH):
+        with suppress(FileNotFoundError), opening.opened(os.O_PATH):
             pass
         raise ProviderError(
-            f"`{printable(place.shown)}` is a symbolic link; name the file it names"
+            f"`{printable(target.shown)}` is a symbolic link; name the file it names"
         )
-    require_regular(status, place.shown)
+    require_regular(status, target.shown)
     if is_write_protected(status):
-        raise ProviderError(f"`{printable(place.shown)}` is write-protected on the host")
+        raise ProviderError(f"`{printable(target.shown)}` is write-protected on the host")
     return status
 
 
@@ -139,19 +138,18 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def delete(context: CallContext, path: FilePath, recursive: bool = False) -> FileDeleted:
     """Delete a file, a link itself, or a directory; one that is not empty only if `recursive`."""
-    _, place = resolve_place(context, "delete", {"path": path, "recursive": recursive})
-    folder = "/".join(place.parts[:-1]) or "."
-    with root_of(place) as root:
+    target = resolve_target(context, "delete", {"path": path, "recursive": recursive})
+    with opened_target(target) as opening:
         try:
-            with opened_beneath(root, folder, FOLDER) as parent:
-                _remove(parent, place, recursive)
+            with opening.opened(FOLDER, above=1) as parent:
+                _remove(parent, target, recursive)
         except (FileNotFoundError, NotADirectoryError):
-            return {"path": place.shown, "deleted": False}
-    return {"path": place.shown, "deleted": True}
+            return {"path": target.shown, "deleted": False}
+    return {"path": target.shown, "deleted": True}
 
 
-def _remove(parent: int, place: Place, recursive: bool) -> None:
-    name = place.parts[-1]
+def _remove(parent: int, target: Target, recursive: bool) -> None:
+    name = target.name
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode):
         os.unlink(name, dir_fd=parent)
@@ -163,9 +161,9 @@ def _remove(parent: int, place: Place, recursive: bool) -> None:
         try:
             shutil.rmtree(name, dir_fd=parent)
         except RecursionError as error:
-            raise ProviderError(f"`{printable(place.shown)}` is nested too deeply") from error
+            raise ProviderError(f"`{printable(target.shown)}` is nested too deeply") from error
         except FileNotFoundError as error:
             # Not "nothing to delete": a part of it has been deleted.
             raise ProviderError(
-                f"`{printable(place.shown)}` changed while it was deleted; try again"
+                f"`{printable(target.shown)}` changed while it was deleted; try again"
             ) from error

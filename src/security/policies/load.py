@@ -16,10 +16,10 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -48,6 +48,9 @@ _MAX_DIGITS = 400
 NO_POLICY_ID = "no-policy-given"
 
 PolicySource = SecurityPolicy | Mapping[str, Any] | str | os.PathLike[str]
+# Of several policies each must allow.
+Policies = PolicySource | Sequence[PolicySource]
+Given = TypeVar("Given")
 _Path = tuple[str | int, ...]
 
 
@@ -86,6 +89,16 @@ def load_policy(source: PolicySource | None = None) -> LoadedPolicy:
     if isinstance(source, Mapping):
         return LoadedPolicy(_validated("dict", dict(source)), "dict", Path.cwd())
     return _load_file(source)
+
+
+def listed(given: Given | Sequence[Given]) -> tuple[Given, ...]:
+    """The policies of an argument that is one policy or a list of them."""
+    return tuple(given) if isinstance(given, (list, tuple)) else (cast("Given", given),)
+
+
+def is_policy_given(sources: tuple[PolicySource | None, ...]) -> bool:
+    """Whether there is a policy at all, or only the empty one that stands for none."""
+    return sources != (None,) or bool(Variable.POLICY_PATH.read())
 
 
 def policy_path(source: PolicySource | None) -> Path | None:

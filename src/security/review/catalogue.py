@@ -40,8 +40,11 @@ class Catalogue(Protocol):
     def domains(self) -> Mapping[str, DomainFacts]: ...
     @property
     def capabilities(self) -> Mapping[str, Any]: ...
-    def terms_of(self, loaded: LoadedPolicy) -> PolicyTerms:
-        """Bind the policy without running its tests. Raises PolicyInvalidError."""
+    def terms_of(self, *loaded: LoadedPolicy) -> PolicyTerms:
+        """Bind the policies, of which each must allow, without running their tests.
+
+        Raises PolicyInvalidError.
+        """
 
 
 def first_decision(terms: GrantTerms, capability: str, payload: Mapping[str, Any]) -> Decision:

@@ -9,12 +9,13 @@ directory, one name taken out of a `domain.*` that denies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from caps.security.decision import Decision, GrantTerms, ReasonCode, Request
-from caps.security.policies.load import LoadedPolicy
+from caps.security.decision import PolicyTerms as LinkTerms
+from caps.security.policies.load import LoadedPolicy, listed
 from caps.security.policies.names import domain_of
 from caps.security.policy import SecurityPolicy, plain_json
 from caps.security.review.catalogue import (
@@ -29,6 +30,7 @@ from caps.security.review.catalogue import (
 )
 from caps.security.review.policy_tests import run_tests
 from caps.security.review.scope_answers import ObservedArguments
+from caps.security.scopes import Scope
 
 # A rule of each kind can refuse the call once, and so can each key of a scope.
 _MAX_STEPS = 16
@@ -47,6 +49,8 @@ class Change:
     says: str
     patch: tuple[dict[str, Any], ...]
     opens: str
+    policy: str | None = None
+    """The id of the policy to change, if there are several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +58,17 @@ class Explanation:
     """The decision, and the changes that would allow the call.
 
     `changes` is empty if the call is allowed already. If no change helps, `hopeless` says why.
-    `breaks` are the embedded tests (by index) that would fail after the changes.
+    `breaks` are the embedded tests (by index) that would fail after the changes, and `breaks_of`
+    the policies that they are of: ids if there are several policies, else None for each.
     """
 
     decision: Decision
     changes: tuple[Change, ...] = ()
     hopeless: str | None = None
     breaks: tuple[int, ...] = ()
+    breaks_of: tuple[str | None, ...] = ()
     policy: SecurityPolicy | None = None
-    """The changed policy, if the changes allow the call."""
+    """The changed policy, if the changes allow the call; of several the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ class _PolicyChange:
     catalogue: Catalogue
     loaded: LoadedPolicy
     terms: GrantTerms
+    scope: Scope | None
+    """Of the capability under this policy, as it is asked in the grant."""
     written: dict[str, Any]
     request: Request
     decision: Decision
@@ -79,31 +87,68 @@ class _PolicyChange:
 
 def explain(
     catalogue: Catalogue,
-    loaded: LoadedPolicy,
+    loaded: LoadedPolicy | Sequence[LoadedPolicy],
     request: Request,
     *,
-    written: Mapping[str, Any] | None = None,
+    written: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
 ) -> Explanation:
-    """Explain the decision of `loaded` about `request`; `written` is its JSON, for the patch.
+    """Explain the decision about `request` of a policy, or of several of which each must allow.
 
-    Raises `PolicyInvalidError` if the policy does not fit the catalogue.
+    `written` is the JSON of each, for the patch. Raises `PolicyInvalidError` if a policy does not
+    fit the catalogue.
     """
-    document = plain_json(written_form(loaded.policy) if written is None else written)
-    terms = catalogue.terms_of(loaded)
-    first = decision = first_decision(terms, request.capability, request.payload)
-    changes: list[Change] = []
-    while not decision.allowed:
-        step = _PolicyChange(catalogue, loaded, terms, document, request, decision)
+    policies = list(listed(loaded))
+    given = written if isinstance(written, (list, tuple)) else [written] * len(policies)
+    documents = [
+        plain_json(written_form(each.policy) if document is None else document)
+        for each, document in zip(policies, given, strict=True)
+    ]
+    before = list(policies)
+    first, changes = None, list[Change]()
+    while True:
+        grant = catalogue.terms_of(*policies)
+        decision = first_decision(grant, request.capability, request.payload)
+        first = first or decision
+        if decision.allowed:
+            break
+        index = [link.policy_sha256 for link in grant.links].index(decision.policy_sha256)
+        terms, scope = catalogue.terms_of(policies[index]), _scope_in(grant.links[index], request)
+        step = _PolicyChange(
+            catalogue, policies[index], terms, scope, documents[index], request, decision
+        )
         change = _change(step)
         if change is None or len(changes) == _MAX_STEPS:
             return Explanation(decision=first, hopeless=_why_hopeless(decision))
-        document, loaded = _patched(step, change.patch)
-        terms = catalogue.terms_of(loaded)
-        changes.append(_with_risk(step, change, terms))
-        decision = first_decision(terms, request.capability, request.payload)
-    outcomes = run_tests(terms, loaded.policy.tests, source=loaded.source)
-    breaks = tuple(outcome.index for outcome in outcomes if not outcome.passed)
-    return Explanation(decision=first, changes=tuple(changes), breaks=breaks, policy=loaded.policy)
+        documents[index], policies[index] = _patched(step, change.patch)
+        change = _with_risk(step, change, catalogue.terms_of(policies[index]))
+        several = len(policies) > 1
+        changes.append(replace(change, policy=decision.policy_id if several else None))
+    breaks = list(_broken_tests(catalogue, before, policies))
+    return Explanation(
+        decision=first,
+        changes=tuple(changes),
+        breaks=tuple(index for index, _ in breaks),
+        breaks_of=tuple(policy_id for _, policy_id in breaks),
+        policy=policies[-1].policy,
+    )
+
+
+def _scope_in(link: LinkTerms, request: Request) -> Scope | None:
+    terms = link.terms.get(request.capability)
+    return None if terms is None else terms.scope
+
+
+def _broken_tests(
+    catalogue: Catalogue, before: Sequence[LoadedPolicy], after: Sequence[LoadedPolicy]
+) -> Iterator[tuple[int, str | None]]:
+    """The tests of the changed policies that fail now: index, and id if there are several."""
+    for older, newer in zip(before, after, strict=True):
+        if newer is older and len(after) > 1:
+            continue
+        terms = catalogue.terms_of(newer)
+        for outcome in run_tests(terms, newer.policy.tests, source=newer.source):
+            if not outcome.passed:
+                yield outcome.index, newer.policy.id if len(after) > 1 else None
 
 
 def _patched(
@@ -195,7 +240,7 @@ def _add_scope(step: _PolicyChange) -> Change | None:
 
 def _widen_scope(step: _PolicyChange) -> Change | None:
     domain, _, function = step.request.capability.partition(".")
-    scope = step.terms.terms[step.request.capability].scope
+    scope = step.scope
     change = scope.change_for(function, step.request.payload) if scope is not None else None
     if change is None:
         return None

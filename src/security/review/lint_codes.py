@@ -19,6 +19,8 @@ class LintCode(enum.StrEnum):
     MISSING_SCOPE = "missing-scope"
     NEVER_ALLOWED = "never-allowed"
     NO_CALLS = "no-calls"
+    NOTHING_TOGETHER = "nothing-together"
+    WITHHELD_BY_ANOTHER = "withheld-by-another"
     SHADOWED_ALLOW = "shadowed-allow"
     EMPTY_RULE = "empty-rule"
     IDLE_APPROVE = "idle-approve"
@@ -44,6 +46,7 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
     LintCode.MISSING_SCOPE: _ERROR,
     LintCode.NO_CALLS: _ERROR,
     LintCode.REACHES_POLICY: _ERROR,
+    LintCode.NOTHING_TOGETHER: _WARNING,
     LintCode.READS_POLICY: _WARNING,
     LintCode.NEVER_ALLOWED: _WARNING,
     LintCode.SHADOWED_ALLOW: _WARNING,
@@ -59,6 +62,7 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
     LintCode.REAL_MODULE: _INFO,
     LintCode.NO_DENY_TEST: _INFO,
     LintCode.UNTESTED: _INFO,
+    LintCode.WITHHELD_BY_ANOTHER: _INFO,
 }
 
 
@@ -71,6 +75,8 @@ class Finding:
     place: str
     message: str
     remedy: str
+    policy: str | None = None
+    """The id of the policy that it is about, if several were checked together."""
 
 
 def finding(code: LintCode, place: str, message: str, remedy: str) -> Finding:

@@ -5,6 +5,9 @@ Arguments are redacted, so there are three answers and not two. A refusal is cer
 refuses whatever the hidden arguments are; an allow is certain if every rule that checks a hidden
 argument is known to accept it; everything else is `unknown`, with the arguments that decide it.
 
+Under several policies each must allow: a refusal by one is a refusal, which names it, and a call is
+allowed if all allow it.
+
 What is known about hidden arguments: a call that was allowed, that needed an approval, or that was
 refused by its scope had passed the schema; and, given the policy that decided (`recorded_under`), a
 scope that did not become narrower still accepts what it accepted then.
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +31,8 @@ from caps.security.decision import (
     Usage,
     decide,
 )
-from caps.security.policies.load import LoadedPolicy
+from caps.security.decision import PolicyTerms as LinkTerms
+from caps.security.policies.load import LoadedPolicy, listed
 from caps.security.review.catalogue import Catalogue, PolicyTerms
 from caps.security.review.log_decisions import DecisionReader, RecordedDecision
 from caps.security.review.width import Breadth
@@ -68,6 +72,8 @@ class ReplayVerdict:
     reason: str
     rule: str | None
     why: str
+    policy: str | None = None
+    """The id of the policy that answers so, if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +94,51 @@ class Replayed:
 
 def replay(
     catalogue: Catalogue,
-    loaded: LoadedPolicy,
+    loaded: LoadedPolicy | Sequence[LoadedPolicy],
     records: Iterable[AuditRecord],
     *,
     recorded_under: LoadedPolicy | None = None,
     assume_valid: bool = False,
 ) -> Iterator[Replayed]:
-    """Each decision of `records` under `loaded`. Raises `PolicyInvalidError`.
+    """Each decision of `records` under `loaded`, one policy or several. PolicyInvalidError.
 
     With `assume_valid`, the payloads of calls that were refused before the schema was checked are
     assumed to be valid: a correct worker sends no others.
     """
-    replayer = Replayer(catalogue, loaded, recorded_under=recorded_under, assume_valid=assume_valid)
+    policies = listed(loaded)
+    replayers = [
+        Replayer(
+            catalogue, *policies, index=n, recorded_under=recorded_under, assume_valid=assume_valid
+        )
+        for n in range(len(policies))
+    ]
     reader = DecisionReader()
     for record in records:
         observed = reader.read(record)
         if observed is not None:
-            yield Replayed(observed, replayer.answer(observed))
+            yield Replayed(observed, _combined([each.answer(observed) for each in replayers]))
+
+
+def _combined(answers: list[ReplayVerdict]) -> ReplayVerdict:
+    """The first refusal, else the first that is not known, else the answer of the last policy."""
+    for allowed in (False, None):
+        for answer in answers:
+            if answer.allowed is allowed:
+                return answer
+    return answers[-1]
+
+
+class _OneOf:
+    """One policy of a grant, as a grant of its own: its scopes follow the other policies."""
+
+    def __init__(self, grant: PolicyTerms, link: LinkTerms) -> None:
+        self.terms_sha256 = grant.terms_sha256
+        self.policy_id = link.policy_id
+        self.policy_sha256 = link.policy_sha256
+        self.limits = link.limits
+        self.terms = link.terms
+        self.links = (link,)
+        self.revoked = frozenset[str]()
 
 
 class Replayer:
@@ -113,24 +147,32 @@ class Replayer:
     def __init__(
         self,
         catalogue: Catalogue,
-        loaded: LoadedPolicy,
-        *,
+        *loaded: LoadedPolicy,
+        index: int = -1,
         recorded_under: LoadedPolicy | None = None,
         assume_valid: bool = False,
     ) -> None:
-        self._terms = catalogue.terms_of(loaded)
+        """Of several policies, answers for the one at `index`."""
+        grant = catalogue.terms_of(*loaded)
+        self._policy_id = grant.links[index].policy_id if len(loaded) > 1 else None
+        self._terms: PolicyTerms = grant if len(loaded) == 1 else _OneOf(grant, grant.links[index])
         # A log without `terms_sha256` identifies only the policy. Then the policies are the same
         # only if the directory of the file does not matter.
-        elsewhere = catalogue.terms_of(replace(loaded, base=loaded.base / "elsewhere"))
-        self._is_placeless = elsewhere.terms_sha256 == self._terms.terms_sha256
+        moved = (replace(each, base=each.base / "elsewhere") for each in loaded)
+        elsewhere = catalogue.terms_of(*moved)
+        self._is_placeless = len(loaded) == 1 and elsewhere.terms_sha256 == grant.terms_sha256
         self._older: PolicyTerms | None = None
-        if recorded_under is not None:
+        # The scopes of several policies depend on each other, so their widths alone say nothing.
+        if recorded_under is not None and len(loaded) == 1:
             self._older = catalogue.terms_of(recorded_under)
         self._assume_valid = assume_valid
         self._times: dict[tuple[str, str], deque[float]] = {}
 
     def answer(self, observed: RecordedDecision) -> ReplayVerdict:
         """The policy's answer to one recorded call. Calls must come in the order of the log."""
+        return replace(self._answer(observed), policy=self._policy_id)
+
+    def _answer(self, observed: RecordedDecision) -> ReplayVerdict:
         terms = self._terms.terms.get(observed.capability)
         if terms is None:
             why = "it is not a registered capability"
@@ -284,7 +326,7 @@ def _decide(
     terms: GrantTerms, observed: RecordedDecision, payload: Any, *, calls: int = 0
 ) -> ReplayVerdict:
     """The answer of the decision function, where it needs no hidden argument."""
-    usage = Usage(calls=calls, in_flight=0, in_rate_window=0, past_deadline=False)
+    usage = Usage(calls=calls, in_flight=0, in_rate_windows=(), past_deadline=False)
     decision = decide(terms, Request(observed.capability, payload), usage)
     return ReplayVerdict(decision.allowed, decision.reason.value, decision.rule, decision.message)
 

@@ -181,7 +181,7 @@ class TestLint:
         policy = desk.file("p.json", {"allow": ["math.ad"]})
         result = desk.policy("lint", policy, "--json")
         (first, *_) = json.loads(result.stdout)["findings"]
-        assert first.keys() == {"code", "severity", "place", "message", "remedy"}
+        assert first.keys() == {"code", "severity", "place", "message", "remedy", "policy"}
         assert (first["code"], first["severity"], first["place"]) == (
             "unknown-rule",
             "error",

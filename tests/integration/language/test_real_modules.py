@@ -236,11 +236,11 @@ class TestAModuleThatIsMissing:
         audit = MemoryAuditLog()
         async with Runtime({}, audit=audit) as runtime:
             with pytest.raises(PolicyInvalidError, match="not_installed_anywhere"):
-                await runtime.bind(MISSING)
+                await runtime.bind(MISSING, replace=True)
             with pytest.raises(PolicyInvalidError, match="not_installed_anywhere"):
-                await runtime.run("1", policy=MISSING)
+                await runtime.run("1", policy=MISSING, replace=True)
             with pytest.raises(PolicyInvalidError, match="not_installed_anywhere"):
-                async with runtime.session(policy=MISSING):
+                async with runtime.session(policy=MISSING, replace=True):
                     pass
             assert (await runtime.run("1 + 1")).value == 2
         loaded = [event.status for event in audit.events if isinstance(event, PolicyLoaded)]
@@ -283,7 +283,9 @@ found
         found: dict[tuple[str, ...], list[str]] = {}
 
         async def run(expected: tuple[str, ...]) -> None:
-            found[expected] = (await plain.run(probe, policy=policies[expected])).unwrap()
+            found[expected] = (
+                await plain.run(probe, policy=policies[expected], replace=True)
+            ).unwrap()
 
         async with anyio.create_task_group() as tasks:
             for expected in policies:
@@ -294,7 +296,7 @@ found
 
     async def test_a_session_keeps_its_modules(self, plain: Runtime) -> None:
         """From cell to cell, and the records of all of them say so."""
-        async with plain.session(policy={"modules": ["idna"]}) as session:
+        async with plain.session(policy={"modules": ["idna"]}, replace=True) as session:
             await session.run("import idna")
             result = await session.run("idna.decode('xn--bcher-kva.example')")
         assert result.unwrap() == "bücher.example"
@@ -302,14 +304,16 @@ found
     async def test_a_stream_has_them_too(self, plain: Runtime) -> None:
         """The last event holds the result."""
         source = "import idna\nidna.encode('a.example')"
-        events = [event async for event in plain.stream(source, policy={"modules": ["idna"]})]
+        policy = {"modules": ["idna"]}
+        stream = plain.stream(source, policy=policy, replace=True)
+        events = [event async for event in stream]
         assert events[-1].result.unwrap() == b"a.example"  # type: ignore[union-attr]
 
     async def test_a_namespace_and_a_module_cannot_share_a_name(self) -> None:
         """One would hide the other without a word."""
         async with Runtime({}, audit=MemoryAuditLog(), namespace="idna") as runtime:
             with pytest.raises(RegistrationError, match="the policy grants the module"):
-                await runtime.run("1", policy={"modules": ["idna"]})
+                await runtime.run("1", policy={"modules": ["idna"]}, replace=True)
 
 
 @pytest.mark.anyio

@@ -159,7 +159,7 @@ def test_a_vandal_harms_only_its_own_program(
     runtime: Runtime, ending: str, expected: object
 ) -> None:
     """Every class of the library broken as far as code can: results still cross as they are."""
-    result = runtime.run_sync(VANDAL + ending, policy={"allow": ["time.now"]})
+    result = runtime.run_sync(VANDAL + ending, policy={"allow": ["time.now"]}, replace=True)
     assert result.unwrap() == expected
     assert result.stdout == "changed something: True\n"
 

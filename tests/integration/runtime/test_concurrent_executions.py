@@ -61,9 +61,11 @@ async def test_200_executions_side_by_side_never_mix_their_answers() -> None:
         bound = await runtime.bind(loud)
 
         async def one(number: int) -> None:
-            policy = bound if number % 2 else None
+            policy = bound if number % 2 else runtime.policy
             source = PROGRAM.replace("{me}", str(number)).replace("{{", "{").replace("}}", "}")
-            results[number] = await runtime.run(source, policy=policy, principal=f"p{number}")
+            results[number] = await runtime.run(
+                source, policy=policy, replace=True, principal=f"p{number}"
+            )
 
         for number in range(EXECUTIONS):
             tasks.start_soon(one, number)

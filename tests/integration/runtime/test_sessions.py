@@ -552,8 +552,9 @@ class TestEvidence:
 
     async def test_the_policy_is_that_of_the_opening(self, scene: Scene) -> None:
         """Another than the runtime's own, fixed for all runs; a bad one opens nothing."""
+        other = {"id": "other", "allow": ["count.up"]}
         async with Runtime({}, registry=scene.registry, audit=scene.audit) as runtime:
-            async with runtime.session(policy={"id": "other", "allow": ["count.up"]}) as session:
+            async with runtime.session(policy=other, replace=True) as session:
                 assert await value_of(session, "await caps.count.up()") == 1
             with pytest.raises(PolicyInvalidError):
                 async with runtime.session(policy={"allow": ["nonsense"]}):

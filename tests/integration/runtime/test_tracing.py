@@ -178,8 +178,9 @@ class TestParents:
                 await runtime.run("1")
 
             traced.registry.register(CapabilitySpec(name="box.nest"), nest)
-            bound = await runtime.bind({"allow": ["box.*"]})
-            await runtime.run(ECHO + "\nawait caps.box.nest()", policy=bound)
+            bound = await runtime.bind({"allow": ["box.*"]}, replace=True)
+            source = ECHO + "\nawait caps.box.nest()"
+            await runtime.run(source, policy=bound, replace=True)
         call = traced.span("execute_tool box.echo")
         assert is_below(traced.span("work in the box"), call)
         inner, outer = traced.spans("execution")

@@ -151,7 +151,7 @@ class TestAWorker:
         async with meeting({"memory_mb": 128}, place.interface) as (runtime, seen):
             for megabytes in (128, 128, 512, 64, 65):
                 policy = {"allow": ["host.look"], "limits": {"memory_mb": megabytes}}
-                result = await runtime.run("await caps.host.look()", policy=policy)
+                result = await runtime.run("await caps.host.look()", policy=policy, replace=True)
                 assert result.ok, result.error
                 assert str(megabytes * MEGABYTE) in seen[-1].values()
 

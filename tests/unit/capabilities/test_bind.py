@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
+from caps.capabilities.chain import chain_of
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.provider import CallContext, Scope
 from caps.capabilities.registry import CapabilityRegistry
@@ -297,7 +298,7 @@ def loose(**answers: Any) -> BoundPolicy:
 )
 def test_a_scope_allows_by_none_alone(answer: object) -> None:
     """Another value than None and a `Violation` is a refusal."""
-    grant = Grant(execution_id="e", namespace="caps", bound=loose(violation=answer))
+    grant = Grant(execution_id="e", namespace="caps", chain=chain_of(loose(violation=answer)))
     decision = decide(grant, Request("files.write", {}), NOTHING_USED)
     assert (decision.allowed, decision.reason) == (False, ReasonCode.INTERNAL_ERROR)
 

@@ -40,7 +40,7 @@ def test_a_registry_is_empty_by_default() -> None:
     """Nothing exists that nobody registered, so a policy can grant nothing."""
     registry = CapabilityRegistry()
     assert (len(registry), list(registry), registry.domains) == (0, [], {})
-    assert registry.inject("caps", "e1", {}).bound.granted == ()
+    assert registry.inject("caps", "e1", {}).chain.granted == ()
 
 
 def test_what_is_registered_is_found_and_listed_in_order(registry: CapabilityRegistry) -> None:
@@ -159,9 +159,9 @@ def test_inject_takes_every_form_of_policy(registry: CapabilityRegistry) -> None
     for policy in policies:
         grant = registry.inject("caps", "e7", policy)
         assert (grant.execution_id, grant.namespace, grant.policy_id) == ("e7", "caps", "p")
-        assert grant.bound.granted == ("box.put",)
+        assert grant.chain.granted == ("box.put",)
         assert grant.policy_sha256 == bound.policy.sha256
-    assert registry.inject("caps", "e7", bound).bound is bound
+    assert registry.inject("caps", "e7", bound).chain.policies == (bound,)
 
 
 def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
@@ -170,7 +170,7 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
     less = grant.revoking("box.put").revoking("box.get")
     assert grant.revoked == frozenset()
     assert less.revoked == frozenset({"box.put", "box.get"})
-    assert less.bound is grant.bound
+    assert less.chain is grant.chain
 
 
 def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:

@@ -26,11 +26,11 @@ from caps.security.decision import (
     Request,
     Usage,
     decide,
-    error_for,
     evaluate_terms,
 )
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate
+from caps.security.refusals import error_for
 from caps.security.scopes import Scope, Violation
 
 SECRET = "hunter2"
@@ -75,6 +75,11 @@ class Grant:
     policy_sha256: str = "ab" * 32
     limits: Limits = field(default_factory=lambda: Limits(calls=10, concurrency=2))
     revoked: frozenset[str] = frozenset()
+    above: tuple[Grant, ...] = ()
+
+    @property
+    def links(self) -> tuple[Grant, ...]:
+        return (*self.above, self)
 
 
 def grant_of(*terms: CapabilityTerms, **more: Any) -> Grant:
@@ -91,13 +96,13 @@ SCOPED = Terms(scope=Beneath(), rate=Rate(5, 60))
 class TestRules:
     def test_what_nothing_refuses_is_allowed(self) -> None:
         """An allow carries its rule and the policy that it comes from."""
-        decision = asked(grant_of(SCOPED), Usage(9, 1, 4, False))
+        decision = asked(grant_of(SCOPED), Usage(9, 1, (4,), False))
         expected = Decision(True, ReasonCode.ALLOWED, "files.*", "reader", "ab" * 32, "allowed")
         assert decision == expected
 
     def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
         """It has no effect of its own; everything else still applies to it."""
-        full = Usage(0, 0, 5, False)
+        full = Usage(0, 0, (5,), False)
         repeat = msgspec.structs.replace(full, key=KeyUse.REPEAT)
         assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
         assert asked(grant_of(SCOPED), repeat).allowed
@@ -119,7 +124,7 @@ class TestRules:
 
     def test_a_suggestion_costs_time_and_ends_with_the_calls(self) -> None:
         """Code that spent its calls cannot make the host compare names."""
-        decision = decide(grant_of(SCOPED), Request("files.raed", {}), Usage(10, 0, 0, False))
+        decision = decide(grant_of(SCOPED), Request("files.raed", {}), Usage(10, 0, (0,), False))
         assert (decision.reason, decision.nearest) == (ReasonCode.UNKNOWN_CAPABILITY, None)
 
     @pytest.mark.parametrize(
@@ -203,10 +208,10 @@ class TestRules:
     @pytest.mark.parametrize(
         ("usage", "reason", "rule", "bound"),
         [
-            (Usage(0, 0, 0, True), ReasonCode.DEADLINE_PASSED, "limits.wall_ms", 30_000),
-            (Usage(10, 0, 0, False), ReasonCode.CALLS_EXCEEDED, "limits.calls", 10),
-            (Usage(0, 2, 0, False), ReasonCode.CONCURRENCY_EXCEEDED, "limits.concurrency", 2),
-            (Usage(0, 0, 5, False), ReasonCode.RATE_EXCEEDED, "limits.rates", "5/min"),
+            (Usage(0, 0, (0,), True), ReasonCode.DEADLINE_PASSED, "limits.wall_ms", 30_000),
+            (Usage(10, 0, (0,), False), ReasonCode.CALLS_EXCEEDED, "limits.calls", 10),
+            (Usage(0, 2, (0,), False), ReasonCode.CONCURRENCY_EXCEEDED, "limits.concurrency", 2),
+            (Usage(0, 0, (5,), False), ReasonCode.RATE_EXCEEDED, "limits.rates", "5/min"),
         ],
     )
     def test_a_limit_that_is_reached_refuses(
@@ -219,7 +224,7 @@ class TestRules:
 
     def test_without_a_rate_the_window_does_not_matter(self) -> None:
         """Only a capability with a rate is counted by it."""
-        assert asked(grant_of(Terms()), Usage(0, 0, 10**6, False)).allowed
+        assert asked(grant_of(Terms()), Usage(0, 0, (10**6,), False)).allowed
 
     def test_a_payload_that_does_not_fit_its_schema_is_refused(self) -> None:
         """The decision carries every problem, and its message none of the payload."""
@@ -241,16 +246,16 @@ class TestRules:
         terms = replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
         revoked = frozenset({"files.read"})
         steps = [
-            asked(grant_of(revoked=revoked), Usage(10, 2, 5, True), path=5),
-            asked(grant_of(terms, revoked=revoked), Usage(10, 2, 5, True), path=5),
-            asked(grant_of(SCOPED, revoked=revoked), Usage(10, 2, 5, True), path=5),
-            asked(grant_of(SCOPED), Usage(10, 2, 5, True), path=5),
-            asked(grant_of(SCOPED), Usage(10, 2, 5, False), path=5),
-            asked(grant_of(SCOPED), Usage(9, 2, 5, False), path=5),
-            asked(grant_of(SCOPED), Usage(9, 1, 5, False), path=5),
-            asked(grant_of(SCOPED), Usage(9, 1, 4, False), path=5),
-            asked(grant_of(SCOPED), Usage(9, 1, 4, False), path="/etc/a"),
-            asked(grant_of(SCOPED), Usage(9, 1, 4, False), path="/srv/a"),
+            asked(grant_of(revoked=revoked), Usage(10, 2, (5,), True), path=5),
+            asked(grant_of(terms, revoked=revoked), Usage(10, 2, (5,), True), path=5),
+            asked(grant_of(SCOPED, revoked=revoked), Usage(10, 2, (5,), True), path=5),
+            asked(grant_of(SCOPED), Usage(10, 2, (5,), True), path=5),
+            asked(grant_of(SCOPED), Usage(10, 2, (5,), False), path=5),
+            asked(grant_of(SCOPED), Usage(9, 2, (5,), False), path=5),
+            asked(grant_of(SCOPED), Usage(9, 1, (5,), False), path=5),
+            asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path=5),
+            asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path="/etc/a"),
+            asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path="/srv/a"),
         ]
         assert [step.reason for step in steps] == [
             ReasonCode.UNKNOWN_CAPABILITY,
@@ -380,10 +385,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("usage", "limit", "allowed"),
         [
-            (Usage(0, 0, 0, True), "wall_ms", 30_000),
-            (Usage(10, 0, 0, False), "calls", 10),
-            (Usage(0, 2, 0, False), "concurrency", 2),
-            (Usage(0, 0, 5, False), "rates", "5/min"),
+            (Usage(0, 0, (0,), True), "wall_ms", 30_000),
+            (Usage(10, 0, (0,), False), "calls", 10),
+            (Usage(0, 2, (0,), False), "concurrency", 2),
+            (Usage(0, 0, (5,), False), "rates", "5/min"),
         ],
     )
     def test_a_limit_error_names_the_limit(
@@ -427,3 +432,144 @@ class TestErrors:
         """Asking for one is a mistake of the host's code."""
         with pytest.raises(ValueError, match="was allowed"):
             error_for(asked(grant_of(SCOPED)), "files.read")
+
+
+LOOSE = Limits(calls=100, concurrency=100)
+
+
+class TestSeveralPolicies:
+    """Each must allow; the policy that refuses is named, and for an allowed call the last one."""
+
+    def chain(self, ceiling: Grant, own: Terms = SCOPED, limits: Limits = LOOSE) -> Grant:
+        ceiling = replace(ceiling, policy_id="ceiling", policy_sha256="cd" * 32)
+        return grant_of(own, limits=limits, above=(ceiling,))
+
+    def test_what_all_allow_is_allowed_by_the_last(self) -> None:
+        """With its own rule."""
+        own = replace(SCOPED, rule="files.read")
+        decision = asked(self.chain(grant_of(SCOPED, limits=LOOSE), own))
+        assert decision.allowed
+        assert (decision.policy_id, decision.rule) == ("reader", "files.read")
+
+    @pytest.mark.parametrize(
+        ("above", "reason", "rule"),
+        [
+            ((), ReasonCode.UNKNOWN_CAPABILITY, None),
+            (Terms(rule=None, withheld=ReasonCode.NOT_ALLOWED), ReasonCode.NOT_ALLOWED, None),
+            (Terms(withheld=ReasonCode.DENIED_BY_RULE), ReasonCode.DENIED_BY_RULE, "files.*"),
+            (Terms(withheld=ReasonCode.SCOPE_MISSING), ReasonCode.SCOPE_MISSING, "files.*"),
+            (
+                Terms(scope=Beneath(root="/srv/own/")),
+                ReasonCode.SCOPE_VIOLATION,
+                "scopes.files.allowlist",
+            ),
+            (Terms(approve="files.*"), ReasonCode.APPROVAL_REQUIRED, "files.*"),
+        ],
+    )
+    @pytest.mark.parametrize("last", [False, True])
+    def test_one_that_refuses_decides_and_is_named(
+        self, above: Terms | tuple[()], reason: ReasonCode, rule: str | None, last: bool
+    ) -> None:
+        """Wherever it stands."""
+        terms = [above] if isinstance(above, Terms) else []
+        refusing = grant_of(*terms, limits=LOOSE, policy_id="refusing")
+        other = grant_of(SCOPED, limits=LOOSE)
+        grant = replace(refusing, above=(other,)) if last else replace(other, above=(refusing,))
+        decision = asked(grant)
+        assert (decision.reason, decision.rule) == (reason, rule)
+        assert decision.policy_id == "refusing"
+
+    @pytest.mark.parametrize(
+        ("usage", "limits", "rule"),
+        [
+            (Usage(0, 0, (), True), Limits(wall_ms=5), "limits.wall_ms"),
+            (Usage(3, 0, (), False), Limits(calls=3), "limits.calls"),
+            (Usage(0, 3, (), False), Limits(concurrency=3), "limits.concurrency"),
+        ],
+    )
+    def test_the_lowest_limit_counts_and_names_its_policy(
+        self, usage: Usage, limits: Limits, rule: str
+    ) -> None:
+        """`limits` of a grant are the lowest of its policies."""
+        wide, tight = grant_of(SCOPED, limits=LOOSE), grant_of(SCOPED, limits=limits)
+        above = replace(tight, policy_id="tight"), replace(wide, policy_id="wide")
+        decision = asked(grant_of(SCOPED, limits=limits, above=above), usage)
+        assert (decision.rule, decision.policy_id) == (rule, "tight")
+        assert decision.bound in (3, 5)
+
+    def test_rates_are_counted_for_each_policy(self) -> None:
+        """A full window of one refuses, whichever it is; the other may have room."""
+        ceiling = grant_of(replace(SCOPED, rate=Rate(2, 60)), limits=LOOSE)
+        grant = self.chain(ceiling)
+        assert asked(grant, Usage(0, 0, (1, 4), False)).allowed
+        over = asked(grant, Usage(0, 0, (2, 0), False))
+        assert (over.policy_id, over.bound) == ("ceiling", "2/min")
+        over = asked(grant, Usage(0, 0, (0, 5), False))
+        assert (over.policy_id, over.bound) == ("reader", "5/min")
+        assert asked(grant, Usage(0, 0, (9, 9), False, KeyUse.REPEAT)).allowed
+
+    def test_counts_that_do_not_fit_the_policies_are_refused(self) -> None:
+        """A count that is missing is not a count of none."""
+        grant = self.chain(grant_of(SCOPED, limits=LOOSE))
+        decision = asked(grant, Usage(0, 0, (1,), False))
+        assert decision.reason is ReasonCode.INTERNAL_ERROR
+
+    def test_a_grant_without_policies_allows_nothing(self) -> None:
+        """Nobody has allowed it."""
+
+        class Empty(Grant):
+            @property
+            def links(self) -> tuple[Grant, ...]:
+                return ()
+
+        decision = asked(Empty({"files.read": SCOPED}))
+        assert decision.reason is ReasonCode.INTERNAL_ERROR
+
+    def test_nobody_is_asked_for_what_another_policy_refuses(self) -> None:
+        """The approval is the last rule, for all policies."""
+        ceiling = grant_of(replace(SCOPED, approve="files.*"), limits=LOOSE)
+        outside = self.chain(ceiling, replace(SCOPED, scope=Beneath(root="/own/")))
+        assert asked(outside).reason is ReasonCode.SCOPE_VIOLATION
+        given = msgspec.structs.replace(UNUSED, approval=ApprovalUse.GIVEN)
+        assert not asked(outside, given).allowed
+
+    def test_one_approval_is_enough_for_all_that_want_one(self) -> None:
+        """The first that wants it is named to the person who is asked."""
+        ceiling = grant_of(replace(SCOPED, approve="files.read"), limits=LOOSE)
+        grant = self.chain(ceiling, replace(SCOPED, approve="files.*"))
+        waiting = asked(grant)
+        assert (waiting.rule, waiting.policy_id) == ("files.read", "ceiling")
+        assert asked(grant, msgspec.structs.replace(UNUSED, approval=ApprovalUse.GIVEN)).allowed
+
+    def test_the_schema_is_asked_once(self) -> None:
+        """It is the same for all policies; the last is named."""
+        count = []
+
+        @dataclass(frozen=True, slots=True)
+        class Counting(Terms):
+            def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
+                count.append(payload)
+                return ()
+
+        assert asked(self.chain(grant_of(Counting(), limits=LOOSE), Counting())).allowed
+        assert len(count) == 1
+        assert asked(self.chain(grant_of(SCOPED, limits=LOOSE)), path=5).policy_id == "reader"
+
+    def test_a_rule_in_dry_run_names_its_policy_if_it_is_another(self) -> None:
+        """Of several the first."""
+        ceiling = grant_of(replace(SCOPED, dry_run="files.read"), limits=LOOSE)
+        decision = asked(self.chain(ceiling, replace(SCOPED, dry_run="files.*")))
+        assert decision.allowed
+        assert (decision.dry_run_rule, decision.dry_run_policy) == ("files.read", "ceiling")
+        plain = asked(
+            self.chain(grant_of(SCOPED, limits=LOOSE), replace(SCOPED, dry_run="files.*"))
+        )
+        assert (plain.dry_run_rule, plain.dry_run_policy) == ("files.*", None)
+
+    def test_what_was_revoked_is_refused_for_all(self) -> None:
+        """It is the grant that was revoked, not a policy."""
+        grant = replace(
+            self.chain(grant_of(SCOPED, limits=LOOSE)), revoked=frozenset({"files.read"})
+        )
+        decision = asked(grant)
+        assert (decision.reason, decision.policy_id) == (ReasonCode.REVOKED, "reader")

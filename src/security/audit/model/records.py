@@ -96,11 +96,20 @@ class _ExecutionEvent(_EventBase, frozen=True, kw_only=True, omit_defaults=True,
     """The trace and span of the same event in OpenTelemetry, if it was traced."""
 
 
-class Withheld(msgspec.Struct, frozen=True, kw_only=True):
+class Withheld(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A capability that exists and was not granted."""
 
     capability: str
     reason: str
+    policy_id: str | None = None
+    """The policy that withheld it, if the grant rests on several."""
+
+
+class PolicyName(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy revision."""
+
+    id: str
+    sha256: str
 
 
 class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="execution_started"):
@@ -122,6 +131,9 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     """For each value that was given to the code, its name and a digest."""
     signed_seq: int | None = None
     """The newest record of the log that a durable checkpoint signed when this was written."""
+    policies: list[PolicyName] = []
+    """All policies of a grant that rests on several, of which each must allow. `policy_id` is the
+    last of them, and `terms_sha256` is the digest of all."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -144,6 +156,8 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     """The approval that covers the call."""
     dry_run_rule: str | None = None
     """The `deny` rule that would have refused the call if it were in force."""
+    dry_run_policy: str | None = None
+    """The id of the policy with that rule, if it is not `policy_id`."""
 
 
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):

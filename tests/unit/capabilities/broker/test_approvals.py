@@ -13,7 +13,7 @@ from caps import ApprovalAnswer, ApprovalRequest, CapabilityRegistry, MemoryAudi
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalQueue
 from caps.security.approvals.model import ApprovalScope
 from caps.security.audit import ApprovalOutcome, ApprovalSettled
-from caps.security.decision import ApprovalUse
+from caps.security.decision import NOTHING_USED, ApprovalUse, Request, decide
 from support.parameter_names import stable_repr
 
 pytestmark = pytest.mark.anyio
@@ -33,6 +33,7 @@ def asked_call() -> ApprovalCall:
         request_id="r1",
         grant=grant,
         terms=grant.terms["box.drop"],
+        decision=decide(grant, Request("box.drop", {"name": "a"}), NOTHING_USED),
         redacted=MemoryAuditLog().redactor.split({"name": "a"}, ("name",)),
     )
 

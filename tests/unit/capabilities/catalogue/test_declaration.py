@@ -209,7 +209,7 @@ class TestDomains:
         assert (resolved.policy.scopes, resolved.warnings) == ({"shelf": {"heights": [1]}}, ())
         nothing = registry.resolve({"shelf": {}})
         assert nothing.policy.scopes == {}
-        assert registry.inject("caps", "e1", nothing.policy).bound.granted == ()
+        assert registry.inject("caps", "e1", nothing.policy).chain.granted == ()
         assert nothing.warnings == (
             "capability `shelf` sets no scope for `shelf`, so its tools there reach nothing",
         )

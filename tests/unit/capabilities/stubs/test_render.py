@@ -103,7 +103,8 @@ class TestGrant:
         with runtime:
             assert runtime.stubs() == closed == runtime.stubs(runtime.policy)
         assert closed.endswith("\n\ntools: Caps\n")
-        assert "def divide" in runtime.stubs({"allow": ["math.*"]})
+        assert "def divide" in runtime.stubs({"allow": ["math.*"]}, replace=True)
+        assert "def divide" not in runtime.stubs({"allow": ["math.*"]})
 
     def test_builtin_stubs_are_short_enough_for_a_prompt(self) -> None:
         """All ten capabilities take about as much room as this file's first screens."""

@@ -11,7 +11,7 @@ import pytest
 
 from caps.capabilities.provider import ProviderError, ScopeViolationError
 from caps.providers.files import openat2 as beneath
-from caps.providers.files.openat2 import open_beneath, opened_beneath, opened_regular, opened_root
+from caps.providers.files.openat2 import open_beneath, opened_beneath, opened_root
 
 
 @pytest.fixture
@@ -136,28 +136,3 @@ def test_a_missing_root_does_not_tell_where_it_would_be(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught, opened_root(str(tmp_path / "gone")):
         pass
     assert str(tmp_path) not in caught.value.message
-
-
-def test_a_fifo_is_not_opened(tmp_path: Path) -> None:
-    """A FIFO would block whoever opens it, and wake whoever waits on its other end."""
-    os.mkfifo(tmp_path / "fifo")
-    with (
-        opened_root(str(tmp_path)) as root,
-        pytest.raises(ProviderError, match="not a regular file"),
-        opened_regular(root, "fifo", "fifo"),
-    ):
-        pass
-
-
-def test_a_device_is_not_opened(tmp_path: Path) -> None:
-    """Opening a device can have effects; /dev/zero would also never end."""
-    try:
-        os.mknod(tmp_path / "zero", 0o666 | 0o020000, os.makedev(1, 5))
-    except PermissionError:
-        pytest.skip("making a device node needs CAP_MKNOD")
-    with (
-        opened_root(str(tmp_path)) as root,
-        pytest.raises(ProviderError, match="not a regular file"),
-        opened_regular(root, "zero", "zero"),
-    ):
-        pass

@@ -106,7 +106,9 @@ async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
         sinks=[parse_sink(f"file://{tmp_path}/copy")],
     )
     try:
-        found = protected_paths_of(log, DirectoryApprover(tmp_path / "asked"), tmp_path / "p.json")
+        found = protected_paths_of(
+            log, DirectoryApprover(tmp_path / "asked"), [tmp_path / "p.json"]
+        )
     finally:
         await log.aclose()
     names = {each.path.name: each.what for each in found}

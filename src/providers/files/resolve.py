@@ -1,0 +1,140 @@
+"""The place of a path under the scope of each policy, and opening it: the same file under all.
+
+A path has one meaning under several scopes (`FilesScope.following`), but each scope has a root of
+its own, and a link may lead out of one root and not out of another. So a path is opened beneath
+the root of every scope, each checked by the kernel, and what is found must be the same file (device
+and inode) each time. While they are compared all of them are open, so that the number of a deleted
+file cannot be reused. Only then one of the descriptors is used. Each scope alone would have allowed
+what is used, at the moment at which it was asked: nothing is checked first and opened later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import msgspec
+
+from caps.capabilities.provider import CallContext, ScopeViolationError
+from caps.protocol.text import printable
+from caps.providers.files.openat2 import open_beneath, opened_root, require_regular
+from caps.providers.files.os_errors import as_provider_error
+from caps.providers.files.scope import FilesScope, Place
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a call is about: the place of its path under each scope, the caller's own one last."""
+
+    scopes: tuple[FilesScope, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def shown(self) -> str:
+        """The path as the caller gave it."""
+        return self.places[-1].shown
+
+    @property
+    def name(self) -> str:
+        """The last component, the same under all scopes."""
+        return self.places[-1].parts[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many components lie beneath the roots of all scopes."""
+        return min(len(place.parts) for place in self.places)
+
+    @property
+    def max_bytes(self) -> int:
+        return min(scope.max_bytes for scope in self.scopes)
+
+    @property
+    def read_only(self) -> bool:
+        return any(scope.read_only for scope in self.scopes)
+
+    def too_large(self) -> ScopeViolationError:
+        """The error for a file of more than `max_bytes`."""
+        scope = min(self.scopes, key=lambda each: each.max_bytes)
+        what = f"`{printable(self.shown)}` is larger than the {scope.max_bytes} bytes allowed"
+        return ScopeViolationError("max_bytes", what, scope=scope)
+
+
+def resolve_target(context: CallContext, function: str, payload: Mapping[str, Any]) -> Target:
+    """The target of this call. Raises `ScopeViolationError` of the first scope that refuses it."""
+    scopes, places = context.scopes_as(FilesScope), []
+    for scope in scopes:
+        violation = scope.violation(function, payload)
+        if violation is not None:
+            raise ScopeViolationError(violation.rule, violation.message, scope=scope)
+        place = scope.place(payload["path"])
+        assert place is not None  # else there is a violation
+        places.append(place)
+    return Target(scopes, tuple(places))
+
+
+class OpenTarget:
+    """A target whose roots are open. Made by `opened_target`."""
+
+    def __init__(self, target: Target, roots: list[int]) -> None:
+        self._target = target
+        self._roots = roots
+
+    @contextmanager
+    def opened(self, flags: int, *, above: int = 0) -> Iterator[int]:
+        """The target itself, or the directory `above` components above it; closed at the end.
+
+        Raises as `open_beneath`, a refusal of one scope before an error of another.
+        """
+        *others, own = range(len(self._roots))
+        found: list[int] = []
+        failed: OSError | None = None
+        with ExitStack() as stack:
+            for index in others:
+                try:
+                    found.append(self._open(index, os.O_PATH | (flags & os.O_DIRECTORY), above))
+                    stack.callback(os.close, found[-1])
+                except OSError as error:
+                    failed = failed or error
+            descriptor = self._open(own, flags, above)
+            stack.callback(os.close, descriptor)
+            if failed is not None:
+                raise failed
+            for index, other in zip(others, found, strict=True):
+                if not os.path.samestat(os.fstat(other), os.fstat(descriptor)):
+                    raise self._elsewhere(index)
+            yield descriptor
+
+    @contextmanager
+    def opened_regular(self) -> Iterator[int]:
+        """A regular file, open for reading; `ProviderError` if it is anything else."""
+        shown = self._target.shown
+        with self.opened(os.O_PATH) as probe:
+            require_regular(os.fstat(probe), shown)
+        # It may have been replaced in the meantime, so O_NONBLOCK and O_NOCTTY keep the opening
+        # harmless, and what was opened is checked again. The kernel ensures that it is beneath.
+        with self.opened(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) as descriptor:
+            require_regular(os.fstat(descriptor), shown)
+            yield descriptor
+
+    def _open(self, index: int, flags: int, above: int) -> int:
+        """Open it beneath the root of one scope; the caller closes the descriptor."""
+        parts = self._target.places[index].parts
+        path = "/".join(parts[: len(parts) - above]) or "."
+        try:
+            return open_beneath(self._roots[index], path, flags)
+        except ScopeViolationError as error:
+            rule, message = error.violation.rule, error.violation.message
+            raise ScopeViolationError(rule, message, scope=self._target.scopes[index]) from error
+
+    def _elsewhere(self, index: int) -> ScopeViolationError:
+        what = f"`{printable(self._target.shown)}` is another file under another policy"
+        return ScopeViolationError("allowlist", what, scope=self._target.scopes[index])
+
+
+@contextmanager
+def opened_target(target: Target) -> Iterator[OpenTarget]:
+    """`target` with its roots open; errors of the file system become ProviderErrors."""
+    with as_provider_error(target.shown), ExitStack() as stack:
+        roots = [stack.enter_context(opened_root(place.root.entry)) for place in target.places]
+        yield OpenTarget(target, roots)
