@@ -53,6 +53,9 @@ _ZYGOTE_LIMITS = (
     (resource.RLIMIT_MSGQUEUE, 0),
     (resource.RLIMIT_MEMLOCK, 0),
 )
+# Nested iterators and values recurse in C without a check. With this much stack, the memory limit
+# bounds most of them. The kernel leaves at least 128 MiB below the stack free of other mappings.
+_STACK_BYTES = 96 * 1024 * 1024
 # The limits of workers only: the zygote itself has a few descriptors, and forks.
 _WORKER_LIMITS = (
     (resource.RLIMIT_NPROC, 0),
@@ -82,6 +85,9 @@ def limit_zygote(without: Mapping[str, Layer]) -> Layer:
     if "rlimits" in without:
         return without["rlimits"]
     _limit(_ZYGOTE_LIMITS)
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    stack = within_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES)
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
     return _RLIMITS
 
 

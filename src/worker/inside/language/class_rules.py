@@ -5,10 +5,11 @@ Runs in the worker, after confinement. Rules that depend on who defined a class 
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from abc import ABCMeta
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,11 +17,19 @@ from typing import Any
 from caps.worker.inside.language.identifiers import CHECKED, SIGNALS, needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta, safe_type
 
+_ABSENT = object()
+
 # Types whose instances have no writable attributes.
 PLAIN_VALUES = frozenset(
     {bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple, type(None)}
     | {date, datetime, time, timedelta, Decimal}
 )
+
+# Their methods call the class for a new value, and use it as theirs without a check.
+_CALLING_TYPES = (date, datetime, time, timedelta)
+
+# These fail if they are used before `__init__`, which a subclass need not call.
+_UNSAFE_BASES = (staticmethod, classmethod)
 
 # Slots without a descriptor that user code could call.
 _UNNAMED_SLOTS = frozenset({"__dict__", "__weakref__"})
@@ -84,6 +93,60 @@ def _plain_doc(text: Any) -> Any:
     if not isinstance(text, str):
         raise TypeError("`__doc__` must be a string")
     return str.__str__(text)
+
+
+def check_base_class(base: type) -> None:
+    """Raise TypeError if a class that derives from `base` could corrupt memory."""
+    if issubclass(base, _UNSAFE_BASES):
+        raise TypeError(f"`{base.__name__}` cannot be a base class here")
+
+
+def is_as_expected(kind: type, cls: type) -> bool:
+    """Whether the library can use an instance of `kind` where it called `cls` for a new one."""
+    return all(issubclass(kind, base) for base in _CALLING_TYPES if issubclass(cls, base))
+
+
+def check_init(cls: type) -> None:
+    """Raise TypeError if `cls` is a property that could be initialized again.
+
+    A property does not keep its function alive while it calls it.
+    """
+    if issubclass(cls, property) and cls.__init__ is not property.__init__:
+        raise TypeError(f"`{cls.__name__}` is a property: it cannot define `__init__`")
+
+
+def check_length(cls: type) -> None:
+    """Raise TypeError if `cls` is a string with a length of its own.
+
+    Methods such as `bytearray.hex` ask their argument for its length, and do not expect that this
+    changes the bytes that they work on.
+    """
+    for base in (str, bytes):
+        if issubclass(cls, base) and inspect.getattr_static(cls, "__len__") is not base.__len__:
+            raise TypeError(f"`{cls.__name__}` cannot change the length of a `{base.__name__}`")
+
+
+def add_iterator(cls: type) -> None:
+    """Give `cls` an iterator in Python if it has items but no `__iter__`.
+
+    The interpreter's own iterator frees the object twice if `__getitem__` re-enters it.
+    """
+    if inspect.getattr_static(cls, "_is_protocol", False):
+        return  # its methods are what other classes must have
+    if hasattr(cls, "__getitem__") and inspect.getattr_static(cls, "__iter__", _ABSENT) is _ABSENT:
+        type.__setattr__(cls, "__iter__", _items)
+
+
+def _items(sequence: Any) -> Iterator[Any]:
+    """What the interpreter does for an object without `__iter__`."""
+    position = 0
+    while True:
+        try:
+            item = sequence[position]
+        except (IndexError, StopIteration):
+            return
+        yield item
+        position += 1
 
 
 def check_slots(cls: type) -> None:

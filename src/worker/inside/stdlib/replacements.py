@@ -5,10 +5,10 @@ difflib.SequenceMatcher    our own messages use it for their hints
 dataclasses.dataclass      runs code built from the names of fields, and a `Field` can be renamed
 collections.namedtuple     runs code built from names; and its class must count as the user's own
 
-The other replacements are in modules by topic: `array_struct`, `copying`, `functools_operator`,
-`pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`, `zoneinfo_`. No
-replacement protects a library class by overriding a method: `super(…)` would reach the original
-method.
+The other replacements are in modules by topic: `array_struct`, `c_types`, `copying`,
+`functools_operator`, `pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`,
+`zoneinfo_`. No replacement protects a library class by overriding a method: `super(…)` would reach
+the original method.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ from caps.worker.inside.stdlib import (
     warnings_,
     zoneinfo_,
 )
+from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
+from caps.worker.inside.stdlib.c_types.iterators import itertools_names
+from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.context import StdlibContext
 
 
@@ -151,7 +154,7 @@ def collections_names(context: StdlibContext) -> dict[str, Any]:
         chosen = {**options, "module": "__main__"}
         return own.register(collections.namedtuple(checked[0], checked[1:], **chosen))
 
-    return {"namedtuple": namedtuple}
+    return {"OrderedDict": OrderedDict, "defaultdict": defaultdict, "namedtuple": namedtuple}
 
 
 def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
@@ -267,6 +270,7 @@ REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
     "difflib": _constant({"SequenceMatcher": SequenceMatcher}),
     "enum": _constant({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
     "functools": functools_operator.functools_names,
+    "itertools": itertools_names,
     "operator": functools_operator.operator_names,
     "os": sys_os_time.os_names,
     "pathlib": pathlib_.pathlib_names,
