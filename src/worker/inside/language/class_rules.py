@@ -9,7 +9,7 @@ import inspect
 import sys
 import types
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -115,15 +115,16 @@ def check_init(cls: type) -> None:
         raise TypeError(f"`{cls.__name__}` is a property: it cannot define `__init__`")
 
 
-def check_length(cls: type) -> None:
-    """Raise TypeError if `cls` is a string with a length of its own.
+def check_length(name: str, bases: Iterable[type], namespace: Container[str] = ()) -> None:
+    """Raise TypeError if a class of these bases would be a string with a length of its own.
 
     Methods such as `bytearray.hex` ask their argument for its length, and do not expect that this
     changes the bytes that they work on.
     """
-    for base in (str, bytes):
-        if issubclass(cls, base) and inspect.getattr_static(cls, "__len__") is not base.__len__:
-            raise TypeError(f"`{cls.__name__}` cannot change the length of a `{base.__name__}`")
+    sized = {kind for base in bases for kind in base.__mro__ if "__len__" in vars(kind)}
+    for kind in (str, bytes):
+        if kind in sized and (sized != {kind} or "__len__" in namespace):
+            raise TypeError(f"`{name}` cannot change the length of a `{kind.__name__}`")
 
 
 def add_iterator(cls: type) -> None:

@@ -101,7 +101,7 @@ class OwnClasses:
                 self._check_base_class(base)
             check_slots(cls)
             check_init(cls)
-            check_length(cls)
+            check_length(cls.__name__, (cls,))
             add_iterator(cls)
             check_fields(cls, getattr(cls, "__dataclass_fields__", ()), foreign)
             pattern = inspect.getattr_static(cls, "__match_args__", ())

@@ -23,7 +23,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from caps.worker.inside.language.class_rules import safe_match_args
+from caps.worker.inside.language.class_rules import check_length, safe_match_args
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta
@@ -50,10 +50,11 @@ class _CheckedEnumType(enum.EnumType):
     def __new__(
         metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
     ) -> _CheckedEnumType:
-        # User code creates its members before `OwnClasses` registers the class.
+        # Its methods create the members before `OwnClasses` registers and checks the class.
         if "__match_args__" in classdict:
             safe = safe_match_args(classdict["__match_args__"])
             dict.__setitem__(classdict, "__match_args__", safe)
+        check_length(cls, bases, classdict)
         return super().__new__(metacls, cls, bases, classdict, **options)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:

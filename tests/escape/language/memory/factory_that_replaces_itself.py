@@ -1,16 +1,16 @@
-"""Free the factory of a dictionary, and its arguments, while it runs."""
+"""Free the factory of a dictionary, and the list that it sorts, while it runs."""
 
 # stopped: harmless
 
-import collections, functools, typing
-class Items:
-    def __iter__(self):
+import collections, typing
+class Item:
+    def __lt__(self, other):
         made.default_factory = None
-        [(1, 2) for _ in range(50)]
-        return iter([1])
-for make in (collections.defaultdict, typing.DefaultDict) * 200:
-    made = make(functools.partial(zip, Items(), Items(), Items()))
+        kept.extend([] for _ in range(50))
+        return False
+for make in (collections.defaultdict, typing.DefaultDict) * 20:
+    kept = []
+    made = make([Item(), Item()].sort)
     made[1]
-    made = make(functools.partial(sorted, Items()))
-    made[1]
+    if any(kept): escaped()
 None

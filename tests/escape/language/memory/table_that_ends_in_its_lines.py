@@ -1,6 +1,7 @@
-"""Read a table to its end from inside the iterator of its lines."""
+"""Read a table to its end, inside a quoted field, from inside the iterator of its lines."""
 
-# stopped: harmless
+# stopped: raises ValueError
+# because: generator already executing
 
 import csv
 class Lines:
@@ -8,10 +9,8 @@ class Lines:
     def __iter__(self): return self
     def __next__(self):
         self.asked += 1
-        if self.asked == 1: return '"a'
-        if self.asked == 2:
-            try: list(table)
-            except ValueError: pass
+        if self.asked == 1: next(table)
+        if self.asked == 2: return '"a'
         raise StopIteration
 table = csv.reader(Lines())
-list(table) and None
+next(table)

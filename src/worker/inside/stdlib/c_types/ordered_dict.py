@@ -109,10 +109,9 @@ class OrderedDict(dict[Any, Any]):
         return dict.__eq__(self, other) and all(map(operator.eq, self, other))
 
     def __ne__(self, other: object) -> bool:
-        same = self == other
-        return same if same is NotImplemented else not same
+        return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, dict):
@@ -128,7 +127,7 @@ class OrderedDict(dict[Any, Any]):
         made.update(self)
         return made
 
-    def __ior__(self, other: Any) -> Any:  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> Any:
         self.update(other)
         return self
 
