@@ -49,7 +49,7 @@ _UNCHANGED = (
 ).split()
 
 
-def iter(value: Any, *sentinel: Any) -> Iterator[Any]:  # noqa: A001 - the name that users see
+def iter(value: Any, /, *sentinel: Any) -> Iterator[Any]:  # noqa: A001 - the name that users see
     """`iter`. The iterator that calls a function is a generator: it cannot be re-entered."""
     if len(sentinel) != 1:
         return builtins.iter(value, *sentinel)

@@ -5,7 +5,6 @@ Runs in the worker, after confinement. Rules that depend on who defined a class 
 
 from __future__ import annotations
 
-import inspect
 import sys
 import types
 from abc import ABCMeta
@@ -16,8 +15,6 @@ from typing import Any
 
 from caps.worker.inside.language.identifiers import CHECKED, SIGNALS, needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta, safe_type
-
-_ABSENT = object()
 
 # Types whose instances have no writable attributes.
 PLAIN_VALUES = frozenset(
@@ -132,9 +129,10 @@ def add_iterator(cls: type) -> None:
 
     The interpreter's own iterator frees the object twice if `__getitem__` re-enters it.
     """
-    if inspect.getattr_static(cls, "_is_protocol", False):
+    if vars(cls).get("_is_protocol", False):
         return  # its methods are what other classes must have
-    if hasattr(cls, "__getitem__") and inspect.getattr_static(cls, "__iter__", _ABSENT) is _ABSENT:
+    names = {name for kind in cls.__mro__ for name in vars(kind)}
+    if "__getitem__" in names and "__iter__" not in names:
         type.__setattr__(cls, "__iter__", _items)
 
 

@@ -81,7 +81,8 @@ def islice(iterable: Any, /, *bounds: Any) -> Iterator[Any]:
 
 def zip_longest(*iterables: Any, fillvalue: Any = None) -> Iterator[Any]:
     """`itertools.zip_longest`."""
-    return _guarded(itertools.zip_longest(*iterables, fillvalue=fillvalue), *iterables)
+    # Also over plain containers: it frees an iterator twice if an item of a freed list re-enters it.
+    return _driven(itertools.zip_longest(*iterables, fillvalue=fillvalue))
 
 
 def pairwise(iterable: Iterable[Any], /) -> Iterator[tuple[Any, Any]]:
