@@ -2,9 +2,11 @@
 
 The real `type` creates classes of any kind, and the types of functions, frames and code create
 functions, frames and code. The type of the signals in a decimal context creates one that points to
-no memory, and the types of `itertools` create iterators that user code can re-enter. User code may compare an opaque type, print it and use it in
-`isinstance`. It can neither call nor subclass it, with one exception: it may create a view of a
-mapping (`MappingProxyType`), which shows only what the code put in.
+no memory, and the types of `itertools` create iterators that user code can re-enter.
+
+User code may compare an opaque type, print it and use it in `isinstance`. It can neither call nor
+subclass it, with one exception: it may create a view of a mapping (`MappingProxyType`), which shows
+only what the code put in.
 """
 
 from __future__ import annotations

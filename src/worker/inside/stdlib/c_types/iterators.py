@@ -81,7 +81,7 @@ def islice(iterable: Any, /, *bounds: Any) -> Iterator[Any]:
 
 def zip_longest(*iterables: Any, fillvalue: Any = None) -> Iterator[Any]:
     """`itertools.zip_longest`."""
-    # Also over plain containers: it frees an iterator twice if an item of a freed list re-enters it.
+    # Also over plain containers: it frees an iterator twice if an item that it frees re-enters it.
     return _driven(itertools.zip_longest(*iterables, fillvalue=fillvalue))
 
 
