@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -53,6 +53,10 @@ _ZYGOTE_LIMITS = (
     (resource.RLIMIT_MSGQUEUE, 0),
     (resource.RLIMIT_MEMLOCK, 0),
 )
+# Nested iterators and values recurse in C without a check. With this much stack, the memory limit
+# bounds most of them. The kernel leaves at least 128 MiB below the stack free of other mappings.
+_STACK_BYTES = 96 * 1024 * 1024
+_NESTED_MAPS = 4000  # each takes 128 bytes of stack
 # The limits of workers only: the zygote itself has a few descriptors, and forks.
 _WORKER_LIMITS = (
     (resource.RLIMIT_NPROC, 0),
@@ -82,7 +86,22 @@ def limit_zygote(without: Mapping[str, Layer]) -> Layer:
     if "rlimits" in without:
         return without["rlimits"]
     _limit(_ZYGOTE_LIMITS)
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    stack = within_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES)
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
+    _grow_stack()
     return _RLIMITS
+
+
+def _grow_stack() -> None:
+    """Use half a megabyte of the stack once, and so keep it mapped in all workers.
+
+    A worker that is out of memory could not get another page of it, and would die without a report.
+    """
+    nested: Iterator[object] = iter(())
+    for _ in range(_NESTED_MAPS):
+        nested = map(id, nested)
+    next(nested, None)
 
 
 def _apply(name: str, apply: Callable[[], str], remedy: str) -> Layer:

@@ -8,7 +8,7 @@ identifiers, so no global variable of user code can shadow them.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from caps.protocol.errors import USER_ERRORS
@@ -19,6 +19,7 @@ from caps.worker.inside.language.guards import (
     OwnClasses,
     check_exception_group,
 )
+from caps.worker.inside.language.inlined_calls import SAFE_SUPER, SAFE_TYPE, SHOWN_TYPES
 from caps.worker.inside.language.opaque_types import SHOWN_TYPES as SHOWN
 from caps.worker.inside.language.opaque_types import safe_type, type_of
 from caps.worker.inside.language.private_attributes import (
@@ -34,8 +35,6 @@ from caps.worker.inside.language.transformer import (
     HOOK_GUARD,
     INHERITED_GUARD,
     READ_GUARD,
-    SAFE_TYPE,
-    SHOWN_TYPES,
     STAR_GUARD,
     TYPE_GUARD,
     WRITE_GUARD,
@@ -44,10 +43,30 @@ from caps.worker.inside.language.transformer import (
 _UNCHANGED = (
     "Ellipsis False None NotImplemented True abs aiter all anext any ascii bin bool bytearray "
     "bytes callable chr classmethod complex dict divmod enumerate filter float format "
-    "frozenset hash hex id int isinstance issubclass iter len list map max memoryview min "
+    "frozenset hash hex id int isinstance issubclass len list map max memoryview min "
     "next object oct ord pow property range repr reversed round set slice sorted staticmethod "
     "str sum super tuple zip "
 ).split()
+
+
+def iter(value: Any, /, *sentinel: Any) -> Iterator[Any]:  # noqa: A001 - the name that users see
+    """`iter`. The iterator that calls a function is a generator: it cannot be re-entered."""
+    if len(sentinel) != 1:
+        return builtins.iter(value, *sentinel)
+    if not callable(value):
+        raise TypeError("iter(v, w): v must be callable")
+    return _call_until(value, sentinel[0])
+
+
+def _call_until(function: Callable[[], Any], sentinel: Any) -> Iterator[Any]:
+    while True:
+        try:
+            value = function()
+        except StopIteration:
+            return
+        if sentinel is value or sentinel == value:
+            return
+        yield value
 
 
 def _exceptions() -> dict[str, Any]:
@@ -74,6 +93,7 @@ def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses)
         "dir": guards.dir,
         "getattr": guards.getattr,
         "hasattr": guards.hasattr,
+        "iter": iter,
         "print": make_print(stdout),
         "setattr": guards.setattr,
         "type": safe_type,
@@ -87,6 +107,7 @@ def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses)
         OWNED_GUARD: own.check_all_private,
         OWN_GUARD: own.check_private,
         READ_GUARD: guards.reflection.read,
+        SAFE_SUPER: super,
         SAFE_TYPE: safe_type,
         SHOWN_TYPES: SHOWN,
         STAR_GUARD: check_exception_group,

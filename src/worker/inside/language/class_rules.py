@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import types
 from abc import ABCMeta
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,6 +21,12 @@ PLAIN_VALUES = frozenset(
     {bool, bytes, complex, dict, float, frozenset, int, list, set, str, tuple, type(None)}
     | {date, datetime, time, timedelta, Decimal}
 )
+
+# Their methods call the class for a new value, and use it as theirs without a check.
+_CALLING_TYPES = (date, datetime, time, timedelta)
+
+# These fail if they are used before `__init__`, which a subclass need not call.
+_UNSAFE_BASES = (staticmethod, classmethod)
 
 # Slots without a descriptor that user code could call.
 _UNNAMED_SLOTS = frozenset({"__dict__", "__weakref__"})
@@ -84,6 +90,62 @@ def _plain_doc(text: Any) -> Any:
     if not isinstance(text, str):
         raise TypeError("`__doc__` must be a string")
     return str.__str__(text)
+
+
+def check_base_class(base: type) -> None:
+    """Raise TypeError if a class that derives from `base` could corrupt memory."""
+    if issubclass(base, _UNSAFE_BASES):
+        raise TypeError(f"`{base.__name__}` cannot be a base class here")
+
+
+def is_as_expected(kind: type, cls: type) -> bool:
+    """Whether the library can use an instance of `kind` where it called `cls` for a new one."""
+    return all(issubclass(kind, base) for base in _CALLING_TYPES if issubclass(cls, base))
+
+
+def check_init(cls: type) -> None:
+    """Raise TypeError if `cls` is a property that could be initialized again.
+
+    A property does not keep its function alive while it calls it.
+    """
+    if issubclass(cls, property) and cls.__init__ is not property.__init__:
+        raise TypeError(f"`{cls.__name__}` is a property: it cannot define `__init__`")
+
+
+def check_length(name: str, bases: Iterable[type], namespace: Container[str] = ()) -> None:
+    """Raise TypeError if a class of these bases would be a string with a length of its own.
+
+    Methods such as `bytearray.hex` ask their argument for its length, and do not expect that this
+    changes the bytes that they work on.
+    """
+    sized = {kind for base in bases for kind in base.__mro__ if "__len__" in vars(kind)}
+    for kind in (str, bytes):
+        if kind in sized and (sized != {kind} or "__len__" in namespace):
+            raise TypeError(f"`{name}` cannot change the length of a `{kind.__name__}`")
+
+
+def add_iterator(cls: type) -> None:
+    """Give `cls` an iterator in Python if it has items but no `__iter__`.
+
+    The interpreter's own iterator frees the object twice if `__getitem__` re-enters it.
+    """
+    if vars(cls).get("_is_protocol", False):
+        return  # its methods are what other classes must have
+    names = {name for kind in cls.__mro__ for name in vars(kind)}
+    if "__getitem__" in names and "__iter__" not in names:
+        type.__setattr__(cls, "__iter__", _items)
+
+
+def _items(sequence: Any) -> Iterator[Any]:
+    """What the interpreter does for an object without `__iter__`."""
+    position = 0
+    while True:
+        try:
+            item = sequence[position]
+        except (IndexError, StopIteration):
+            return
+        yield item
+        position += 1
 
 
 def check_slots(cls: type) -> None:

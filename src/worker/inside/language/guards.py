@@ -20,8 +20,13 @@ from typing import Any
 
 from caps.worker.inside.language.class_rules import (
     PLAIN_VALUES,
+    add_iterator,
+    check_base_class,
     check_fields,
+    check_init,
+    check_length,
     check_slots,
+    is_as_expected,
     resolve_metaclass,
     safe_match_args,
 )
@@ -95,6 +100,9 @@ class OwnClasses:
                 # Python asks an alias for its bases twice, and the answers may differ.
                 self._check_base_class(base)
             check_slots(cls)
+            check_init(cls)
+            check_length(cls.__name__, (cls,))
+            add_iterator(cls)
             check_fields(cls, getattr(cls, "__dataclass_fields__", ()), foreign)
             pattern = inspect.getattr_static(cls, "__match_args__", ())
             if safe_match_args(pattern, virtual=isinstance(cls, ABCMeta)) is not pattern:
@@ -129,6 +137,8 @@ class OwnClasses:
         Copying an instance of `cls` writes its state into the returned object. So a private name
         that is the user's in `cls` must not belong to a library in `kind`.
         """
+        if not is_as_expected(kind, cls):
+            return False
         if self.is_own(kind):
             return self._foreign_names[kind] <= self._foreign_names.get(cls, _NO_NAMES)
         return kind in PLAIN_VALUES
@@ -187,6 +197,7 @@ class OwnClasses:
     def _check_base_class(self, base: Any) -> None:
         if not isinstance(base, type):
             raise TypeError(f"a base must be a class, not a `{type(base).__name__}`")
+        check_base_class(base)
         # The base `typing.Type` resolves to the real `type`, whose subclass could create any class.
         if issubclass(base, type):
             raise TypeError("a class that makes classes cannot be a base class here")

@@ -66,10 +66,11 @@ WRITABLE = _dunders("cause context doc name qualname suppress_context traceback"
 
 # Attributes that user code must not get unchanged: methods of `str` that read attributes by name,
 # the object of an AttributeError, which a library never meant to expose, the dictionaries of
-# objects, and the base classes of a checked class. `reflection` returns the harmless part of them.
+# objects, the base classes of a checked class, and `__init__`: many library types do not expect to
+# be initialized again while they work. `reflection` returns the harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
 REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
-CHECKED = FORMATTERS | REFLECTED | {"mro", "obj"}
+CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 
 # In a decimal context these point into its memory but do not keep it alive. Any object may have
 # attributes of these names, so only reading them is checked.

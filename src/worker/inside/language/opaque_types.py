@@ -1,13 +1,18 @@
 """(4) What `type(x)` returns: the real type, or an opaque type where the real one is dangerous.
 
 The real `type` creates classes of any kind, and the types of functions, frames and code create
-functions, frames and code. User code may compare an opaque type, print it and use it in
-`isinstance`. It can neither call nor subclass it, with one exception: it may create a view of a
-mapping (`MappingProxyType`), which shows only what the code put in.
+functions, frames and code. The type of the signals in a decimal context creates one that points to
+no memory, and the types of `itertools` create iterators that user code can re-enter.
+
+User code may compare an opaque type, print it and use it in `isinstance`. It can neither call nor
+subclass it, with one exception: it may create a view of a mapping (`MappingProxyType`), which shows
+only what the code put in.
 """
 
 from __future__ import annotations
 
+import decimal
+import itertools
 import types
 from abc import ABCMeta
 from typing import Any, NoReturn
@@ -77,6 +82,15 @@ _OPAQUE_TYPES: dict[type, type] = {
         types.MethodType,
         types.ModuleType,
         types.TracebackType,
+        type(decimal.Context().flags),
+        itertools.accumulate,
+        itertools.chain,
+        itertools.count,
+        itertools.cycle,
+        itertools.groupby,
+        itertools.islice,
+        itertools.pairwise,
+        itertools.zip_longest,
     )
 } | {types.MappingProxyType: _make_opaque(types.MappingProxyType, _TypeOfViews)}
 

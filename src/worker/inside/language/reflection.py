@@ -6,6 +6,7 @@
     x.__dict__          a dictionary that writes through, without what is not the user's
     C.__mro__, C.mro()  without the library classes in between
     C.__subclasses__()  only the user's own classes
+    x.__init__          one in C: only of the user's own objects
 
 Runs in the worker, after confinement. The invariant of `guards` holds here, too.
 """
@@ -140,6 +141,7 @@ class Reflection:
             "__annotations__": self._annotations,
             "__bases__": lambda value: self._classes(value, "__bases__"),
             "__dict__": self.dictionary,
+            "__init__": self._initializer,
             "__mro__": lambda value: self._classes(value, "__mro__"),
             "__subclasses__": self._subclasses,
         }
@@ -190,6 +192,27 @@ class Reflection:
             raise AttributeError(f"`{name}` is shown of your own classes only")
         found: tuple[type, ...] = getattr(value, name)
         return tuple(kind for kind in found if kind in _PLAIN_CLASSES or self._own.is_own(kind))
+
+    def _initializer(self, value: Any) -> Any:
+        """`__init__` of an object, a class or a `super()`; one in C only for the user's objects."""
+        found = value.__init__
+        if type(found) is types.FunctionType or type(found) is types.MethodType:
+            return found
+        if isinstance(value, type):
+
+            def init(target: Any, /, *args: Any, **options: Any) -> None:
+                self._check_initializable(target)
+                found(target, *args, **options)
+
+            return init
+        target = super.__self__.__get__(value) if type(value) is super else value  # type: ignore[attr-defined]
+        self._check_initializable(target)
+        return found
+
+    def _check_initializable(self, target: Any) -> None:
+        kind = type(target)
+        if not self._own.is_own(kind) or issubclass(kind, property):
+            raise AttributeError(f"a `{kind.__name__}` cannot be initialized again in the sandbox")
 
     def _subclasses(self, value: Any) -> Callable[[], list[type]]:
         if not self._own.is_own(value):

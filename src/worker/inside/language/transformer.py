@@ -13,6 +13,8 @@ name alone does not decide, under a name that is not a valid identifier:
     x.obj += y          ->  <change>(x, "obj").obj += y
     x.__class__         ->  <type>(x)                 like `type(x)`: never the real metaclass
     type(x)             ->  <shown>[<kind>(x)]        if `type` is not rebound
+    x.__init__          ->  <read>(x, "__init__")     but `super().__init__` in an `__init__`, if
+                                                      `super` is not rebound
     x.__name__ = y      ->  <write>(x).__name__ = y   see `special_methods`; also the next two
     x.__setattr__       ->  <inherited>(x, "__setattr__")
     def __getattr__     ->  @<hook>("__getattr__") def __getattr__
@@ -47,9 +49,14 @@ from caps.worker.inside.language.identifiers import (
     needs_guard,
     refusal,
 )
+from caps.worker.inside.language.inlined_calls import (
+    inline_super_init,
+    inline_type_call,
+    is_super_init,
+    is_type_call,
+)
 from caps.worker.inside.language.known_private_names import is_unused_name
 from caps.worker.inside.language.private_attributes import (
-    KIND_OF,
     FunctionNode,
     emit_entry_check,
     emit_own_check,
@@ -64,8 +71,6 @@ HOOK_GUARD = "<hook>"
 INHERITED_GUARD = "<inherited>"
 STAR_GUARD = "<star>"
 READ_GUARD = "<read>"
-SAFE_TYPE = "<safe type>"
-SHOWN_TYPES = "<shown>"
 TYPE_GUARD = "<type>"
 WRITE_GUARD = "<write>"
 RESULT_NAME = "<result>"
@@ -88,6 +93,8 @@ class Transformer(CachedVisitor):
         super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
+        # Whether the innermost function is an `__init__` of a class.
+        self._in_init = False
         self._class_name: str | None = None
         # Whether the class body that is being visited assigns one of `FROZEN_IN_CLASS`.
         self._assigns_frozen = False
@@ -190,7 +197,8 @@ class Transformer(CachedVisitor):
         if name == "__class__":
             return guarded(TYPE_GUARD, value, node)
         if name in CHECKED or name in SIGNALS:
-            return guarded(READ_GUARD, value, node, name)
+            read = guarded(READ_GUARD, value, node, name)
+            return inline_super_init(node, read) if self._in_init and is_super_init(node) else read
         if name in HOOKS:
             return guarded(INHERITED_GUARD, value, node, name)
         if name not in READABLE:
@@ -224,7 +232,7 @@ class Transformer(CachedVisitor):
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
             return node
         node = self._visit_contents(node)
-        return _inline_type_call(node) if _is_type_call(node) else node
+        return inline_type_call(node) if is_type_call(node) else node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         target = node.target
@@ -249,8 +257,9 @@ class Transformer(CachedVisitor):
             self.check(node, node.name)
         # Decorators, defaults and annotations belong to the enclosing scope.
         self._visit_signature(node)
-        saved = self._in_class, self._entry_checked
+        saved = self._in_class, self._in_init, self._entry_checked
         variable = stable_self(node) if self._in_class else None
+        self._in_init = self._in_class and node.name == "__init__"
         self._in_class = False
         self._entry_checked = {**self._entry_checked, **({variable: {}} if variable else {})}
         try:
@@ -259,7 +268,7 @@ class Transformer(CachedVisitor):
                 check = emit_entry_check(variable, self._entry_checked[variable])
                 node.body.insert(_docstring_length(node), check)
         finally:
-            self._in_class, self._entry_checked = saved
+            self._in_class, self._in_init, self._entry_checked = saved
         if self._in_class and node.name in HOOKS:
             hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
             copy_locations(hook, node)
@@ -383,20 +392,3 @@ def _docstring_length(node: FunctionNode) -> int:
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return 0
     return int(type(first.value.value) is str)
-
-
-def _is_type_call(node: ast.Call) -> bool:
-    """Whether `node` is `type(x)` with a variable `x`."""
-    function = node.func
-    by_name = isinstance(function, ast.Name) and function.id == "type"
-    return by_name and [type(one) for one in node.args] == [ast.Name] and not node.keywords
-
-
-def _inline_type_call(node: ast.Call) -> ast.expr:
-    """`type(x)` as a look-up while `type` is not rebound: code often calls it in a loop."""
-    kind = ast.Call(ast.Name(KIND_OF, ast.Load()), list(node.args), [])
-    is_unchanged = ast.Compare(node.func, [ast.Is()], [ast.Name(SAFE_TYPE, ast.Load())])
-    shown = ast.Subscript(ast.Name(SHOWN_TYPES, ast.Load()), kind, ast.Load())
-    choice = ast.IfExp(test=is_unchanged, body=shown, orelse=node)
-    copy_locations(choice, node)
-    return choice

@@ -4,6 +4,7 @@ operator.attrgetter, methodcaller     read attributes by name: here each part of
                                       through the same guard as `getattr`
 functools.wraps, update_wrapper       write any attribute of any object: here names, documentation
                                       and public attributes
+functools.cmp_to_key                  frees what it compares while a function in C compares it
 functools.cached_property             its `attrname` can be set to any key of the instance's dict
 functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
                                       looked up
@@ -117,6 +118,17 @@ class singledispatchmethod:  # noqa: N801 - the name that user space sees
         return method
 
 
+def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Any:
+    """`functools.cmp_to_key`. A function in Python keeps its arguments alive while it runs."""
+    if type(mycmp) is types.FunctionType:
+        return functools.cmp_to_key(mycmp)
+
+    def compare(one: Any, other: Any) -> Any:
+        return mycmp(one, other)
+
+    return functools.cmp_to_key(compare)
+
+
 def singledispatch(func: Any) -> Any:
     """`functools.singledispatch`; an annotation is never evaluated."""
     dispatcher: Any = functools.singledispatch(func)
@@ -175,6 +187,7 @@ def functools_names(context: StdlibContext) -> dict[str, Any]:
 
     return {
         "cached_property": cached_property,
+        "cmp_to_key": cmp_to_key,
         "singledispatch": singledispatch,
         "singledispatchmethod": singledispatchmethod,
         "update_wrapper": update_wrapper,

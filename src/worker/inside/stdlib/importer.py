@@ -21,6 +21,7 @@ from caps.worker.inside.facades.allowlist import ENCODINGS, FACADES, MODULE_ALTE
 from caps.worker.inside.facades.facade import Facade, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.stdlib.c_types.library import replace_in_libraries
 from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.copying import restrict_copying
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
@@ -31,6 +32,7 @@ from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 def load_facades() -> Mapping[str, Facade]:
     """The facades of all modules in the allowlist. Called once, at start-up."""
     restrict_copying()
+    replace_in_libraries()
     for encoding in ENCODINGS.split():
         codecs.lookup(encoding)
     for module in ON_DEMAND.split():

@@ -5,10 +5,10 @@ difflib.SequenceMatcher    our own messages use it for their hints
 dataclasses.dataclass      runs code built from the names of fields, and a `Field` can be renamed
 collections.namedtuple     runs code built from names; and its class must count as the user's own
 
-The other replacements are in modules by topic: `array_struct`, `copying`, `functools_operator`,
-`pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`, `zoneinfo_`. No
-replacement protects a library class by overriding a method: `super(…)` would reach the original
-method.
+The other replacements are in modules by topic: `array_struct`, `c_types`, `copying`,
+`functools_operator`, `pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`,
+`zoneinfo_`. No replacement protects a library class by overriding a method: `super(…)` would reach
+the original method.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from caps.worker.inside.language.class_rules import safe_match_args
+from caps.worker.inside.language.class_rules import check_length, safe_match_args
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta
@@ -38,6 +38,9 @@ from caps.worker.inside.stdlib import (
     warnings_,
     zoneinfo_,
 )
+from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
+from caps.worker.inside.stdlib.c_types.iterators import itertools_names
+from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.context import StdlibContext
 
 
@@ -47,10 +50,11 @@ class _CheckedEnumType(enum.EnumType):
     def __new__(
         metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
     ) -> _CheckedEnumType:
-        # User code creates its members before `OwnClasses` registers the class.
+        # Its methods create the members before `OwnClasses` registers and checks the class.
         if "__match_args__" in classdict:
             safe = safe_match_args(classdict["__match_args__"])
             dict.__setitem__(classdict, "__match_args__", safe)
+        check_length(cls, bases, classdict)
         return super().__new__(metacls, cls, bases, classdict, **options)
 
     def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
@@ -151,7 +155,7 @@ def collections_names(context: StdlibContext) -> dict[str, Any]:
         chosen = {**options, "module": "__main__"}
         return own.register(collections.namedtuple(checked[0], checked[1:], **chosen))
 
-    return {"namedtuple": namedtuple}
+    return {"OrderedDict": OrderedDict, "defaultdict": defaultdict, "namedtuple": namedtuple}
 
 
 def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
@@ -267,6 +271,7 @@ REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
     "difflib": _constant({"SequenceMatcher": SequenceMatcher}),
     "enum": _constant({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
     "functools": functools_operator.functools_names,
+    "itertools": itertools_names,
     "operator": functools_operator.operator_names,
     "os": sys_os_time.os_names,
     "pathlib": pathlib_.pathlib_names,

@@ -3,6 +3,7 @@
 types.FunctionType, …       create functions and frames from code: here only for `isinstance`
 types.SimpleNamespace       accepts any attribute name, also `__deepcopy__`: here names are checked
 typing.get_type_hints       evaluates annotations that are strings: here they stay strings
+typing.OrderedDict, …       create the library's own dictionaries: see `c_types`
 typing.get_origin, get_args return the real `type`: here its opaque type
 """
 
@@ -16,6 +17,8 @@ from typing import Any
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.opaque_types import shown_type
+from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
+from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _SHOWN_TYPES = (
@@ -91,7 +94,14 @@ def typing_names(context: StdlibContext) -> dict[str, Any]:
             for name, hint in _annotations(own, obj).items()
         }
 
-    return {"get_args": get_args, "get_origin": get_origin, "get_type_hints": get_type_hints}
+    library: Any = typing
+    return {
+        "DefaultDict": library._SpecialGenericAlias(defaultdict, 2, name="DefaultDict"),
+        "OrderedDict": library._SpecialGenericAlias(OrderedDict, 2, name="OrderedDict"),
+        "get_args": get_args,
+        "get_origin": get_origin,
+        "get_type_hints": get_type_hints,
+    }
 
 
 def get_origin(tp: Any) -> Any:

@@ -1,7 +1,7 @@
 """Make the dictionary anew, and with it what it writes to."""
 
 # stopped: raises AttributeError
-# because: `__deepcopy__` reaches into the interpreter
+# because: a `OwnDict` cannot be initialized again in the sandbox
 
 class C: pass
 names = C().__dict__

@@ -1,7 +1,7 @@
 """Initialise a facade anew."""
 
-# stopped: raises TypeError
-# because: takes exactly one argument
+# stopped: raises AttributeError
+# because: a `math` cannot be initialized again in the sandbox
 
 import math
 math.__init__({})

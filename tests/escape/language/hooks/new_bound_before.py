@@ -1,7 +1,7 @@
 """The same for `__new__`."""
 
-# stopped: raises TypeError
-# because: `__new__` makes instances of your own classes only
+# stopped: raises AttributeError
+# because: a `super` cannot be initialized again in the sandbox
 
 class C: pass
 bound = super(type(below), below)

@@ -1,7 +1,7 @@
 """Make a `super` of a library's object anew for one's own between reading its method and the check."""
 
 # stopped: raises AttributeError
-# because: attributes of `Below` cannot be changed from sandboxed code
+# because: a `super` cannot be initialized again in the sandbox
 
 class C: pass
 bound = super(type(below), below)

@@ -1,6 +1,7 @@
 """Make a `super` anew for a library's object between the check and the call."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: a `super` cannot be initialized again in the sandbox
 
 class C: pass
 mine = C()

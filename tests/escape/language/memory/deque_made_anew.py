@@ -1,6 +1,7 @@
 """Make a deque anew while it is filled."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: a `deque` cannot be initialized again in the sandbox
 
 from collections import deque
 def each():

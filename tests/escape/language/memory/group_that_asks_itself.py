@@ -1,7 +1,6 @@
 """Have a grouping go on while it compares."""
 
-# stopped: harmless or lost or raises RecursionError
-# where: worker
+# stopped: harmless
 
 import itertools
 class C:

@@ -1,7 +1,6 @@
 """Empty an ordered dictionary while it is compared."""
 
-# stopped: harmless or lost or raises RuntimeError
-# where: worker
+# stopped: harmless
 
 from collections import OrderedDict
 class C:

@@ -1,7 +1,7 @@
 """Give a decimal context signals that have no memory of their own."""
 
-# stopped: lost
-# where: worker
+# stopped: raises TypeError
+# because: a `SignalDict` cannot be made this way
 
 import decimal
 context = decimal.Context()

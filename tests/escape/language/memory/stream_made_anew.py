@@ -1,7 +1,7 @@
 """Make a stream anew while its memory is looked at."""
 
-# stopped: raises BufferError
-# because: Existing exports of data: object cannot be re-sized
+# stopped: raises AttributeError
+# because: a `BytesIO` cannot be initialized again in the sandbox
 
 import io
 stream = io.BytesIO(bytes(100_000))

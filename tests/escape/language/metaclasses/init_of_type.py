@@ -1,7 +1,7 @@
 """Make a class by the initialiser of `type`."""
 
-# stopped: raises TypeError
-# because: takes exactly one argument
+# stopped: raises AttributeError
+# because: cannot be initialized again in the sandbox
 
 type.__init__(type, 'X', (), {})
 escaped()

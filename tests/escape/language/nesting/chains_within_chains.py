@@ -1,6 +1,6 @@
 """The same by chains, each of which holds the next."""
 
-# stopped: lost
+# stopped: raises RecursionError or limited
 # where: worker
 
 import itertools

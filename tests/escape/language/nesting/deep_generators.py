@@ -1,6 +1,7 @@
 """Delegate to generators that are deeper than the stack."""
 
-# stopped: lost or raises RecursionError
+# stopped: raises RecursionError
+# because: maximum recursion depth exceeded
 # where: worker
 
 def f(inner): yield from inner

@@ -1,9 +1,9 @@
 """Draw from iterators that are deeper than the stack."""
 
-# stopped: lost or raises RecursionError
+# stopped: harmless
 # where: worker
 
 items = iter([1])
 for _ in range(500_000): items = map(abs, items)
 next(items)
-escaped()
+None

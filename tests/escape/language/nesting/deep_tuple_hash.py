@@ -1,9 +1,9 @@
 """Hash a tuple that is deeper than the stack."""
 
-# stopped: lost or raises RecursionError
+# stopped: harmless
 # where: worker
 
 items = ()
 for _ in range(200_000): items = (items,)
 hash(items)
-escaped()
+None

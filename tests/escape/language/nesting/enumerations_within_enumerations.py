@@ -1,9 +1,10 @@
 """The same by enumerations."""
 
-# stopped: lost
+# stopped: harmless
 # where: worker
 
 deep = iter([1])
 for _ in range(200_000):
     deep = enumerate(deep)
 next(deep)
+None

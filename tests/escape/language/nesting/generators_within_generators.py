@@ -1,6 +1,7 @@
 """Exhaust the stack by generators that ask each other."""
 
-# stopped: raises RecursionError or lost
+# stopped: raises RecursionError
+# because: maximum recursion depth exceeded
 # where: worker
 
 def again(inner):

@@ -1,9 +1,10 @@
 """The same by zips."""
 
-# stopped: lost
+# stopped: harmless
 # where: worker
 
 deep = iter([1])
 for _ in range(200_000):
     deep = zip(deep)
 next(deep)
+None

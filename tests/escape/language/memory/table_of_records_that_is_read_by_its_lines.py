@@ -1,0 +1,16 @@
+"""The same with the reader inside a reader of records."""
+
+# stopped: raises ValueError
+# because: generator already executing
+
+import csv
+class Lines:
+    asked = 0
+    def __iter__(self): return self
+    def __next__(self):
+        self.asked += 1
+        if self.asked == 1: next(table.reader, None)
+        if self.asked > 3: raise StopIteration
+        return "a,b"
+table = csv.DictReader(Lines())
+next(table)

@@ -1,0 +1,16 @@
+"""Read a table to its end, inside a quoted field, from inside the iterator of its lines."""
+
+# stopped: raises ValueError
+# because: generator already executing
+
+import csv
+class Lines:
+    asked = 0
+    def __iter__(self): return self
+    def __next__(self):
+        self.asked += 1
+        if self.asked == 1: next(table)
+        if self.asked == 2: return '"a'
+        raise StopIteration
+table = csv.reader(Lines())
+next(table)

@@ -1,0 +1,17 @@
+"""Exhaust a `zip_longest` from inside one of its iterators."""
+
+# stopped: raises ValueError
+# because: generator already executing
+
+import itertools
+def test(item):
+    global armed
+    if armed:
+        armed = False
+        list(items)
+        [filter(None, []) for _ in range(50)]
+    return False
+for _ in range(200):
+    armed = True
+    items = itertools.zip_longest(filter(test, [1, 2, 3]), itertools.repeat(1, 3))
+    list(items)
