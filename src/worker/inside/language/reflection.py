@@ -15,6 +15,7 @@ from __future__ import annotations
 import builtins
 import copy
 import decimal
+import enum
 import inspect
 import types
 from collections.abc import Callable
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from caps.worker.inside.language.guards import OwnClasses
 
 _Signals: Any = type(decimal.Context().flags)
+# What `enum` puts into a class: a descriptor that reads any attribute whose name is set on it, and
+# the members that are not made yet.
+_ENUM_INTERNALS: Any = (types.DynamicClassAttribute, enum._proto_member)  # type: ignore[attr-defined]
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 
 # Classes that user code can name in any case.
@@ -175,6 +179,7 @@ class Reflection:
                 name: attribute
                 for name, attribute in vars(value).items()
                 if _passes(lambda one: self._check_writable(value, one), name)
+                and not isinstance(attribute, _ENUM_INTERNALS)
             }
         if not is_users_function(value) and not self._own.is_own(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
