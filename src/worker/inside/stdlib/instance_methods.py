@@ -1,13 +1,15 @@
-"""(4) Methods of library classes that accept any object as `self`: here only an instance.
+"""(4) Methods that would accept any object as `self`: here only an instance.
 
 User code can call the method of a class with any object. Most methods then fail, or do what user
-code could do itself. Two kinds do more:
+code could do itself. Three kinds do more:
 
 - a method that calls `self.__class__`: of a class, this is the real `type`
 - a method that sets a special attribute of `self`, for example `__module__`: a library's class
   would then count as the user's own
+- a method of ours that stores a hidden object in `self`, or passes it to one that `self` holds
 
-They are restricted in the library's own classes, since `super(…)` would reach an original method.
+The first two are restricted in the library's own classes, since `super(…)` would reach an original
+method. The third are in the classes that `instances_only` decorates.
 
 Runs in the zygote, before any fork.
 """
@@ -21,7 +23,9 @@ import fractions
 import types
 import typing
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 _contextlib: Any = contextlib
 _typing: Any = typing
@@ -85,20 +89,34 @@ def check_self(owner: type, function: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+def instances_only(cls: type[_T]) -> type[_T]:
+    """Restrict every method of `cls`: a decorator for a class that wraps a hidden object."""
+    for name, original in list(vars(cls).items()):
+        restricted = _restricted(cls, original)
+        if restricted is not None:
+            setattr(cls, name, restricted)
+    return cls
+
+
 def restrict_methods() -> None:
     """Restrict the methods above in the library itself."""
     for owner, names in _METHODS:
         for name in names.split():
             original = vars(owner).get(name)
-            if isinstance(original, property) and original.fget is not None:
-                setattr(owner, name, property(check_self(owner, original.fget)))
-            elif type(original) is types.FunctionType:
-                method = InstanceMethod(owner, original)
+            restricted = _restricted(owner, original)
+            if restricted is not None:
                 for holder in _holders(owner, name, original):
-                    setattr(holder, name, method)
+                    setattr(holder, name, restricted)
 
 
-def _holders(owner: type, name: str, function: Callable[..., Any]) -> Iterator[type]:
+def _restricted(owner: type, original: Any) -> Any:
+    """The restricted form of a method or property; None if it is neither."""
+    if isinstance(original, property) and original.fget is not None:
+        return property(check_self(owner, original.fget))
+    return InstanceMethod(owner, original) if type(original) is types.FunctionType else None
+
+
+def _holders(owner: type, name: str, function: Any) -> Iterator[type]:
     """`owner`, and the classes below it that hold the same function: enums copy some of theirs."""
     if vars(owner).get(name) is function:
         yield owner
