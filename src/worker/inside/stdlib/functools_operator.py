@@ -83,9 +83,10 @@ class cached_property:  # noqa: N801 - the name that user space sees
         if instance is None:
             return self
         # User code may have set it on another class, where the name is not the user's. And the
-        # function may give it to another class under another name.
-        name = self._name
-        if name is None or self._owner not in type(instance).__mro__:
+        # function may give it to another class under another name. A method of another class that
+        # is called with this object may have set the name: it counts if the class has it.
+        name, owner = self._name, self._owner
+        if name is None or owner not in type(instance).__mro__ or vars(owner).get(name) is not self:
             raise TypeError("a cached_property belongs into a class statement")
         value = instance.__dict__[name] = self._function(instance)
         return value
