@@ -97,7 +97,9 @@ class OwnClasses:
             check_slots(cls)
             check_fields(cls, getattr(cls, "__dataclass_fields__", ()), foreign)
             pattern = inspect.getattr_static(cls, "__match_args__", ())
-            if safe_match_args(pattern, virtual=isinstance(cls, ABCMeta)) is not pattern:
+            # Any object may be an instance of an abstract class.
+            contexts = isinstance(cls, ABCMeta) or issubclass(cls, Context)
+            if safe_match_args(pattern, contexts=contexts) is not pattern:
                 type.__setattr__(cls, "__match_args__", ())
             self._foreign_names[cls] = foreign
             if self._is_clean(foreign):
