@@ -35,7 +35,7 @@ from caps.worker.inside.language.identifiers import (
     refusal,
 )
 from caps.worker.inside.language.opaque_types import OpaqueType, type_of
-from caps.worker.inside.language.reflection import Reflection
+from caps.worker.inside.language.reflection import Reflection, is_users_function
 
 _ABSENT = object()
 _NO_NAMES: frozenset[str] = frozenset()
@@ -168,7 +168,8 @@ class OwnClasses:
         if foreign is not None:
             return foreign
         is_tuple = issubclass(owner if isinstance(value, type) else kind, tuple)
-        if kind is types.FunctionType or (is_tuple and name in NAMEDTUPLE_NAMES):
+        # A function of a library may be a wrapper that has got the attributes of another object.
+        if is_users_function(value) or (is_tuple and name in NAMEDTUPLE_NAMES):
             return _NO_NAMES
         raise AttributeError(f"`{kind.__name__}` has no private attributes")
 

@@ -3,7 +3,8 @@
 operator.attrgetter, methodcaller     read attributes by name: here each part of the name goes
                                       through the same guard as `getattr`
 functools.wraps, update_wrapper       write any attribute of any object: here names, documentation
-                                      and public attributes
+                                      and public attributes. The library's own decorators use them,
+                                      too, and would copy the whole dictionary of a class
 functools.cached_property             its `attrname` can be set to any key of the instance's dict
 functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
                                       looked up
@@ -23,6 +24,28 @@ from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _COPIED = ("__name__", "__qualname__")
+_library_update_wrapper = functools.update_wrapper
+
+
+def restrict_wrapping() -> None:
+    """Have the library's decorators copy no attributes of classes. Runs in the zygote."""
+    library: Any = functools
+    library.update_wrapper = _update_wrapper
+
+
+def _update_wrapper(
+    wrapper: Any,
+    wrapped: Any,
+    assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+    updated: Any = functools.WRAPPER_UPDATES,
+) -> Any:
+    """`functools.update_wrapper`, as the library itself calls it.
+
+    The dictionary of a class, also behind an alias, holds its descriptors and private functions.
+    """
+    if type(getattr(wrapped, "__dict__", None)) is not dict:
+        updated = ()
+    return _library_update_wrapper(wrapper, wrapped, assigned, updated)
 
 
 def operator_names(context: StdlibContext) -> dict[str, Any]:
