@@ -66,8 +66,11 @@ class OwnDict(dict[str, Any]):
         self._real[name] = value
         super().__setitem__(name, value)
 
+    # `dict.__setitem__` may have added a name to this dictionary that the object does not show.
+
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(_plain_name(name))
+        self._check(_plain_name(name))
+        super().__delitem__(name)
         del self._real[name]
 
     def update(self, *args: Any, **kwargs: Any) -> None:
@@ -85,13 +88,15 @@ class OwnDict(dict[str, Any]):
 
     def pop(self, name: str, *default: Any) -> Any:
         if _plain_name(name) in self:
+            self._check(name)
             self._real.pop(name, None)
         return super().pop(name, *default)
 
     def popitem(self) -> tuple[str, Any]:
-        name, value = super().popitem()
-        self._real.pop(name, None)
-        return name, value
+        name = next(reversed(self), None)
+        if name is None:
+            raise KeyError("popitem(): dictionary is empty")
+        return name, self.pop(name)
 
     def clear(self) -> None:
         for name in list(self):

@@ -208,8 +208,8 @@ def functools_names(context: StdlibContext) -> dict[str, Any]:
 
 def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
     is_object = own.is_own(type(wrapper))  # an instance of a decorator class
-    if type(wrapper) is not types.FunctionType and not own.is_own(wrapper) and not is_object:
-        return
+    if not is_users_function(wrapper) and not own.is_own(wrapper) and not is_object:
+        return  # a library's object keeps its names
     write = object.__setattr__ if is_object else setattr
     for name in _COPIED:
         text = getattr(wrapped, name, None)

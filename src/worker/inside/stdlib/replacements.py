@@ -47,6 +47,8 @@ class _CheckedEnumType(enum.EnumType):
     def __new__(
         metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
     ) -> _CheckedEnumType:
+        if "_simple" in options:  # the library's own short cut: it shares the state of the base
+            raise TypeError("`_simple` is private to `enum`")
         # User code creates its members before `OwnClasses` registers the class.
         if "__match_args__" in classdict:
             safe = safe_match_args(classdict["__match_args__"])

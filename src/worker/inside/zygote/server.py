@@ -23,7 +23,7 @@ import signal
 import sys
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 
@@ -61,7 +61,6 @@ _HOST = 1
 _RULESET = 2  # replaces the standard error, once nothing more is written there
 _WARM_UPS = 10  # Python specialises a function when it runs the ninth time
 _IDLE_MS = 20
-_STACK_LEVELS = 800  # below the recursion limit; the stack grows by some hundred kilobytes
 # An order has at most two descriptors: a channel, and the entry of a group.
 _FDS_BUFFER_BYTES = _socket.CMSG_SPACE(2 * array.array("i").itemsize)
 
@@ -140,21 +139,11 @@ def main() -> NoReturn:
     if not modules and Argument.WITH_TOOLS not in requested:
         record_loaded_names()  # nothing else will be loaded later
     template.queue_ready()
-    _grow_stack()
     if Argument.WITH_TOOLS not in requested:
         _unload_modules()
     drop_interpreter_access(_HOST)
     confinement = prepare_confinement(program, without, _RULESET)
     Zygote(control, WorkerSetup(confinement, template), script).serve(layers)
-
-
-def _grow_stack() -> None:
-    """Map some stack now, for all workers. It is part of the memory that a worker may map, so one
-    that has used up its memory could not grow it, and would die by SIGSEGV and not say why."""
-    nested: list[Any] = []
-    for _ in range(_STACK_LEVELS):
-        nested = [nested]
-    repr(nested)
 
 
 def _reset_signals() -> None:
