@@ -26,6 +26,7 @@ from caps.worker.inside.stdlib.copying import restrict_copying
 from caps.worker.inside.stdlib.functools_operator import restrict_wrapping
 from caps.worker.inside.stdlib.instance_methods import restrict_methods
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
+from caps.worker.inside.stdlib.types_typing import restrict_aliases
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 
 
@@ -35,6 +36,7 @@ def load_facades() -> Mapping[str, Facade]:
     restrict_copying()
     restrict_methods()
     restrict_wrapping()
+    restrict_aliases()
     for encoding in ENCODINGS.split():
         codecs.lookup(encoding)
     for module in ON_DEMAND.split():
