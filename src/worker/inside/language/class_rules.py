@@ -10,7 +10,7 @@ import types
 from abc import ABCMeta
 from collections.abc import Container, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from caps.worker.inside.language.identifiers import CHECKED, SIGNALS, needs_guard, refusal
@@ -43,16 +43,16 @@ def resolve_metaclass(requested: Any) -> type:
         raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
 
 
-def safe_match_args(names: Any, *, virtual: bool = False) -> tuple[str, ...]:
+def safe_match_args(names: Any, *, contexts: bool = False) -> tuple[str, ...]:
     """`names` if they are safe as `__match_args__`, else `()`: positional patterns have no guard.
 
-    Anything but a tuple of plain strings could name other attributes when it is read again. A
-    `virtual` class (an ABC) may have any object as an instance.
+    Anything but a tuple of plain strings could name other attributes when it is read again. With
+    `contexts`, an instance of the class may be a decimal context.
     """
     if type(names) is not tuple or any(type(name) is not str for name in names):
         return ()
     guarded = any(refusal(name) is not None or needs_guard(name) for name in names)
-    return () if guarded or (virtual and not SIGNALS.isdisjoint(names)) else names
+    return () if guarded or (contexts and not SIGNALS.isdisjoint(names)) else names
 
 
 def freeze_class_data() -> None:
@@ -161,5 +161,6 @@ def check_fields(cls: type, names: Iterable[str], foreign: frozenset[str]) -> No
     `foreign` are the private names that `cls` inherits from library classes.
     """
     for name in names:
-        if name in foreign or (name in CHECKED and issubclass(cls, (str, AttributeError))):
+        is_checked = name in CHECKED and issubclass(cls, (str, AttributeError))
+        if name in foreign or is_checked or (name in SIGNALS and issubclass(cls, Context)):
             raise TypeError(f"`{name}` cannot be a field of `{cls.__name__}`")

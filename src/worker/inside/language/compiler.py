@@ -8,8 +8,6 @@ import inspect
 import marshal
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 
@@ -91,22 +89,27 @@ def compile_unrestricted(source: str, filename: str) -> Program:
 
 def parse_source(source: str, filename: str) -> ast.Module:
     """The syntax tree of `source` as written, without checks or guards."""
-    with warnings.catch_warnings(), _without_collection():
+    with warnings.catch_warnings(), WithoutCollection():
         warnings.simplefilter("ignore")
         tree: ast.Module = compile(source, filename, "exec", _PARSE_FLAGS, dont_inherit=True)
     return tree
 
 
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """No garbage collection inside: it may close a generator of the user's, whose `finally` calls
-    `eval`, and Python 3.11 cannot compile while it compiles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
+class WithoutCollection:
+    """No garbage collection inside: it may close a generator of the user's, whose `finally` runs
+    any code. Python 3.11 cannot compile while it compiles.
+
+    Not a generator with `contextmanager`: user code can set attributes on the class behind that.
+    """
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_error: object) -> None:
+        if self._was_enabled:
             gc.enable()
 
 
@@ -129,7 +132,7 @@ def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
             problems=[],
         )
     lines = tuple(_LINE_END.split(source))
-    with warnings.catch_warnings(), _without_collection():
+    with warnings.catch_warnings(), WithoutCollection():
         warnings.simplefilter("ignore")
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)

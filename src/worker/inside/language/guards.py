@@ -40,7 +40,7 @@ from caps.worker.inside.language.identifiers import (
     refusal,
 )
 from caps.worker.inside.language.opaque_types import OpaqueType, type_of
-from caps.worker.inside.language.reflection import Reflection
+from caps.worker.inside.language.reflection import Reflection, is_users_function
 
 _ABSENT = object()
 _NO_NAMES: frozenset[str] = frozenset()
@@ -105,7 +105,9 @@ class OwnClasses:
             add_iterator(cls)
             check_fields(cls, getattr(cls, "__dataclass_fields__", ()), foreign)
             pattern = inspect.getattr_static(cls, "__match_args__", ())
-            if safe_match_args(pattern, virtual=isinstance(cls, ABCMeta)) is not pattern:
+            # Any object may be an instance of an abstract class.
+            contexts = isinstance(cls, ABCMeta) or issubclass(cls, Context)
+            if safe_match_args(pattern, contexts=contexts) is not pattern:
                 type.__setattr__(cls, "__match_args__", ())
             self._foreign_names[cls] = foreign
             if self._is_clean(foreign):
@@ -176,7 +178,8 @@ class OwnClasses:
         if foreign is not None:
             return foreign
         is_tuple = issubclass(owner if isinstance(value, type) else kind, tuple)
-        if kind is types.FunctionType or (is_tuple and name in NAMEDTUPLE_NAMES):
+        # A function of a library may be a wrapper that has got the attributes of another object.
+        if is_users_function(value) or (is_tuple and name in NAMEDTUPLE_NAMES):
             return _NO_NAMES
         raise AttributeError(f"`{kind.__name__}` has no private attributes")
 

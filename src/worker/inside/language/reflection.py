@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 import copy
 import decimal
+import enum
 import inspect
 import types
 from collections.abc import Callable
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from caps.worker.inside.language.guards import OwnClasses
 
 _Signals: Any = type(decimal.Context().flags)
+# What `enum` puts into a class: a descriptor that reads any attribute whose name is set on it, and
+# the members that are not made yet.
+_ENUM_INTERNALS: Any = (types.DynamicClassAttribute, enum._proto_member)  # type: ignore[attr-defined]
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 
 # Classes that user code can name in any case.
@@ -63,8 +67,11 @@ class OwnDict(dict[str, Any]):
         self._real[name] = value
         super().__setitem__(name, value)
 
+    # `dict.__setitem__` may have added a name to this dictionary that the object does not show.
+
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(_plain_name(name))
+        self._check(_plain_name(name))
+        super().__delitem__(name)
         del self._real[name]
 
     def update(self, *args: Any, **kwargs: Any) -> None:
@@ -82,13 +89,15 @@ class OwnDict(dict[str, Any]):
 
     def pop(self, name: str, *default: Any) -> Any:
         if _plain_name(name) in self:
+            self._check(name)
             self._real.pop(name, None)
         return super().pop(name, *default)
 
     def popitem(self) -> tuple[str, Any]:
-        name, value = super().popitem()
-        self._real.pop(name, None)
-        return name, value
+        name = next(reversed(self), None)
+        if name is None:
+            raise KeyError("popitem(): dictionary is empty")
+        return name, self.pop(name)
 
     def clear(self) -> None:
         for name in list(self):
@@ -177,6 +186,7 @@ class Reflection:
                 name: attribute
                 for name, attribute in vars(value).items()
                 if _passes(lambda one: self._check_writable(value, one), name)
+                and not isinstance(attribute, _ENUM_INTERNALS)
             }
         if not is_users_function(value) and not self._own.is_own(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")

@@ -14,7 +14,10 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from caps.worker.inside.stdlib.instance_methods import instances_only
 
+
+@instances_only
 class Struct:
     """`struct.Struct`; a second `__init__` stores a new one, and the old one completes its call."""
 
@@ -59,6 +62,7 @@ def _converter_for(typecode: str) -> Callable[[Any], Any]:
     return float if typecode in "df" else operator.index
 
 
+@instances_only
 class array:  # noqa: N801 - the name that user space sees
     """`array.array` without the buffer interface; use `tobytes`."""
 

@@ -3,7 +3,8 @@
 operator.attrgetter, methodcaller     read attributes by name: here each part of the name goes
                                       through the same guard as `getattr`
 functools.wraps, update_wrapper       write any attribute of any object: here names, documentation
-                                      and public attributes
+                                      and public attributes. The library's own decorators use them,
+                                      too, and would copy the whole dictionary of a class
 functools.cmp_to_key                  frees what it compares while a function in C compares it
 functools.cached_property             its `attrname` can be set to any key of the instance's dict
 functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
@@ -24,6 +25,28 @@ from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _COPIED = ("__name__", "__qualname__")
+_library_update_wrapper = functools.update_wrapper
+
+
+def restrict_wrapping() -> None:
+    """Have the library's decorators copy no attributes of classes. Runs in the zygote."""
+    library: Any = functools
+    library.update_wrapper = _update_wrapper
+
+
+def _update_wrapper(
+    wrapper: Any,
+    wrapped: Any,
+    assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+    updated: Any = functools.WRAPPER_UPDATES,
+) -> Any:
+    """`functools.update_wrapper`, as the library itself calls it.
+
+    The dictionary of a class, also behind an alias, holds its descriptors and private functions.
+    """
+    if type(getattr(wrapped, "__dict__", None)) is not dict:
+        updated = ()
+    return _library_update_wrapper(wrapper, wrapped, assigned, updated)
 
 
 def operator_names(context: StdlibContext) -> dict[str, Any]:
@@ -84,9 +107,10 @@ class cached_property:  # noqa: N801 - the name that user space sees
         if instance is None:
             return self
         # User code may have set it on another class, where the name is not the user's. And the
-        # function may give it to another class under another name.
-        name = self._name
-        if name is None or self._owner not in type(instance).__mro__:
+        # function may give it to another class under another name. A method of another class that
+        # is called with this object may have set the name: it counts if the class has it.
+        name, owner = self._name, self._owner
+        if name is None or owner not in type(instance).__mro__ or vars(owner).get(name) is not self:
             raise TypeError("a cached_property belongs into a class statement")
         value = instance.__dict__[name] = self._function(instance)
         return value
@@ -197,8 +221,8 @@ def functools_names(context: StdlibContext) -> dict[str, Any]:
 
 def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
     is_object = own.is_own(type(wrapper))  # an instance of a decorator class
-    if type(wrapper) is not types.FunctionType and not own.is_own(wrapper) and not is_object:
-        return
+    if not is_users_function(wrapper) and not own.is_own(wrapper) and not is_object:
+        return  # a library's object keeps its names
     write = object.__setattr__ if is_object else setattr
     for name in _COPIED:
         text = getattr(wrapped, name, None)

@@ -10,7 +10,10 @@ import functools
 import pathlib
 from typing import Any
 
+from caps.worker.inside.stdlib.instance_methods import instances_only
 
+
+@instances_only
 @functools.total_ordering
 class PurePosixPath:
     """`pathlib.PurePosixPath`."""

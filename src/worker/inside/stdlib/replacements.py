@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from caps.worker.inside.language.class_rules import check_length, safe_match_args
+from caps.worker.inside.language.compiler import WithoutCollection
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta
@@ -50,6 +51,8 @@ class _CheckedEnumType(enum.EnumType):
     def __new__(
         metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
     ) -> _CheckedEnumType:
+        if "_simple" in options:  # the library's own short cut: it shares the state of the base
+            raise TypeError("`_simple` is private to `enum`")
         # Its methods create the members before `OwnClasses` registers and checks the class.
         if "__match_args__" in classdict:
             safe = safe_match_args(classdict["__match_args__"])
@@ -110,8 +113,10 @@ class _Field(dataclasses.Field):  # type: ignore[type-arg]
     __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "name" and value is not None and value != (self.name or _checked_name(value)):
-            raise AttributeError("a field has one name")
+        if name == "name" and value is not None:
+            plain = _checked_name(value)
+            if plain != (self.name or plain):
+                raise AttributeError("a field has one name")
         super().__setattr__(name, value)
 
 
@@ -190,6 +195,20 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     real_fields = {name: _real_field(view) for name, view in views.items()}
     before = dict(vars(cls))
     # From here until the class is complete no user code may run: it could get a real `Field`.
+    with WithoutCollection():
+        result = _complete_dataclass(own, cls, names, real_fields, chosen)
+    if any(needs_guard(field_.name) for field_ in fields(result) if field_.name):
+        _bind_methods(result, before)
+    return result
+
+
+def _complete_dataclass(
+    own: OwnClasses,
+    cls: type,
+    names: list[str],
+    real_fields: Mapping[str, Any],
+    options: dict[str, bool],
+) -> type:
     own.check_fields(cls, names)
     for name in names:
         default = inspect.getattr_static(cls, name, None)
@@ -202,14 +221,11 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     for name, field_ in real_fields.items():
         setattr(cls, name, field_)
     try:
-        result: type = dataclasses.dataclass(cls, **chosen)
+        return dataclasses.dataclass(cls, **options)
     except BaseException:
         for name in {"__dataclass_fields__", *real_fields} & vars(cls).keys():
             delattr(cls, name)
         raise
-    if any(needs_guard(field_.name) for field_ in fields(result) if field_.name):
-        _bind_methods(result, before)
-    return result
 
 
 # Descriptors that run no user code when they are read from a class.

@@ -5,6 +5,7 @@ types.SimpleNamespace       accepts any attribute name, also `__deepcopy__`: her
 typing.get_type_hints       evaluates annotations that are strings: here they stay strings
 typing.OrderedDict, …       create the library's own dictionaries: see `c_types`
 typing.get_origin, get_args return the real `type`: here its opaque type
+typing.Type[x] == y         compares the real `type` with any object behind `y`: here by identity
 """
 
 from __future__ import annotations
@@ -25,6 +26,20 @@ _SHOWN_TYPES = (
     "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CoroutineType FunctionType "
     "GeneratorType LambdaType MappingProxyType MethodType ModuleType"
 )
+
+
+_Alias: Any = typing._GenericAlias  # type: ignore[attr-defined]
+
+
+def restrict_aliases() -> None:
+    """Have aliases compare what they stand for by identity. Runs in the zygote."""
+    _Alias.__eq__ = _is_same_alias
+
+
+def _is_same_alias(self: Any, other: Any) -> Any:
+    if not isinstance(self, _Alias) or not isinstance(other, _Alias):
+        return NotImplemented
+    return self.__origin__ is other.__origin__ and self.__args__ == other.__args__
 
 
 def types_names(context: StdlibContext) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Rename the descriptor that a member was given, and put it into a library's class."""
 
-# stopped: raises AttributeError
-# because: 'Secret' object has no attribute '_name_'
+# stopped: raises KeyError
+# because: 'name'
 
 from enum import Enum
 class E(Enum):

@@ -1,7 +1,7 @@
 """Have a private name of a function be that of another object."""
 
 # stopped: raises AttributeError
-# because: 'function' object has no attribute '_hidden'
+# because: `function` has no private attributes
 
 def f(): pass
 f._hidden = 1

@@ -1,0 +1,14 @@
+"""Delete a name that the dictionary of an object does not show, by adding it there first."""
+
+# stopped: raises AttributeError
+# because: `__notes__` reaches into the interpreter
+
+class E(Exception): pass
+
+error = E()
+error.add_note("kept")
+attributes = vars(error)
+dict.__setitem__(attributes, "__notes__", None)
+attributes.pop("__notes__")
+if not hasattr(error, "__notes__"):
+    escaped()

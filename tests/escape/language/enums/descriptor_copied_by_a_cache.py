@@ -1,0 +1,21 @@
+"""Have a decorator copy the descriptor of a member out of its class."""
+
+# stopped: raises AttributeError
+# because: _lru_cache_wrapper' object has no attribute 'shown'
+
+import enum
+import functools
+
+class Descriptor:
+    fget = fset = fdel = None
+    def __get__(self, one, owner=None): return self
+
+class Mixin:
+    shown = Descriptor()
+
+class E(Mixin, enum.Enum):
+    shown = 1
+
+found = functools.lru_cache(E).shown
+if type(found) is not E:
+    escaped()

@@ -1,0 +1,11 @@
+"""Rename a function of ours by a library's method that sets `__name__`."""
+
+# stopped: harmless
+
+import contextlib
+import typing
+
+with contextlib.suppress(TypeError):
+    typing.TypeVar.__init__(print, "renamed")
+if print.__name__ == "renamed":
+    escaped()
