@@ -22,37 +22,30 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from caps.capabilities.broker.approvals import ApprovalQueue
-from caps.capabilities.broker.broker import BrokerServices
-from caps.capabilities.chain import PolicyChain, chain_of
+from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
 from caps.capabilities.runtime.execution import ExecutionRequest, new_id
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.isolation import (
-    CachedIsolationCheck,
     check_isolation,
     isolation_mode,
 )
 from caps.capabilities.runtime.open_runtime import (
-    ActiveExecutions,
     OpenRuntime,
     acquire_pool,
     approver_from,
-    check_workers_start,
     load_and_record_policies,
-    open_audit,
 )
+from caps.capabilities.runtime.opening import RuntimeSettings, open_runtime
 from caps.capabilities.runtime.options import (
     capability_timeout_ms,
     check_revoke_arguments,
     check_run_arguments,
     check_runtime_arguments,
 )
-from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader, watched_paths
 from caps.capabilities.runtime.portal import check_process
-from caps.capabilities.runtime.protected_paths import protected_paths_of
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import (
     IDLE_MS,
@@ -63,24 +56,20 @@ from caps.capabilities.runtime.session import (
 )
 from caps.capabilities.runtime.sync import SyncRuntimeMixin
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
-from caps.capabilities.telemetry.observers import MeteredAudit, PoolMetrics
 from caps.protocol.argument_checks import require, require_int
 from caps.protocol.enforcement import Layer
-from caps.protocol.errors import CapsError, ConfigurationError, IsolationError
+from caps.protocol.errors import CapsError, ConfigurationError
 from caps.protocol.ways import Via
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import (
     Policies,
-    PolicySource,
     is_policy_given,
     listed,
     load_policy,
-    policy_path,
 )
-from caps.worker.host.pool.admission import DEFAULT_WAIT_MS, Admission
-from caps.worker.host.pool.module_pools import PoolsByModules
+from caps.worker.host.pool.admission import DEFAULT_WAIT_MS
 from caps.worker.host.pool.pool import WorkerPool
 from caps.worker.host.process.worker import WorkerSource
 from caps.worker.host.zygote.source import ZygoteSource
@@ -157,22 +146,25 @@ class Runtime(SyncRuntimeMixin):
             require_int("max_workers_per_principal", max_workers_per_principal, 1)
         require_int("max_wait_ms", max_wait_ms, 0, _MAX_WAIT_MS)
         self.registry = CapabilityRegistry() if registry is None else registry
-        self._policy_sources: tuple[PolicySource | None, ...] = listed(policy)
-        self._watch = watch
-        self._approver = approver_from(approver)
-        self._audit_source = audit
         self._namespace = namespace
-        self._isolation = isolation_mode(isolation)
-        self._max_workers = max_workers
-        self._max_workers_per_principal = max_workers_per_principal
-        self._max_wait_ms = max_wait_ms
-        self._timeout_ms = capability_timeout_ms(default_timeout_ms)
         if metrics is None:
             metrics = default_metrics()
-        self._metrics = metrics if isinstance(metrics, Metrics) else Metrics.of(metrics)
-        self._tracing = Tracing(tracer_provider, meter_provider, capture=capture_arguments)
-        self._workers = (
-            ZygoteSource(on_start=self._metrics.zygote_started) if workers is None else workers
+        sources: tuple[PolicySource | None, ...] = listed(policy)
+        counted = metrics if isinstance(metrics, Metrics) else Metrics.of(metrics)
+        self._settings = RuntimeSettings(
+            registry=self.registry,
+            policies=sources,
+            watch=watch,
+            approver=approver_from(approver),
+            audit=audit,
+            isolation=isolation_mode(isolation),
+            max_workers=max_workers,
+            max_workers_per_principal=max_workers_per_principal,
+            max_wait_ms=max_wait_ms,
+            timeout_ms=capability_timeout_ms(default_timeout_ms),
+            metrics=counted,
+            tracing=Tracing(tracer_provider, meter_provider, capture=capture_arguments),
+            workers=ZygoteSource(on_start=counted.zygote_started) if workers is None else workers,
         )
         self._opened: OpenRuntime | None = None
         self._home: anyio.lowlevel.EventLoopToken | None = None
@@ -187,7 +179,7 @@ class Runtime(SyncRuntimeMixin):
             raise ConfigurationError("the runtime is open already")
         async with AsyncExitStack() as stack:
             try:
-                self._opened = await self._open_all(stack)
+                self._opened = await open_runtime(self._settings, stack)
                 self._home = anyio.lowlevel.current_token()
                 self._process = os.getpid()
             except CapsError as error:
@@ -195,71 +187,6 @@ class Runtime(SyncRuntimeMixin):
             else:
                 return self
         raise failure
-
-    async def _open_all(self, stack: AsyncExitStack) -> OpenRuntime:
-        log = open_audit(self._audit_source, stack, self._metrics)
-        audit = MeteredAudit(log, self._metrics)
-        sources = self._policy_sources
-        watched = watched_paths(sources, self._watch)
-        has_ceiling = is_policy_given(sources)
-        executions = ActiveExecutions()
-        tasks = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(tasks.cancel_scope.cancel)
-        # On exit the pools end all executions, these record their end, then the log is closed.
-        stack.push_async_callback(executions.wait_until_none)
-        observer = PoolMetrics(self._metrics)
-        admission = Admission(
-            self._max_workers,
-            per_owner=self._max_workers_per_principal,
-            max_wait_ms=self._max_wait_ms,
-            observer=observer,
-        )
-        pools = PoolsByModules(self._workers, admission, self._metrics.workers_alive.add, observer)
-
-        async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
-            await stack.enter_async_context(pools.open())
-            return await acquire_pool(pools, stack, chain_of(*links))
-
-        protected = protected_paths_of(log, self._approver, map(policy_path, sources))
-        links, pool = await load_and_record_policies(
-            self.registry, audit, sources, start_workers, protected
-        )
-        modules = chain_of(*links).modules
-        degraded = check_isolation(pool.layers, self._isolation, modules)
-        if isinstance(degraded, IsolationError):
-            raise degraded
-        broker = BrokerServices(
-            audit=audit,
-            metrics=self._metrics,
-            tracing=self._tracing,
-            default_timeout_ms=self._timeout_ms,
-            approvals=ApprovalQueue(audit, self._metrics, self._approver),
-        )
-        in_force = tuple(CurrentPolicy(bound, self._metrics) for bound in links)
-        for current in in_force:
-            stack.callback(current.end)
-        self._metrics.count_layers(pool.layers, +1)
-        stack.callback(self._metrics.count_layers, pool.layers, -1)
-        for index, (path, current) in enumerate(zip(watched, in_force, strict=True)):
-            if path is not None:
-                check_workers = functools.partial(check_workers_start, pools, in_force, index)
-                reloader = PolicyReloader(
-                    path, self.registry, check_workers, audit, self._metrics, current
-                )
-                tasks.start_soon(reloader.run)
-        return OpenRuntime(
-            broker=broker,
-            pools=pools,
-            pool=pool,
-            modules=modules,
-            in_force=in_force,
-            has_ceiling=has_ceiling,
-            protected=protected,
-            isolation=CachedIsolationCheck(self._isolation),
-            executions=executions,
-            tasks=tasks,
-            exit_stack=stack.pop_all(),
-        )
 
     async def __aexit__(
         self,
@@ -283,7 +210,7 @@ class Runtime(SyncRuntimeMixin):
     def degraded(self) -> str | None:
         """The isolation layers that are not fully in force; None if all are."""
         opened = self._open()
-        found = check_isolation(opened.pool.layers, self._isolation, opened.chain.modules)
+        found = check_isolation(opened.pool.layers, self._settings.isolation, opened.chain.modules)
         return None if found is None else str(found)
 
     @property
@@ -339,7 +266,7 @@ class Runtime(SyncRuntimeMixin):
         """
         from caps.capabilities.stubs.render import render
 
-        opened, sources = self._opened, self._policy_sources
+        opened, sources = self._opened, self._settings.policies
         ceiling: list[PolicyGiven] = []
         if not (replace or (policy is not None and not is_policy_given(sources))):
             ceiling = [self.registry.bind(load_policy(each)) for each in sources]

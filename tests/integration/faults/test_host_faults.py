@@ -261,7 +261,7 @@ async def main() -> None:
         results = [await runtime.run("1")]
         before = len(os.listdir("/proc/self/fd"))
         if "zygote" in sys.argv:
-            runtime._workers._zygote.end()
+            runtime._settings.workers._zygote.end()
         taken = exhaust()
         while results[-1].ok:
             results.append(await runtime.run("1"))
