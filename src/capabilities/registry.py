@@ -127,6 +127,8 @@ class CapabilityRegistry:
         idempotent: bool = False,
         timeout_ms: int | None = None,
         inline: bool | None = None,
+        labels: tuple[str, ...] = (),
+        egress: bool = False,
     ) -> Callable[[Function], Function]:
         """Register a typed function as the capability `name`; see `signature`."""
         if not isinstance(name, str):
@@ -153,6 +155,8 @@ class CapabilityRegistry:
                     idempotent=idempotent,
                     timeout_ms=timeout_ms,
                     inline=inline,
+                    labels=labels,
+                    egress=egress,
                 )
             except pydantic.ValidationError as error:
                 raise _invalid_spec(name, error) from None

@@ -52,7 +52,7 @@ class InlineBatch(RequestBatch):
     def __init__(
         self, broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
     ) -> None:
-        super().__init__(len(requests))
+        super().__init__(len(requests), broker.flow.answered)
         self._broker = broker
         self._slots = [self._decide(request) for request in requests]
         self._calls = [call for call in self._slots if call is not None]
@@ -66,7 +66,7 @@ class InlineBatch(RequestBatch):
     def _decide(self, request: CapabilityRequestMessage) -> Call | None:
         if not is_inline(self._broker.grant, request):
             return None
-        return Call(self._broker, request)
+        return Call(self._broker, request, self.answered)
 
     @property
     def answers(self) -> list[CallResponse | None]:
@@ -223,8 +223,5 @@ def is_inline(grant: Grant, request: CapabilityRequestMessage) -> bool:
     """Whether nothing that `request` asks for can wait."""
     bound = grant.terms.get(request.capability)
     return (
-        bound is not None
-        and bound.inline
-        and bound.approve is None
-        and request.idempotency_key is None
+        bound is not None and bound.inline and not bound.may_ask and request.idempotency_key is None
     )

@@ -19,6 +19,7 @@ from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import DecisionMade, OutcomeRecorded
 from caps.security.audit.model.redaction import Redactor
 from caps.security.decision import Decision
+from caps.security.policies.flow_rules import labels_in
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.lifecycle import Call
@@ -115,6 +116,7 @@ class CallEvidence:
             approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
             dry_run_policy=decision.dry_run_policy,
+            labels=list(labels_in(call.answered)),
         )
 
     def outcome_record(self, call: Call, outcome: Outcome, duration_us: int) -> OutcomeRecorded:
@@ -128,6 +130,7 @@ class CallEvidence:
             detail=_detail(self._redactor, outcome),
             duration_us=duration_us,
             bytes_out=outcome.bytes_out,
+            labels=list(labels_in(call.labels)),
         )
 
     @property

@@ -23,7 +23,7 @@ import anyio.from_thread
 import anyio.lowlevel
 
 from caps.capabilities.broker.approvals import ApprovalQueue
-from caps.capabilities.broker.broker import BrokerServices
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.chain import PolicyChain, chain_of
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity

@@ -136,6 +136,8 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "idempotent",
         "timeout_ms",
         "inline",
+        "labels",
+        "egress",
         "domain",
         "scope_schema",
     }

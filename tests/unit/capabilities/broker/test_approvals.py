@@ -35,6 +35,7 @@ def asked_call() -> ApprovalCall:
         terms=grant.terms["box.drop"],
         decision=decide(grant, Request("box.drop", {"name": "a"}), NOTHING_USED),
         redacted=MemoryAuditLog().redactor.split({"name": "a"}, ("name",)),
+        rules=(("box.drop",),),
     )
 
 

@@ -73,7 +73,7 @@ STEPS: dict[str, Callable[[Call], object]] = {
     "begin": lambda call: call.begin(),
     "context": lambda call: call.context(),
     "end": lambda call: call.end(OK),
-    "replay": lambda call: call.replay(ANSWER),
+    "replay": lambda call: call.replay(ANSWER, frozenset()),
     "interrupt": lambda call: call.interrupt(),
     "outcome_record": lambda call: call.outcome_record(),
     "close": lambda call: call.close(),
@@ -117,7 +117,7 @@ def test_a_repeat_is_replayed_and_never_begins() -> None:
     repeat.decision_record()
     with pytest.raises(RuntimeError, match="`begin` is not possible"):
         repeat.begin()
-    repeat.replay(ANSWER)
+    repeat.replay(ANSWER, frozenset())
     assert repeat.outcome_record().status is CallStatus.REPLAYED
     assert repeat.close() is ANSWER
 
