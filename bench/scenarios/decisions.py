@@ -14,7 +14,8 @@ from bench.interleaving import Contender, CpuStopwatch, Progress, Rounds, Turn, 
 from bench.peers import CEDAR
 from bench.rows import Effort, Row
 from caps import builtin_registry
-from caps.security.decision import NOTHING_USED, Request, decide
+from caps.security.decision import decide
+from caps.security.request import NOTHING_USED, Request
 
 _CEDAR = "cedarpy, policies parsed before"
 _CEDAR_TEXT = "cedarpy, policies as text"

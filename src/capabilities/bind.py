@@ -21,13 +21,20 @@ import pydantic
 import rfc8785
 
 from caps.capabilities.chain import chain_of
+from caps.capabilities.flow_terms import (
+    bound_flows,
+    functions_in_flows,
+    known_labels,
+    labels_in_flows,
+)
 from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
-from caps.security.decision import NOTHING_USED, Request, decide, evaluate_terms
+from caps.security.decision import decide, evaluate_terms
+from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
@@ -38,6 +45,7 @@ from caps.security.policies.protected_paths import (
     first_reached,
 )
 from caps.security.policy import SecurityPolicy
+from caps.security.request import NOTHING_USED, Request
 
 _TERMS_DOMAIN = b"caps.terms.v1\0"
 
@@ -73,6 +81,7 @@ def bind_policy(
     """
     _check_names(loaded, domains, capabilities)
     scopes = _parse_scopes(loaded, domains)
+    _check_labels(loaded, capabilities, scopes)
     terms = {
         name: _terms(loaded, name, capabilities[name], domains, scopes)
         for name in sorted(capabilities)
@@ -126,6 +135,8 @@ def _check_names(
     }
     rules = [(key, rule) for key, these in listed.items() for rule in these]
     rules += [(f"limits.rates.{rule}", rule) for rule in policy.limits.rates]
+    rules += [(f"labels.{rule}", rule) for rule in policy.labels]
+    rules += functions_in_flows(policy)
     for place, rule in rules:
         domain, _, function = rule.partition(".")
         known = domain in domains if function == "*" else rule in capabilities
@@ -133,6 +144,24 @@ def _check_names(
             everything = [*capabilities, *(f"{name}.*" for name in domains)]
             hint = did_you_mean(rule, everything) if everything else _NOTHING_REGISTERED
             raise _invalid(loaded.source, place, f"no capability `{rule}` is registered{hint}")
+
+
+def _check_labels(
+    loaded: LoadedPolicy,
+    capabilities: Mapping[str, RegisteredCapability],
+    scopes: Mapping[str, Scope],
+) -> None:
+    """A rule about a label that nothing can give would never apply."""
+    specs = [entry.spec for entry in capabilities.values()]
+    try:
+        known = known_labels(loaded.policy, specs, scopes)
+    except Exception as error:
+        what = f"a scope cannot say its labels, `{type(error).__name__}`"
+        raise _invalid(loaded.source, "scopes", what) from error
+    for place, label in labels_in_flows(loaded.policy):
+        if label not in known:
+            hint = did_you_mean(label, sorted(known))
+            raise _invalid(loaded.source, place, f"nothing gives the label `{label}`{hint}")
 
 
 def _parse_scopes(
@@ -197,13 +226,16 @@ def _terms(
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,
+        labels=frozenset(entry.spec.labels) | loaded.policy.labels_of(name),
+        flows=bound_flows(loaded.policy, entry.spec),
     )
 
 
 def _run_tests(bound: BoundPolicy) -> None:
     grant = Grant(execution_id="policy-test", namespace="caps", chain=chain_of(bound))
     for index, test in enumerate(bound.policy.tests):
-        decision = decide(grant, Request(test.call, test.payload), NOTHING_USED)
+        usage = msgspec.structs.replace(NOTHING_USED, answered=marks_after(bound.terms, test.after))
+        decision = decide(grant, Request(test.call, test.payload), usage)
         got = decision.expectation
         if got != test.expect:
             raise _invalid(

@@ -23,10 +23,11 @@ from caps.capabilities.grant import BoundCapability, BoundPolicy
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import PolicyName, Withheld
-from caps.security.decision import PolicyTerms
+from caps.security.policies.flow_rules import NO_MARKS
 from caps.security.policies.names import domain_of
 from caps.security.policy import Limits
 from caps.security.scopes import AllScopes, Scope
+from caps.security.terms import PolicyTerms
 
 # Each decision asks all of them.
 MAX_POLICIES: Final = 16
@@ -206,6 +207,8 @@ def _combined(links: tuple[_Link, ...], name: str) -> BoundCapability:
         withheld=next((terms.withheld for terms in each if terms.withheld is not None), None),
         approve=next((terms.approve for terms in each if terms.approve is not None), None),
         scope=scope,
+        labels=NO_MARKS.union(*(terms.labels for terms in each)),
+        flows=tuple(flow for terms in each for flow in terms.flows),
     )
 
 

@@ -19,9 +19,11 @@ from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
-from caps.security.decision import PolicyTerms, Problem, ReasonCode
+from caps.security.decision import Problem, ReasonCode
+from caps.security.policies.flow_rules import NO_MARKS, BoundFlow
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.terms import PolicyTerms
 
 if TYPE_CHECKING:
     from caps.capabilities.chain import PolicyChain
@@ -41,13 +43,21 @@ class BoundCapability:
     rate: Rate | None
     approve: str | None = None
     dry_run: str | None = None
+    labels: frozenset[str] = NO_MARKS
+    """What every answer is labelled with, by its specification and the policy."""
+    flows: tuple[BoundFlow, ...] = ()
+    """The flow rules that cover it."""
     name: str = field(init=False)
     inline: bool = field(init=False)
     """Whether its provider is called inline: see `CapabilitySpec.inline`."""
+    may_ask: bool = field(init=False)
+    """Whether a rule may ask for an approval, now or after other answers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.spec.name)
         object.__setattr__(self, "inline", self.spec.inline is True)
+        may_ask = self.approve is not None or any(flow.asks for flow in self.flows)
+        object.__setattr__(self, "may_ask", may_ask)
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         return self.schema_in.problems(payload)

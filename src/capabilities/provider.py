@@ -10,6 +10,9 @@ says `inline=False`. It returns JSON-like data. It refuses by raising:
 - anything else: it failed; user space sees a generic message, the host's log has the traceback.
 
 The audit log has the class of an error, and of its text only a digest.
+
+`context.labels` says what the caller had read when it sent the call: store the labels with what is
+written. `context.add_labels(...)` labels the answer: pass what was stored with what is read.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import msgspec
 
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
+from caps.security.policies.flow_rules import NO_MARKS, checked_mark, labels_in
 from caps.security.scopes import AllScopes, Scope, ScopeViolationError, Violation
 
 S = TypeVar("S", bound=Scope)
@@ -44,6 +48,22 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope | None
     """An `AllScopes` if the grant rests on several policies: its `violation` asks each of them."""
     timeout_ms: int
+    answered: frozenset[str] = NO_MARKS
+    """The marks of what the caller had been answered when it sent this call: labels, functions."""
+    added: set[str] = msgspec.field(default_factory=set)
+    """What `add_labels` was given."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of what the caller had been answered when it sent this call, sorted."""
+        return labels_in(self.answered)
+
+    def add_labels(self, *labels: str) -> None:
+        """Label the answer of this call, also if it fails later. May be called in a thread.
+
+        Takes marks, too (names of functions). ValueError for anything else; nothing is added then.
+        """
+        self.added.update([checked_mark(label) for label in labels])
 
     def scope_as(self, model: type[S]) -> S:
         """The scope as `model`; a `ProviderError` if the broker passed another one.

@@ -142,6 +142,8 @@ class CapabilityRegistry:
         timeout_ms: int | None = None,
         raises: Sequence[type[Exception]] = (),
         inline: bool | None = None,
+        labels: tuple[str, ...] = (),
+        egress: bool = False,
     ) -> Callable[[Function], Function]:
         """Register a typed function as the capability `name`; see `signature`.
 
@@ -173,6 +175,8 @@ class CapabilityRegistry:
                     timeout_ms=timeout_ms,
                     raises=tuple(error.__name__ for error in raises),
                     inline=inline,
+                    labels=labels,
+                    egress=egress,
                 )
             except pydantic.ValidationError as error:
                 raise invalid_spec(name, error) from None

@@ -14,6 +14,8 @@ from pydantic import (
     field_validator,
 )
 
+from caps.security.policies.flow_rules import Labels
+
 _PART = r"[a-z][a-z0-9_]{0,63}"
 
 DomainName = Annotated[str, StringConstraints(pattern=rf"^{_PART}$")]
@@ -38,6 +40,10 @@ class CapabilitySpec(BaseModel):
     """Payload fields that the audit log may show in clear; all others are redacted."""
     idempotent: StrictBool = False
     """Calling it twice has the effect of calling it once; callers may retry."""
+    labels: Labels = ()
+    """What every answer may hold, for the flow rules of a policy: `private`, `untrusted`, ..."""
+    egress: StrictBool = False
+    """Arguments leave: somebody outside can read them. The word `egress` of flow rules means it."""
     timeout_ms: Annotated[int, Field(strict=True, ge=1, le=3_600_000)] | None = None
     raises: tuple[str, ...] = ()
     """The names of errors whose text code may see, in the detail `error` of a ProviderError."""

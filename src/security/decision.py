@@ -23,9 +23,11 @@ can therefore only take away. An allowed call names the last policy, which is th
 - An idempotency key that was used before with other arguments is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope that a policy gives the capability's domain is refused.
-- A capability under an `approve` rule is refused until somebody approved the call, once for all
-  policies that want it. Nobody is asked about a call that the rules above refuse, under whichever
-  policy. A repeat under the same key needs no approval.
+- A call is refused if its channel was answered everything in `after` of a rule of `flows` that
+  denies the capability. What counts is what was answered before the request was received.
+- A capability under an `approve` rule, or under a rule of `flows` that asks (as above), is refused
+  until somebody approved the call, once for all policies that want it. Nobody is asked about a call
+  that the rules above refuse, under whichever policy. A repeat under the same key needs none.
 - Every other call is allowed. If a `deny` rule in dry run covers it, the decision names the first.
 - Any error while evaluating these rules is a refusal.
 
@@ -40,15 +42,17 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from caps.protocol.text import nearest
+from caps.security.policies.flow_rules import NO_MARKS, given_labels
 from caps.security.policies.names import domain_of, quoted
-from caps.security.policy import Limits, Rate, RuleEffect, SecurityPolicy
-from caps.security.scopes import Scope
+from caps.security.policy import RuleEffect, SecurityPolicy
+from caps.security.request import ApprovalUse, KeyUse, Request, Usage
+from caps.security.terms import CapabilityTerms, GrantTerms, PolicyTerms
 
 
 class ReasonCode(enum.StrEnum):
@@ -69,6 +73,7 @@ class ReasonCode(enum.StrEnum):
     RATE_EXCEEDED = "rate_exceeded"
     PAYLOAD_INVALID = "payload_invalid"
     SCOPE_VIOLATION = "scope_violation"
+    FLOW_DENIED = "flow_denied"
     INTERNAL_ERROR = "internal_error"
 
 
@@ -93,10 +98,11 @@ class Decision(msgspec.Struct, frozen=True):
     """The answer to one request, with the reason.
 
     `rule` is the part of the policy that decided, if one did: an `allow`, `deny` or `approve` rule,
-    `scopes.<domain>.<key>` or `limits.<name>`. `nearest` is the name that was probably meant, or
-    the first change of the policy that is needed to allow the call. `bound` is the value of the
-    limit. `dry_run_rule` is the `deny` rule in dry run that would have refused the call, and
-    `dry_run_policy` the id of its policy if that is not the one which decided.
+    `scopes.<domain>.<key>`, `flows.<id>` or `limits.<name>`. `nearest` is the name that was
+    probably meant, or the first change of the policy that is needed to allow the call. `bound` is
+    the value of the limit. `dry_run_rule` is the `deny` rule in dry run that would have refused the
+    call, and `dry_run_policy` the id of its policy if that is not the one which decided. `labels`
+    are those of the answer to an allowed call; its provider may add more.
     """
 
     allowed: bool
@@ -111,6 +117,7 @@ class Decision(msgspec.Struct, frozen=True):
     detail: str | None = None
     dry_run_rule: str | None = None
     dry_run_policy: str | None = None
+    labels: frozenset[str] = NO_MARKS
 
     @property
     def expectation(self) -> Literal["allow", "deny", "approve"]:
@@ -122,101 +129,6 @@ class Decision(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.allowed is not (self.reason is ReasonCode.ALLOWED):
             raise ValueError(f"a decision cannot be allowed={self.allowed} for `{self.reason}`")
-
-
-class CapabilityTerms(Protocol):
-    """What a grant says about one registered capability, granted or withheld."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def rule(self) -> str | None: ...
-    @property
-    def withheld(self) -> ReasonCode | None:
-        """Why it is not granted, from `evaluate_terms`; None if it is granted."""
-
-    @property
-    def scope(self) -> Scope | None: ...
-    @property
-    def rate(self) -> Rate | None: ...
-    @property
-    def approve(self) -> str | None:
-        """The rule that asks for an approval, if one does."""
-
-    @property
-    def dry_run(self) -> str | None:
-        """The `deny` rule in dry run that covers it, if one does."""
-
-    def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
-        """What does not fit the schema of the capability; empty if everything fits. Pure."""
-
-
-class PolicyTerms(Protocol):
-    """One policy of a grant, applied to all registered capabilities."""
-
-    @property
-    def policy_id(self) -> str: ...
-    @property
-    def policy_sha256(self) -> str: ...
-    @property
-    def limits(self) -> Limits: ...
-    @property
-    def terms(self) -> Mapping[str, CapabilityTerms]: ...
-
-
-class GrantTerms(PolicyTerms, Protocol):
-    """What one execution may do. Its own id, digest and terms are those of its last policy."""
-
-    @property
-    def links(self) -> tuple[PolicyTerms, ...]:
-        """The policies, of which each must allow; never empty."""
-
-    @property
-    def limits(self) -> Limits:
-        """The lowest limit of each kind among the policies; `rates` are not part of it."""
-
-    @property
-    def revoked(self) -> AbstractSet[str]: ...
-
-
-class Request(msgspec.Struct, frozen=True):
-    """The call that is to be decided."""
-
-    capability: str
-    payload: Mapping[str, Any]
-
-
-class KeyUse(enum.Enum):
-    """How the execution used the idempotency key of this request before."""
-
-    FRESH = "fresh"  # never, or the request has no key
-    REPEAT = "repeat"  # for the same call
-    CONFLICT = "conflict"  # for another call
-
-
-class ApprovalUse(enum.Enum):
-    """The outcome of asking for an approval of this request."""
-
-    NONE = "none"  # nobody was asked
-    GIVEN = "given"
-    DENIED = "denied"
-    TIMED_OUT = "timed_out"
-
-
-class Usage(msgspec.Struct, frozen=True):
-    """What the execution used before this request."""
-
-    calls: int
-    in_flight: int
-    in_rate_windows: tuple[int, ...]
-    """The calls in the window of its rate, for each policy of the grant; empty: none in any."""
-    past_deadline: bool
-    key: KeyUse = KeyUse.FRESH
-    approval: ApprovalUse = ApprovalUse.NONE
-
-
-# An execution that has not called anything yet.
-NOTHING_USED: Final = Usage(calls=0, in_flight=0, in_rate_windows=(), past_deadline=False)
 
 
 # Each policy of a grant, with what it says about the capability of a request.
@@ -260,11 +172,13 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
             _over_limit(grant, asked, usage)
             or _conflict(policy, own, usage)
             or _misfit(asked, request)
+            or _against_flow(asked, usage)
             or _unapproved(asked, usage)
         )
-        return refused or _allowed(
-            own.rule, policy.policy_id, policy.policy_sha256, dry_run, dry_run_policy
-        )
+        if refused:
+            return refused
+        ids, labels = (policy.policy_id, policy.policy_sha256), _labels(asked, request)
+        return _allowed(own.rule, *ids, dry_run, dry_run_policy, labels)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the answer is no
         # The class alone: the text of a foreign error may quote the payload.
         what = f"the rules could not be evaluated, `{type(error).__name__}`"
@@ -273,7 +187,12 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
 
 @functools.lru_cache(maxsize=1024)
 def _allowed(
-    rule: str | None, policy_id: str, policy_sha256: str, dry_run: str | None, by: str | None
+    rule: str | None,
+    policy_id: str,
+    policy_sha256: str,
+    dry_run: str | None,
+    by: str | None,
+    labels: frozenset[str],
 ) -> Decision:
     # Cached: building one costs more than all the checks before it. Frozen, so it can be shared.
     reason, message, by = ReasonCode.ALLOWED, "allowed", None if by == policy_id else by
@@ -281,6 +200,7 @@ def _allowed(
         *(True, reason, rule, policy_id, policy_sha256, message),
         dry_run_rule=dry_run,
         dry_run_policy=by,
+        labels=labels,
     )
 
 
@@ -377,12 +297,45 @@ def _misfit(asked: _Asked, request: Request) -> Decision | None:
     return None
 
 
+def _against_flow(asked: _Asked, usage: Usage) -> Decision | None:
+    for policy, terms in asked:
+        for flow in terms.flows:
+            if not flow.asks and flow.after <= usage.answered:
+                after = " and ".join(f"`{mark}`" for mark in sorted(flow.after))
+                by = f"by rule `{flow.rule}` of policy `{policy.policy_id}`"
+                message = f"`{terms.name}` is denied after {after} {by}"
+                return _refusal(policy, ReasonCode.FLOW_DENIED, message, rule=flow.rule)
+    return None
+
+
+def _labels(asked: _Asked, request: Request) -> frozenset[str]:
+    """The labels of the answer that are known before the provider is called, under all policies."""
+    found = NO_MARKS
+    for _, terms in asked:
+        found |= terms.labels
+        if terms.scope is not None:
+            function = terms.name.partition(".")[2]
+            found |= given_labels(terms.scope.labels_for(function, request.payload))
+    return found
+
+
+def asking_rules(terms: CapabilityTerms, answered: frozenset[str]) -> tuple[str, ...]:
+    """All rules of a policy that ask for an approval of a call, those of `flows` first."""
+    own = () if terms.approve is None else (terms.approve,)
+    if not terms.flows:
+        return own
+    return (*(f.rule for f in terms.flows if f.asks and f.after <= answered), *own)
+
+
 def _unapproved(asked: _Asked, usage: Usage) -> Decision | None:
     for policy, terms in asked:
-        if terms.approve is not None:
+        rules = asking_rules(terms, usage.answered)
+        if rules:
             if usage.approval is ApprovalUse.GIVEN or usage.key is KeyUse.REPEAT:
                 return None
-            return _approval_refusal(policy, f"`{terms.name}`", terms.approve, usage.approval)
+            refused = _approval_refusal(policy, f"`{terms.name}`", rules[0], usage.approval)
+            # Nobody is told to remove a rule of `flows`.
+            return refused if rules[0] == terms.approve else replace(refused, nearest=None)
     return None
 
 

@@ -37,6 +37,7 @@ from pydantic import (
 )
 
 from caps.security.policies.deny_rules import DenyRules, RuleMode
+from caps.security.policies.flow_rules import FlowRules, Labels, Marks
 from caps.security.policies.modules import MAX_MODULES, MODULE_PATTERN, checked_module
 from caps.security.policies.names import (
     CAPABILITY_PATTERN,
@@ -45,6 +46,7 @@ from caps.security.policies.names import (
     checked_capability,
     checked_domain,
     checked_rule,
+    domain_of,
     matching_rule,
     quoted,
 )
@@ -239,6 +241,9 @@ class PolicyTest(_Part):
     call: Capability
     payload: JsonObject = {}
     expect: Literal["allow", "deny", "approve"]
+    after: Marks = Field(
+        default=(), description="Labels and functions that were answered before, for `flows`."
+    )
 
 
 class RuleEffect(enum.StrEnum):
@@ -279,6 +284,15 @@ class SecurityPolicy(_Part):
         description="For each domain what its functions may reach; without a scope, nothing.",
         json_schema_extra={"additionalProperties": False},
     )
+    labels: dict[Rule, Labels] = Field(
+        default={},
+        max_length=MAX_RULES,
+        description="For each function or `domain.*` the labels of its answers, for `flows`.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    flows: FlowRules = Field(
+        default=(), description="What is denied, or needs an approval, after certain answers."
+    )
     modules: Modules = Field(
         default=(),
         description="Real modules, by their top-level name. The language layer does not vouch for "
@@ -304,8 +318,12 @@ class SecurityPolicy(_Part):
         # Keys that are newer than digests in existing logs are left out while they have their
         # default value, so that those digests stay valid.
         meaning = self.model_dump(mode="json")
-        if not self.modules:
-            del meaning["modules"]
+        for key in ("modules", "labels", "flows"):
+            if not meaning[key]:
+                del meaning[key]
+        for test in meaning["tests"]:
+            if not test["after"]:
+                del test["after"]
         if self.limits.approval_ms == APPROVAL_MS:
             del meaning["limits"]["approval_ms"]
         canonical = rfc8785.dumps(meaning)
@@ -330,6 +348,11 @@ class SecurityPolicy(_Part):
     def dry_run(self) -> tuple[str, ...]:
         """The `deny` rules in dry run: recorded, not enforced."""
         return tuple(each.rule for each in self.deny_rules if each.mode is RuleMode.DRY_RUN)
+
+    def labels_of(self, capability: str) -> frozenset[str]:
+        """The labels that the policy gives every answer of `capability`."""
+        rules = (capability, f"{domain_of(capability)}.*")
+        return frozenset(label for rule in rules for label in self.labels.get(rule, ()))
 
     def scope_of(self, domain: str) -> dict[str, Any] | None:
         """A copy of `scopes.<domain>`; None if the policy gives the domain none."""

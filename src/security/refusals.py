@@ -56,6 +56,8 @@ def _why(decision: Decision) -> str:
             return ": there is no such capability"
         case ReasonCode.SCOPE_VIOLATION:
             return f" for these arguments: {decision.detail or decision.message}"
+        case ReasonCode.FLOW_DENIED:
+            return f" after what was read before, by rule `{decision.rule}`"
         case ReasonCode.APPROVAL_REQUIRED:
             return " without an approval"
         case ReasonCode.APPROVAL_DENIED:

@@ -8,9 +8,9 @@ the provider refuses by raising `ScopeViolationError`.
 A grant may rest on several policies, each with a scope of its own: a call must lie in all of them.
 `following` makes them agree on what a payload means, and a provider gets them as one `AllScopes`.
 
-A decision calls only `violation`. `writable_directories` is called before a policy comes into
-force. The methods after it are for the tools that review policies (`caps.security.review`); their
-defaults mean that nothing is known.
+A decision calls `violation`, and for a call that it allows `labels_for`. `possible_labels` and
+`writable_directories` are called before a policy comes into force. The methods after them are for
+the tools that review policies (`caps.security.review`); their defaults mean that nothing is known.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from caps.protocol.errors import PolicyFault
+from caps.security.policies.flow_rules import NO_MARKS
 
 if TYPE_CHECKING:
     from caps.security.review.scope_answers import (
@@ -63,6 +64,17 @@ class Scope(BaseModel):
     def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
         """What in `payload` lies outside this scope for `<domain>.<function>`; None if nothing."""
         raise NotImplementedError
+
+    def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
+        """The labels of the answer to `<domain>.<function>` with `payload`. Pure, like `violation`.
+
+        What is known only at the moment of use, the provider adds with `context.add_labels`.
+        """
+        return NO_MARKS
+
+    def possible_labels(self, function: str) -> frozenset[str]:  # noqa: ARG002
+        """Every label that `labels_for` can return for `function`."""
+        return NO_MARKS
 
     def anchored(self, base: Path) -> Self:  # noqa: ARG002 - for scopes with paths
         """The same scope with relative paths taken from `base`, the policy file's directory."""
@@ -134,6 +146,12 @@ class AllScopes(Scope):
             if found is not None:
                 return found
         return None
+
+    def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
+        return NO_MARKS.union(*(part.labels_for(function, payload) for part in self.parts))
+
+    def possible_labels(self, function: str) -> frozenset[str]:
+        return NO_MARKS.union(*(part.possible_labels(function) for part in self.parts))
 
     def policy_of(self, scope: Scope | None) -> str:
         """The id of the policy that gives this scope; all ids if the scope is not known."""

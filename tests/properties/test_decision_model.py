@@ -14,19 +14,13 @@ import msgspec
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from caps.security.decision import (
-    ApprovalUse,
-    CapabilityTerms,
-    Decision,
-    Problem,
-    Request,
-    Usage,
-    decide,
-    evaluate_terms,
-)
+from caps.security.decision import Decision, Problem, decide, evaluate_terms
+from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.request import ApprovalUse, Request, Usage
 from caps.security.scopes import Scope, Violation
+from caps.security.terms import CapabilityTerms
 from support.hypothesis_examples import examples
 
 EXAMPLES = examples(300)
@@ -57,6 +51,8 @@ class Terms:
     rate: Rate | None
     approve: str | None
     dry_run: str | None
+    flows: tuple[BoundFlow, ...]
+    labels: frozenset[str]
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         if payload["kind"] == SCHEMA_RAISES:
@@ -102,7 +98,13 @@ def bound(policy: SecurityPolicy, registered: frozenset[str], revoked: frozenset
         rule, withheld = evaluate_terms(policy, name, scoped, given_scope is not None)
         scope = Watched() if scoped and given_scope is not None else None
         verdict, rate = policy.verdict(name), policy.limits.rate_for(name)
-        terms[name] = Terms(name, rule, withheld, scope, rate, verdict.approve, verdict.dry_run)
+        flows = tuple(
+            BoundFlow(flow.id, frozenset(flow.after), bool(flow.approve))
+            for flow in policy.flows
+            if flow.covers(name, egress=name in EGRESS)
+        )
+        rules = (verdict.approve, verdict.dry_run, flows, policy.labels_of(name))
+        terms[name] = Terms(name, rule, withheld, scope, rate, *rules)
     return Grant(policy.id, policy.sha256, policy.limits, terms, revoked)
 
 
@@ -134,6 +136,17 @@ def model(world: World) -> str:
                 return int(limits["rates"][rule].split("/")[0])
         return float("inf")
 
+    def flowing(effect: str) -> bool:
+        for flow in source["flows"]:
+            targets = [*flow.get(effect, ())]
+            hit = covered(targets) or ("egress" in targets and name in EGRESS)
+            if hit and all(mark in usage.answered for mark in flow["after"]):
+                return True
+        return False
+
+    def asks() -> bool:
+        return covered(source["approve"]) or flowing("approve")
+
     verdicts = [
         (name not in world.registered, "unknown_capability"),
         (covered(enforced(source)), "denied_by_rule"),
@@ -148,9 +161,10 @@ def model(world: World) -> str:
         (kind == MISFIT, "payload_invalid"),
         (scoped and kind == SCOPE_RAISES, "internal_error"),
         (scoped and kind == OUTSIDE, "scope_violation"),
-        (covered(source["approve"]) and answer == "none", "approval_required"),
-        (covered(source["approve"]) and answer == "denied", "approval_denied"),
-        (covered(source["approve"]) and answer == "timed_out", "approval_timeout"),
+        (flowing("deny"), "flow_denied"),
+        (asks() and answer == "none", "approval_required"),
+        (asks() and answer == "denied", "approval_denied"),
+        (asks() and answer == "timed_out", "approval_timeout"),
     ]
     return next((reason for applies, reason in verdicts if applies), "allowed")
 
@@ -160,6 +174,17 @@ trials = st.sampled_from(RULES) | st.builds(
     lambda rule: {"rule": rule, "mode": "dry_run"}, st.sampled_from(RULES)
 )
 APPROVAL_REASONS = ("approval_required", "approval_denied", "approval_timeout")
+MARKS = ("private", "untrusted", "files.read", "files.*", "web.*")
+EGRESS = ("web.read", "web.write")  # the functions whose specification says so
+flows = st.builds(
+    lambda after, effect, targets: {"after": after, effect: targets},
+    st.lists(st.sampled_from(MARKS), min_size=1, max_size=2, unique=True),
+    st.sampled_from(["deny", "approve"]),
+    st.lists(st.sampled_from([*RULES, "egress"]), min_size=1, max_size=2, unique=True),
+)
+flow_lists = st.lists(flows, max_size=3).map(
+    lambda found: [{"id": f"f{index}", **flow} for index, flow in enumerate(found)]
+)
 ALL_DOMAINS = [f"{domain}.*" for domain in DOMAINS]
 ALL_SCOPES = {domain: {"any": 1} for domain in SCOPED_DOMAINS}
 
@@ -174,6 +199,7 @@ policies = st.fixed_dictionaries(
         "allow": mostly(ALL_DOMAINS, st.lists(st.sampled_from(RULES), max_size=9)),
         "deny": mostly([], rules | st.lists(trials, max_size=3)),
         "approve": mostly([], rules),
+        "flows": flow_lists,
         "scopes": mostly(
             ALL_SCOPES, st.dictionaries(st.sampled_from(DOMAINS), st.just({"any": 1}), max_size=3)
         ),
@@ -189,6 +215,7 @@ policies = st.fixed_dictionaries(
         ),
     }
 )
+answers = st.frozensets(st.sampled_from(MARKS))
 usages = st.builds(
     Usage,
     calls=st.integers(0, 5),
@@ -196,6 +223,7 @@ usages = st.builds(
     in_rate_windows=st.tuples(st.integers(0, 4)),
     past_deadline=mostly(False, st.just(True)),
     approval=st.sampled_from(ApprovalUse),
+    answered=answers,
 )
 names = st.sampled_from(NAMES)
 worlds = st.builds(
@@ -208,7 +236,9 @@ worlds = st.builds(
         capability=names,
         payload=st.fixed_dictionaries({"kind": st.integers(FITS, SCOPE_RAISES)}),
     ),
-    usage=st.just(Usage(0, 0, (), False)) | usages,
+    usage=st.just(Usage(0, 0, (), False))
+    | st.builds(lambda marks: Usage(0, 0, (), False, answered=marks), answers)
+    | usages,
 )
 
 
@@ -302,6 +332,7 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
         (sum(before.in_rate_windows) + sum(usage.in_rate_windows),),
         before.past_deadline or usage.past_deadline,
         approval=before.approval,
+        answered=before.answered | usage.answered,
     )
     assert world.decision().allowed or not replace(world, usage=later).decision().allowed
 
@@ -324,3 +355,11 @@ def test_the_digest_depends_on_the_meaning_alone(source: dict[str, Any]) -> None
     shuffled = {key: source[key] for key in reversed(source)}
     shuffled["allow"] = [*reversed(source["allow"]), *source["allow"]]
     assert load_policy(shuffled).policy.sha256 == load_policy(source).policy.sha256
+
+
+@EXAMPLES
+@given(worlds, flows)
+def test_adding_a_flow_rule_never_allows_more(world: World, flow: dict[str, Any]) -> None:
+    """A policy with one more rule of `flows` refuses whatever it refused before."""
+    more = changed(world, flows=[*world.source["flows"], {"id": "one-more", **flow}])
+    assert world.decision().allowed or not more.decision().allowed

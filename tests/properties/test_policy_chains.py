@@ -18,8 +18,9 @@ from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.provider import CallContext, ProviderError, ScopeViolationError
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import read, write
-from caps.security.decision import ApprovalUse, Decision, KeyUse, Request, Usage, decide
+from caps.security.decision import Decision, decide
 from caps.security.policies.load import LoadedPolicy
+from caps.security.request import ApprovalUse, KeyUse, Request, Usage
 from caps.security.review.replay import replay
 from support.file_calls import context_of
 from support.hypothesis_examples import examples

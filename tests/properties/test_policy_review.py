@@ -9,10 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.security.decision import ReasonCode, Request, Usage
+from caps.security.decision import ReasonCode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import matching_rule
 from caps.security.policy import SecurityPolicy
+from caps.security.request import Request
 from caps.security.review.catalogue import written_form
 from caps.security.review.diff import diff
 from caps.security.review.explain import explain
@@ -21,6 +22,7 @@ from caps.security.review.lint import lint
 from caps.security.review.replay import replay
 from caps.security.review.width import Breadth
 from support.policy_strategies import (
+    NAMES,
     PATHS,
     REGISTRY,
     Call,
@@ -29,6 +31,7 @@ from support.policy_strategies import (
     loaded,
     policies,
     records_of,
+    usage_after,
 )
 
 ABSOLUTE = [path for path in PATHS if path.startswith("/")]
@@ -108,17 +111,24 @@ def test_a_difference_seen_from_the_other_side(one: LoadedPolicy, other: LoadedP
     assert (there.more, there.less) == (back.less, back.more)
 
 
-@given(policies(), policies(), st.lists(calls(ABSOLUTE), max_size=8), st.integers(0, 4))
+@given(
+    policies(),
+    policies(),
+    st.lists(calls(ABSOLUTE), max_size=8),
+    st.integers(0, 4),
+    st.lists(st.sampled_from([*NAMES, "private"]), max_size=3),
+)
 def test_what_is_not_wider_allows_nothing_new(
-    older: LoadedPolicy, newer: LoadedPolicy, made: list[Call], used: int
+    older: LoadedPolicy, newer: LoadedPolicy, made: list[Call], used: int, after: list[str]
 ) -> None:
     """A verdict without `more` is a promise about every call."""
     if diff(REGISTRY, older, newer).verdict.more:
         return
-    usage = Usage(calls=used, in_flight=0, in_rate_windows=(), past_deadline=False)
+    granted = REGISTRY.terms_of(newer).chain.granted
+    answered = [mark for mark in after if mark in (*granted, "private")]
     for call in made:
-        if decide_call(newer, call, usage).allowed:
-            assert decide_call(older, call, usage).allowed
+        if decide_call(newer, call, usage_after(newer, used, answered)).allowed:
+            assert decide_call(older, call, usage_after(older, used, answered)).allowed
 
 
 @given(policies())
@@ -136,16 +146,17 @@ def test_replay_never_says_what_is_not_so(
     then: LoadedPolicy, now: LoadedPolicy, made: list[Call], known: bool
 ) -> None:
     """Its answer is the decision about the real payload, or `unknown`."""
-    records = records_of(then, made)
+    records = records_of(then, made, answered=True)
     under = then if known else None
     found = list(replay(REGISTRY, now, records, recorded_under=under))
     assert len(found) == len(made)
     for index, (one, call) in enumerate(zip(found, made, strict=True)):
-        usage = Usage(calls=index, in_flight=0, in_rate_windows=(), past_deadline=False)
-        truth = decide_call(now, call, usage).allowed
-        assert one.answer.allowed in (None, truth)
+        before = [made[n].capability for n in range(index) if found[n].observed.allowed]
+        usage = usage_after(now, index, [*before, *one.observed.labels])
+        decision = decide_call(now, call, usage)
+        assert one.answer.allowed in (None, decision.allowed)
         rated = now.policy.limits.rate_for(call.capability) is not None
-        asks = now.policy.verdict(call.capability).approve is not None
+        asks = decision.reason is ReasonCode.APPROVAL_REQUIRED
         if not one.observed.hidden and not rated and not asks:
             assert one.answer.allowed is not None
 

@@ -13,7 +13,8 @@ from prometheus_client import CollectorRegistry
 
 from caps import CapabilityRegistry, MemoryAuditLog
 from caps.capabilities.broker.approvals import ApprovalQueue
-from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.broker import ExecutionBroker
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import ProviderError
 from caps.capabilities.telemetry import Metrics, Tracing

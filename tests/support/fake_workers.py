@@ -170,7 +170,9 @@ class UnansweredCalls:
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         return request
 
-    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
+    async def answer(
+        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
         await anyio.sleep_forever()
         raise AssertionError(request)
 

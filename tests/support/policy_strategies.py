@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.grant import Grant
 from caps.providers.builtin import builtin_registry
 from caps.security.audit import (
@@ -16,12 +17,20 @@ from caps.security.audit import (
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
+    OutcomeRecorded,
     Redactor,
 )
-from caps.security.audit.model.records import ApprovalRequested, AuditEvent, ExecutionStatus
-from caps.security.decision import NOTHING_USED, Decision, Request, Usage, decide
+from caps.security.audit.model.records import (
+    ApprovalRequested,
+    AuditEvent,
+    CallStatus,
+    ExecutionStatus,
+)
+from caps.security.decision import Decision, decide
+from caps.security.policies.flow_rules import labels_in, marks_after
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policy import SecurityPolicy
+from caps.security.request import NOTHING_USED, Request, Usage
 
 REGISTRY = builtin_registry()
 NAMES = sorted(REGISTRY.capabilities)
@@ -56,6 +65,12 @@ def loaded(document: dict[str, Any]) -> LoadedPolicy:
     return LoadedPolicy(SecurityPolicy.model_validate(document), "policy.json", Path("/base"))
 
 
+def usage_after(policy: LoadedPolicy, calls: int, answered: Iterable[str]) -> Usage:
+    """What was used by an execution that was answered these labels and functions."""
+    marks = marks_after(_terms(policy.policy.sha256, policy).terms, answered)
+    return Usage(calls, 0, (), past_deadline=False, answered=marks)
+
+
 def decide_call(policy: LoadedPolicy, call: Call, usage: Usage = NOTHING_USED) -> Decision:
     """The decision of the broker."""
     terms = _terms(policy.policy.sha256, policy)
@@ -85,6 +100,22 @@ def scopes() -> st.SearchStrategy[dict[str, Any]]:
     return st.one_of(st.just({}), files.map(lambda scope: {"files": scope}))
 
 
+def flows() -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Rules about labels and functions, some of which ask."""
+    marks = st.sampled_from(["private", "files.read", "files.*", "time.now", "math.*"])
+    rule = st.tuples(
+        st.lists(marks, min_size=1, max_size=2, unique=True),
+        st.sampled_from(["deny", "deny", "approve"]),
+        st.lists(st.sampled_from(RULES), min_size=1, max_size=2, unique=True),
+    )
+    return st.lists(rule, max_size=2).map(
+        lambda found: [
+            {"id": f"f{index}", "after": after, effect: targets}
+            for index, (after, effect, targets) in enumerate(found)
+        ]
+    )
+
+
 def policies() -> st.SearchStrategy[LoadedPolicy]:
     limits = st.fixed_dictionaries(
         {},
@@ -98,7 +129,12 @@ def policies() -> st.SearchStrategy[LoadedPolicy]:
     )
     documents = st.fixed_dictionaries(
         {"allow": rules(), "deny": rules().map(lambda r: r[:2]), "scopes": scopes()},
-        optional={"approve": rules().map(lambda r: r[:1]), "limits": limits},
+        optional={
+            "approve": rules().map(lambda r: r[:1]),
+            "limits": limits,
+            "labels": st.dictionaries(st.sampled_from(RULES), st.just(["private"]), max_size=2),
+            "flows": flows(),
+        },
     )
     return documents.map(loaded)
 
@@ -127,8 +163,12 @@ def records_of(
     *,
     mode: Literal["learn"] | None = None,
     status: ExecutionStatus = ExecutionStatus.OK,
+    answered: bool = False,
 ) -> list[AuditRecord]:
-    """The records of one execution that made these calls, each with its real decision."""
+    """The records of one execution that made these calls, each with its real decision.
+
+    With `answered`, each call is answered before the next one, so that flow rules count.
+    """
     who: dict[str, Any] = {"execution_id": "e1", "principal": "ada"}
     identity: dict[str, Any] = {
         "policy_id": policy.policy.id,
@@ -146,10 +186,16 @@ def records_of(
             terms_sha256=_terms(policy.policy.sha256, policy).terms_sha256,
         )
     ]
-    for index, call in enumerate(made):
-        usage = Usage(calls=index, in_flight=0, in_rate_windows=(), past_deadline=False)
-        events.append(_decision(policy, call, usage, {**who, **identity}))
-    count = len(events) - 1
+    flow, count = FlowState(), 0
+    for call in made:
+        usage = Usage(count, 0, (), past_deadline=False, answered=flow.answered)
+        decided = _decision(policy, call, usage, {**who, **identity})
+        events.append(decided)
+        count += 1
+        if answered and decided.decision == "allow":
+            labels = decide_call(policy, call, usage).labels
+            events.append(_outcome(decided, labels))
+            flow.add(call.capability, labels)
     ended = ExecutionEnded(
         **who, status=status, duration_us=7000, calls=count, output_bytes=5, cpu_us=900
     )
@@ -174,6 +220,20 @@ def _decision(policy: LoadedPolicy, call: Call, usage: Usage, who: dict[str, Any
         args_hmac=redacted.args_hmac,
         shown=redacted.shown,
         hidden=redacted.hidden,
+        labels=list(labels_in(usage.answered)),
+    )
+
+
+def _outcome(decided: DecisionMade, labels: frozenset[str]) -> OutcomeRecorded:
+    return OutcomeRecorded(
+        execution_id=decided.execution_id,
+        principal=decided.principal,
+        request_id=decided.request_id,
+        capability=decided.capability,
+        status=CallStatus.OK,
+        duration_us=1,
+        bytes_out=1,
+        labels=sorted(labels),
     )
 
 

@@ -44,7 +44,8 @@ from caps.security.audit.model.records import (
 )
 from caps.security.audit.model.redaction import Redacted
 from caps.security.audit.model.sanitize import json_safe
-from caps.security.decision import ApprovalUse, Decision
+from caps.security.decision import Decision
+from caps.security.request import ApprovalUse
 
 _POLL_SECONDS = 0.2
 
@@ -57,7 +58,7 @@ _TOO_LONG = ApprovalAnswer(
 
 logger = logging.getLogger(__name__)
 
-_StandingKey = tuple[ApprovalScope, str, str, str]
+_StandingKey = tuple[ApprovalScope, str, str, str, tuple[tuple[str, ...], ...]]
 
 
 class ApprovalCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,15 +73,18 @@ class ApprovalCall(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     """Which rule of which policy wants the approval."""
     redacted: Redacted
+    rules: tuple[tuple[str, ...], ...]
+    """For each policy, the rules that ask. An approval stands only for calls that the same rules
+    ask about: what is read between two calls may make another rule ask."""
 
     @property
     def keys(self) -> dict[ApprovalScope, _StandingKey]:
         """The keys of standing approvals that can cover this call, the narrowest first."""
         # Not only the policy's digest: relative paths in its scopes depend on where its file is.
-        name, sha256 = self.terms.name, self.grant.terms_sha256
+        what = (self.grant.terms_sha256, self.terms.name, self.rules)
         return {
-            ApprovalScope.EXECUTION: (ApprovalScope.EXECUTION, self.channel_id, sha256, name),
-            ApprovalScope.PRINCIPAL: (ApprovalScope.PRINCIPAL, self.who["principal"], sha256, name),
+            ApprovalScope.EXECUTION: (ApprovalScope.EXECUTION, self.channel_id, *what),
+            ApprovalScope.PRINCIPAL: (ApprovalScope.PRINCIPAL, self.who["principal"], *what),
         }
 
 

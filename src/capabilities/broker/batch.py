@@ -53,10 +53,10 @@ class InlineBatch(RequestBatch):
     def __init__(
         self, broker: ExecutionBroker, requests: Sequence[CapabilityRequestMessage]
     ) -> None:
-        super().__init__(len(requests))
+        super().__init__(len(requests), broker.flow.answered)
         self._broker = broker
         self._slots = [
-            Call(broker, request) if is_inline(broker.grant, request) else None
+            Call(broker, request, self.answered) if is_inline(broker.grant, request) else None
             for request in requests
         ]
         self._calls = [call for call in self._slots if call is not None]
@@ -224,8 +224,5 @@ def is_inline(grant: Grant, request: CapabilityRequestMessage) -> bool:
     """Whether nothing that `request` asks for can wait."""
     bound = grant.terms.get(request.capability)
     return (
-        bound is not None
-        and bound.inline
-        and bound.approve is None
-        and request.idempotency_key is None
+        bound is not None and bound.inline and not bound.may_ask and request.idempotency_key is None
     )

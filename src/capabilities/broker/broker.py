@@ -18,36 +18,34 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import anyio
 import anyio.lowlevel
 
-from caps.capabilities.broker.approvals import ApprovalCall, ApprovalQueue, ApprovalResult
+from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import (
     CUT_SHORT,
-    CallerKeys,
     IdempotencyCache,
     IdempotentCall,
 )
 from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.invoke import call_provider, error_response
 from caps.capabilities.broker.lifecycle import Call
-from caps.capabilities.broker.rate_windows import SlidingWindows
-from caps.capabilities.broker.revocation import ActiveGrants
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
-from caps.capabilities.telemetry import Metrics, Tracing
 from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
-from caps.security.audit.log.interface import AuditSink, UndeliveredError
+from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.records import AuditEvent
-from caps.security.decision import ApprovalUse
+from caps.security.decision import asking_rules
+from caps.security.request import ApprovalUse
 from caps.worker.host.process.worker import ResourceUsage
 from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
 from caps.worker.host.supervisor.wall_clock import WallClock
@@ -59,20 +57,6 @@ _UNRECORDED = AuditError(
 )
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerServices:
-    """What all executions share."""
-
-    audit: AuditSink
-    metrics: Metrics
-    tracing: Tracing
-    default_timeout_ms: int
-    approvals: ApprovalQueue
-    rates: SlidingWindows = field(default_factory=SlidingWindows)
-    live: ActiveGrants = field(default_factory=ActiveGrants)
-    caller_keys: CallerKeys = field(default_factory=CallerKeys)
 
 
 class ExecutionBroker:
@@ -88,11 +72,13 @@ class ExecutionBroker:
         degraded: str | None = None,
         channel_id: str | None = None,
         keys: IdempotencyCache | None = None,
+        flow: FlowState | None = None,
         clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
     ) -> None:
-        """`channel_id` and `keys` are shared by the executions of a session, `clock` with the
-        supervisor; `on_decision` is called with each decision as it is made."""
+        """`channel_id`, `keys` and `flow` are shared by the executions of a session, `clock` with
+        the supervisor; `on_decision` is called with each decision as it is made. The default of
+        `flow` is that of the session that `identity` names."""
         self.grant = grant
         self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
@@ -111,6 +97,7 @@ class ExecutionBroker:
         self._clock = WallClock() if clock is None else clock
         self._in_flight = CallsInFlight()
         self._by_key = IdempotencyCache() if keys is None else keys
+        self.flow = services.flows.of(identity) if flow is None else flow
         self.meter = UsageMeter(
             grant, identity.principal, services.rates, self._by_key, self._clock, redactor
         )
@@ -123,9 +110,11 @@ class ExecutionBroker:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
         return self.evidence.hashed(request, self.grant.terms.get(request.capability))
 
-    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
-        """The answer to one request; a failure is an answer, too."""
-        call = Call(self, request)
+    async def answer(
+        self, request: CapabilityRequestMessage, answered: frozenset[str] | None = None
+    ) -> CallResponse:
+        """The answer to one request; a failure is an answer, too. `answered`: see `Call`."""
+        call = Call(self, request, answered)
         self.telemetry.waits(1)
         try:
             response = await self._dispatch(call)
@@ -156,7 +145,7 @@ class ExecutionBroker:
         A span is current in the task of its call, so with tracing each call has its own task.
         """
         if self.telemetry.span.traced:
-            return RequestBatch(len(requests))
+            return RequestBatch(len(requests), self.flow.answered)
         return InlineBatch(self, requests)
 
     def audit_failed(self, error: AuditError) -> CallResponse:
@@ -208,6 +197,9 @@ class ExecutionBroker:
             terms=bound,
             decision=call.decision,
             redacted=self._redactor.split(call.request.payload, bound.spec.shown),
+            rules=tuple(
+                asking_rules(link.terms[bound.name], call.answered) for link in self.grant.links
+            ),
         )
         standing = self._approvals.take(wanted)
         if standing is not None:
@@ -229,6 +221,7 @@ class ExecutionBroker:
         try:
             answer = await self._approve_and_call(call, bound, recorded)
             self._by_key.keep(recorded, answer)
+            recorded.added = call.labels
         except AuditError:
             # Which of the two records failed is not known here, so the effect may have happened:
             # a repeat must not act.
@@ -256,7 +249,7 @@ class ExecutionBroker:
         await self._append(call.decision_record())
         await recorded.ready.wait()
         assert recorded.answer is not None  # `ready` is set after it
-        call.replay(recorded.answer)
+        call.replay(recorded.answer, recorded.added)
         await self._append(call.outcome_record())
         return call.close()
 

@@ -19,6 +19,7 @@ from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import DecisionMade, OutcomeRecorded
 from caps.security.audit.model.redaction import Redactor
 from caps.security.decision import Decision
+from caps.security.policies.flow_rules import labels_in
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.lifecycle import Call
@@ -107,6 +108,7 @@ class CallEvidence:
             approval=call.approval_id,
             dry_run_rule=decision.dry_run_rule,
             dry_run_policy=decision.dry_run_policy,
+            labels=list(labels_in(call.answered)),
         )
         call.observation.decided(record)
         self._notify(call)
@@ -126,6 +128,7 @@ class CallEvidence:
             detail=detail,
             duration_us=duration_us,
             bytes_out=outcome.bytes_out,
+            labels=list(labels_in(call.labels)),
         )
 
     @property

@@ -16,6 +16,7 @@ import msgspec
 from caps.capabilities.broker.invoke import error_response
 from caps.protocol.errors import LimitExceededError, ProviderError
 from caps.security.decision import Decision
+from caps.security.policies.flow_rules import NO_MARKS
 from caps.worker.host.supervisor.interface import CallResponse
 
 _MAX_BYTES = 16 * 1024 * 1024
@@ -45,6 +46,8 @@ class IdempotentCall(msgspec.Struct):
     """Whether it was allowed to act; a call that waits for its approval was not yet."""
     approval_id: str | None = None
     """The approval that it began with."""
+    added: frozenset[str] = NO_MARKS
+    """What its provider labelled the answer with."""
     refusal: Decision | None = None
     """Why it did not begin, if it waited and was refused then."""
     size: int = 0

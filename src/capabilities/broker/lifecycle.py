@@ -22,7 +22,9 @@ drivers:
 - a decision has one record, and cannot change afterwards;
 - a provider is called in CALLING only: after the record of a decision that allows the call, never
   for a repeat, never for a grant that was revoked since or after the end of the execution's time;
-- a response exists in CLOSED only: after the record of the outcome, or of the denial.
+- a response exists in CLOSED only: after the record of the outcome, or of the denial;
+- the flow rules see what the channel was answered when the request was received, also if it is
+  decided again; what a provider was called for, or a repeat got, is marked before its response.
 """
 
 from __future__ import annotations
@@ -37,17 +39,10 @@ from caps.capabilities.broker.invoke import Outcome, error_response
 from caps.capabilities.provider import CallContext
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded
-from caps.security.decision import (
-    NOTHING_USED,
-    ApprovalUse,
-    Decision,
-    KeyUse,
-    ReasonCode,
-    Request,
-    Usage,
-    decide,
-)
+from caps.security.decision import Decision, ReasonCode, decide
+from caps.security.policies.flow_rules import NO_MARKS
 from caps.security.refusals import error_for
+from caps.security.request import NOTHING_USED, ApprovalUse, KeyUse, Request, Usage
 from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:
@@ -74,29 +69,43 @@ class Call:
     """One request of one execution. Mutable; used by one driver."""
 
     __slots__ = (
+        "_added",
         "_began_ns",
         "_broker",
         "_is_repeat",
         "_released",
         "_state",
         "_usage",
+        "answered",
         "approval_id",
         "bound",
         "decision",
+        "labels",
         "observation",
         "outcome",
         "request",
         "response",
     )
 
-    def __init__(self, broker: ExecutionBroker, request: CapabilityRequestMessage) -> None:
-        """Decide. The call counts as in flight from now on, until `release`."""
+    def __init__(
+        self,
+        broker: ExecutionBroker,
+        request: CapabilityRequestMessage,
+        answered: frozenset[str] | None = None,
+    ) -> None:
+        """Decide. The call counts as in flight from now on, until `release`.
+
+        `answered` is what the channel was answered when `request` was received; default: now.
+        """
         self._broker = broker
         self.request = request
         self.observation = broker.telemetry.begin(request)
         self.bound = broker.grant.terms.get(request.capability)
-        self._usage = broker.meter.before(request)
+        self.answered = broker.flow.answered if answered is None else answered
+        self._usage = broker.meter.before(request, self.answered)
         self._is_repeat = self._usage.key is KeyUse.REPEAT
+        self._added: set[str] = set()
+        self.labels: frozenset[str] = NO_MARKS
         self._released = False
         self.approval_id: str | None = None
         self.outcome: Outcome | None = None
@@ -141,7 +150,8 @@ class Call:
         """
         if self._state is not _DECIDED:
             raise self._out_of_turn("decide_repeat")
-        self.decision = refusal or self._decide(replace(NOTHING_USED, key=KeyUse.REPEAT))
+        usage = replace(NOTHING_USED, key=KeyUse.REPEAT, answered=self.answered)
+        self.decision = refusal or self._decide(usage)
 
     def decision_record(self) -> DecisionMade:
         """The record of the decision, which must be durable before the next step."""
@@ -185,6 +195,8 @@ class Call:
             capability=bound.name,
             scope=bound.scope,
             timeout_ms=timeout_ms,
+            answered=self.answered,
+            added=self._added,
         )
 
     def end(self, outcome: Outcome) -> None:
@@ -193,13 +205,15 @@ class Call:
             raise self._out_of_turn("end")
         if outcome.status is CallStatus.CANCELLED:
             outcome = self._denied_since(NOTHING_USED, CallStatus.CANCELLED)
+        self._mark(frozenset(self._added))
         self.outcome = outcome
         self._state = _ENDED
 
-    def replay(self, response: CallResponse) -> None:
+    def replay(self, response: CallResponse, added: frozenset[str]) -> None:
         """The decision is durable and allows a repeat, which gets the response of the first."""
         if self._state is not _RECORDING or not self.decision.allowed or not self._is_repeat:
             raise self._out_of_turn("replay")
+        self._mark(added)
         self.outcome = Outcome(status=CallStatus.REPLAYED, answer=response)
         self._state = _ENDED
 
@@ -257,6 +271,11 @@ class Call:
     def _decide(self, usage: Usage) -> Decision:
         asked = Request(self.request.capability, self.request.payload)
         return decide(self._broker.grant, asked, usage)
+
+    def _mark(self, added: frozenset[str]) -> None:
+        """Mark the channel with what the response may hold; `added` is from the provider."""
+        self.labels = self.decision.labels | added
+        self._broker.flow.add(self.request.capability, self.labels)
 
     def _count_rate(self) -> None:
         """An allowed call counts in the windows of its rates; a repeat has no effect."""

@@ -15,8 +15,8 @@ from caps.capabilities.broker.rate_windows import RateKey, SlidingWindows
 from caps.capabilities.grant import Grant
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.redaction import Redactor
-from caps.security.decision import KeyUse, Usage
 from caps.security.policy import Rate
+from caps.security.request import KeyUse, Usage
 from caps.worker.host.supervisor.wall_clock import WallClock
 
 
@@ -47,17 +47,17 @@ class UsageMeter:
         """Start the clock of the execution: its code is being sent."""
         self._deadline = time.monotonic() + self._grant.limits.wall_ms / 1000
 
-    def before(self, request: CapabilityRequestMessage) -> Usage:
-        """What was used before `request`."""
+    def before(self, request: CapabilityRequestMessage, answered: frozenset[str]) -> Usage:
+        """What was used before `request`; `answered` is what its channel was answered."""
         in_windows, past_deadline = self.by_time(request)
         calls = self.calls
         if request.idempotency_key is None:
-            return Usage(calls, self._in_flight, in_windows, past_deadline)
+            return Usage(calls, self._in_flight, in_windows, past_deadline, answered=answered)
         key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
         if key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: at most as many as one run may call.
             calls = max(calls, len(self._keys))
-        return Usage(calls, self._in_flight, in_windows, past_deadline, key_use)
+        return Usage(calls, self._in_flight, in_windows, past_deadline, key_use, answered=answered)
 
     def by_time(self, request: CapabilityRequestMessage) -> tuple[tuple[int, ...], bool]:
         """The calls in the rate's window of each policy, and whether the time is over."""

@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.open_runtime import ActiveExecutions

@@ -16,9 +16,11 @@ from typing import Any, Protocol
 import anyio
 import msgspec
 
-from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary, redacted_error
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import IdempotencyCache
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs
@@ -65,10 +67,11 @@ class JobRunner(Protocol):
 
 
 class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """What all runs of a session share: the channel and the idempotency keys."""
+    """What all runs of a session share: the channel, the idempotency keys, what was read."""
 
     channel_id: str
     keys: IdempotencyCache
+    flow: FlowState
 
 
 # What a message to the worker can have of it; code is shown it in errors.
@@ -91,6 +94,8 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     cell: SessionChannel | None = None
     inputs: EncodedInputs = NO_INPUTS
     argv: tuple[str, ...] | None = None
+    flow: FlowState | None = None
+    """What was read before it starts, and in the end also what it has read itself."""
 
     def __post_init__(self) -> None:
         """Raise TypeError unless source and filename are strings, before anything is recorded."""
@@ -167,6 +172,7 @@ class _Execution:
             degraded=degraded,
             channel_id=cell.channel_id if cell else None,
             keys=cell.keys if cell else None,
+            flow=cell.flow if cell else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
         )

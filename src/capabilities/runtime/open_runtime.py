@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from caps.capabilities.bind import check_protected_paths
 from caps.capabilities.broker.approvals import DirectoryApprover
-from caps.capabilities.broker.broker import BrokerServices
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.registry import CapabilityRegistry, PolicyGiven

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 
 from caps.capabilities.broker.approvals import ApprovalQueue
-from caps.capabilities.broker.broker import BrokerServices
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.chain import chain_of
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry

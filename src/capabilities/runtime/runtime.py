@@ -65,6 +65,7 @@ from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import (
     Policies,
+    PolicySource,
     is_policy_given,
     listed,
     load_policy,

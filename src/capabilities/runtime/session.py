@@ -104,7 +104,11 @@ class Session:
         )
         self._pool_stack = AsyncExitStack()
         self._grant: Grant | None = None
-        self._cell = SessionChannel(channel_id=self._channel_id, keys=IdempotencyCache())
+        self._cell = SessionChannel(
+            channel_id=self._channel_id,
+            keys=IdempotencyCache(),
+            flow=opened.broker.flows.of(identity),
+        )
         self._runs = 0
         self._busy = False
         self._run_over: anyio.Event | None = None  # set only while `close` waits

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import ExitCode, report_errors
+from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.input_files import parse_payload
 from caps.cli.options import json_option, load_registry, policy_option, registry_option
 from caps.cli.policy.files import load_policies, loaded_policies, read_bytes, written_policy
@@ -24,6 +24,7 @@ from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.capabilities.chain import PolicyChain
+    from caps.capabilities.registry import CapabilityRegistry
     from caps.security.review.explain import Explanation
     from caps.security.review.policy_tests import TestOutcome
 
@@ -150,12 +151,16 @@ def _print_outcome(outcome: TestOutcome) -> None:
 @policy.command()
 @click.argument("capability")
 @click.argument("payload", default="{}")
+@click.option("--after", multiple=True, metavar="CAPABILITY", help="It was answered before.")
+@click.option("--label", "labels", multiple=True, help="Something with this label was, too.")
 @policy_option
 @registry_option
 @json_option
 def explain(
     capability: str,
     payload: str,
+    after: tuple[str, ...],
+    labels: tuple[str, ...],
     policy_paths: tuple[str, ...],
     registry_name: str | None,
     as_json: bool,
@@ -165,7 +170,7 @@ def explain(
     For a denial also the smallest change of the policy that would allow the call, and what else
     that would open. Exit code 0 if it is allowed, 3 if it is denied.
     """
-    from caps.security.decision import Request
+    from caps.security.request import Request
     from caps.security.review.explain import explain as explain_decision
 
     request = Request(capability, parse_payload(payload))
@@ -173,13 +178,30 @@ def explain(
         registry, loaded = load_registry(registry_name), load_policies(policy_paths)
         chain = registry.chain([registry.bind(each) for each in loaded])  # their tests must pass
         written = [written_policy(each) for each in loaded]
-        explanation = explain_decision(registry, loaded, request, written=written)
+        answered = _checked_marks(registry, after, labels)
+        explanation = explain_decision(registry, loaded, request, written=written, after=answered)
     found = {**_as_object(capability, explanation), "modules": list(chain.modules)}
     if as_json:
         click.echo(json.dumps(found))
     else:
         _print_explanation(found)
     sys.exit(ExitCode.OK if explanation.decision.allowed else ExitCode.POLICY_REFUSED)
+
+
+def _checked_marks(
+    registry: CapabilityRegistry, after: Sequence[str], labels: Sequence[str]
+) -> tuple[str, ...]:
+    from caps.protocol.text import did_you_mean
+    from caps.security.policies.flow_rules import checked_label
+
+    for name in after:
+        if name not in registry:
+            hint = did_you_mean(name, registry.capabilities)
+            fail(f"no capability `{name}` is registered{hint}", ExitCode.BAD_USAGE)
+    try:
+        return (*after, *(checked_label(label) for label in labels))
+    except ValueError as error:
+        fail(str(error), ExitCode.BAD_USAGE)
 
 
 def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
@@ -201,6 +223,9 @@ def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
         "hopeless": explanation.hopeless,
         "breaks_tests": list(explanation.breaks),
         "breaks_tests_of": list(explanation.breaks_of),
+        "labels": list(explanation.labels),
+        "flows": [asdict(flow) for flow in explanation.flows],
+        "after": {name: list(labels) for name, labels in explanation.given},
         "policy": decision.policy_id,
         "policy_sha256": decision.policy_sha256,
     }
@@ -217,6 +242,7 @@ def _print_explanation(found: dict[str, Any]) -> None:
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {escape_unprintable(text)}")
+    _print_flows(found)
     if found["hopeless"]:
         click.echo(f"nothing in the policy can allow it: {escape_unprintable(found['hopeless'])}")
     for change in found["changes"]:
@@ -229,6 +255,19 @@ def _print_explanation(found: dict[str, Any]) -> None:
         of = f"policy `{policy_id}`" if policy_id else "the policy"
         click.echo(f"then this test of {of} fails: tests[{index}]")
     _print_modules(found["modules"])
+
+
+def _print_flows(found: dict[str, Any]) -> None:
+    """The flow rules that cover the call, and which answer gave which label."""
+    for name, labels in found["after"].items():
+        given = ", ".join(labels) or "no label by itself; a scope or its provider may add some"
+        click.echo(f"  after {escape_unprintable(name)}: {given}")
+    for flow in found["flows"]:
+        state = f"not yet: {', '.join(flow['missing'])}" if flow["missing"] else "applies"
+        text = f"{flow['effect']} after {' and '.join(flow['after'])} ({state})"
+        click.echo(f"  {escape_unprintable(flow['rule'])}: {text}")
+    if found["labels"]:
+        click.echo(f"  its answer has the labels: {', '.join(found['labels'])}")
 
 
 def _print_modules(names: Sequence[str]) -> None:

@@ -61,6 +61,7 @@ def _diff_object(found: PolicyDiff) -> dict[str, Any]:
         "modules": [asdict(one) for one in found.modules],
         "scopes": [asdict(one) for one in found.scopes],
         "limits": [asdict(one) for one in found.limits],
+        "flows": [asdict(one) for one in found.flows],
         "tests": {"added": found.tests_added, "removed": found.tests_removed},
     }
 

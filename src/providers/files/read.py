@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext
 from caps.providers.files.birth_time import creation_time
-from caps.providers.files.resolve import Target, opened_target, resolve_target
+from caps.providers.files.resolve import Target, label_open, opened_target, resolve_target
 
 # A page of a listing: the most entries, and the most text in them, since each repeats the path.
 MAX_ENTRIES = 9_000
@@ -81,6 +81,7 @@ def read(context: CallContext, path: FilePath) -> FileContent:
     """Read a file of at most the policy's `max_bytes`; text if it is UTF-8, else base64."""
     target = resolve_target(context, "read", {"path": path})
     with opened_target(target) as opening, opening.opened_regular() as descriptor:
+        label_open(context, target, descriptor)
         data = _content(descriptor, target)
     try:
         content, encoding = data.decode("utf-8"), "text"
@@ -119,6 +120,7 @@ def list_directory(
     target = resolve_target(context, "list", {"path": path})
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
     with opened_target(target) as opening, opening.opened(flags) as folder:
+        label_open(context, target, folder)
         entries, truncated = _entries(folder, target.shown, after)
     return {
         "path": target.shown,
@@ -192,6 +194,7 @@ def stat_file(context: CallContext, path: FilePath) -> FileStatus:
     with opened_target(target) as opening:
         try:
             with opening.opened(os.O_PATH) as descriptor:
+                label_open(context, target, descriptor)
                 status, created = os.fstat(descriptor), creation_time(descriptor)
         except (FileNotFoundError, NotADirectoryError):
             return answer

@@ -22,6 +22,7 @@ from caps.protocol.text import printable
 from caps.providers.files.openat2 import open_beneath, opened_root, require_regular
 from caps.providers.files.os_errors import as_provider_error
 from caps.providers.files.scope import FilesScope, Place
+from caps.providers.files.scope_labels import add_labels_of_open, add_labels_of_place
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -70,7 +71,15 @@ def resolve_target(context: CallContext, function: str, payload: Mapping[str, An
         place = scope.place(payload["path"])
         assert place is not None  # else there is a violation
         places.append(place)
+        # Also if the call fails later: that something is not there is an answer about the place.
+        add_labels_of_place(context, scope.labels, f"{place.root.entry}/{place.beneath}")
     return Target(scopes, tuple(places))
+
+
+def label_open(context: CallContext, target: Target, descriptor: int) -> None:
+    """Label the answer by where the opened target is, under each scope."""
+    for scope in target.scopes:
+        add_labels_of_open(context, scope.labels, descriptor)
 
 
 class OpenTarget:

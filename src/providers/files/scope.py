@@ -16,23 +16,29 @@ All rules that can be checked on the payload alone, without IO:
 - an allowed directory, or a directory that contains one, is neither written nor deleted;
 - an unknown function or a wrong type is refused.
 
+`labels` refuses nothing: it says which directories label what is read in them (`scope_labels.py`).
+
 Links cannot be checked by text: the provider leaves them to the kernel (`openat2`).
 """
 
 from __future__ import annotations
 
+import operator
 import os.path
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 
 import msgspec
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
+from caps.providers.files.scope_labels import components as _components
+from caps.providers.files.scope_labels import labels_at, without_effect
+from caps.security.policies.flow_rules import NO_MARKS, Labels
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
@@ -50,6 +56,8 @@ MAX_DIRECTORIES = 256
 _READING = frozenset({"list", "read", "stat"})
 _CHANGING = frozenset({"delete", "write"})
 _MAY_BE_ROOT = frozenset({"list", "stat"})
+
+Directories = TypeVar("Directories", tuple[str, ...], dict[str, tuple[str, ...]])
 
 
 class AllowedDirectory(msgspec.Struct, frozen=True):
@@ -93,16 +101,36 @@ class FilesScope(Scope):
     ]
     read_only: bool = False
     max_bytes: Annotated[int, Field(gt=0, le=MAX_BYTES_CEILING)] = 1024 * 1024
+    # Left out while it is empty: existing logs hold digests of scopes without it.
+    labels: dict[str, Labels] = Field(default={}, max_length=256, exclude_if=operator.not_)
 
-    @field_validator("allowlist")
+    @field_validator("allowlist", "labels")
     @classmethod
-    def _name_directories(cls, entries: tuple[str, ...]) -> tuple[str, ...]:
-        return checked_directories(entries)
+    def _name_directories(cls, entries: Directories) -> Directories:
+        checked_directories(tuple(entries))
+        return entries
+
+    @field_validator("labels")
+    @classmethod
+    def _have_effect(
+        cls, labelled: dict[str, tuple[str, ...]], info: ValidationInfo
+    ) -> dict[str, tuple[str, ...]]:
+        # A misspelt directory would label nothing. Relative ones are compared once anchored.
+        allowlist = info.data.get("allowlist", ())
+        if all(entry.startswith("/") for entry in (*allowlist, *labelled)):
+            for entry in without_effect(labelled, allowlist):
+                raise ValueError(f"`{printable(entry)}` has nothing in common with `allowlist`")
+        return labelled
 
     def anchored(self, base: Path) -> Self:
         """The same scope with absolute entries, in which `.` and `..` are resolved textually."""
-        entries = [os.path.normpath(base.absolute() / entry) for entry in self.allowlist]
-        return type(self).model_validate({**self.model_dump(), "allowlist": entries})
+        start, labels = base.absolute(), dict[str, tuple[str, ...]]()
+        for entry, words in self.labels.items():
+            place = os.path.normpath(start / entry)
+            labels[place] = (*labels.get(place, ()), *words)
+        entries = [os.path.normpath(start / entry) for entry in self.allowlist]
+        changed = {"allowlist": entries, "labels": labels}
+        return type(self).model_validate({**self.model_dump(), **changed})
 
     def following(self, own: Scope) -> FilesScope:
         """The same scope, with relative paths that start where `own` starts them."""
@@ -112,6 +140,7 @@ class FilesScope(Scope):
             allowlist=self.allowlist,
             read_only=self.read_only,
             max_bytes=self.max_bytes,
+            labels=self.labels,
             start=own.allowlist[0],
             alone=self,
         )
@@ -188,6 +217,17 @@ class FilesScope(Scope):
             )
         return None
 
+    def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
+        """By the text of the path alone, with `..` resolved textually."""
+        path = _argument(payload, "path", "." if function == "list" else None)
+        place = self.place(path) if self.labels and isinstance(path, str) else None
+        if place is None:
+            return NO_MARKS
+        return labels_at(self.labels, place.root.parts + _collapsed(place.parts))
+
+    def possible_labels(self, function: str) -> frozenset[str]:  # noqa: ARG002 - any may read
+        return frozenset(label for labels in self.labels.values() for label in labels)
+
     def readable_directories(self, functions: AbstractSet[str]) -> tuple[Path, ...]:
         """The allowlist, if one of `functions` reads."""
         return tuple(Path(entry) for entry in self.allowlist) if functions & _READING else ()
@@ -204,7 +244,12 @@ class FilesScope(Scope):
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
         """Only the size of a write needs more than the path."""
         sized = frozenset({"content", "encoding"} if function == "write" else ())
-        return {"allowlist": frozenset({"path"}), "read_only": frozenset(), "max_bytes": sized}
+        return {
+            "allowlist": frozenset({"path"}),
+            "read_only": frozenset(),
+            "max_bytes": sized,
+            "labels": frozenset(),
+        }
 
     def never(self, function: str) -> str | None:
         return "read_only" if self.read_only and function in _CHANGING else None
@@ -250,6 +295,7 @@ class FilesScope(Scope):
             "max_bytes": width_of(
                 more=newer.max_bytes > self.max_bytes, less=newer.max_bytes < self.max_bytes
             ),
+            "labels": review.width_of_labels(self.labels, newer.labels),
         }
 
     def concerns(self, functions: AbstractSet[str], given: AbstractSet[str]) -> tuple[Concern, ...]:
@@ -273,7 +319,8 @@ class FilesScope(Scope):
         unknown = (review.SANDBOX if changes else ".", None)
         root = (held.allowlist[0], held.directories[0].parts) if held else unknown
         default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
-        return review.proposed_scope(calls, root, default, _CHANGING)
+        proposal = review.proposed_scope(calls, root, default, _CHANGING)
+        return review.with_labels(proposal, held.labels if held else {})
 
 
 class _FollowingScope(FilesScope):
@@ -330,10 +377,6 @@ def _is_path_text(path: str) -> bool:
     if "\0" in path:
         return False
     return path.isascii() or not any("\ud800" <= c <= "\udfff" for c in path)
-
-
-def _components(path: str) -> tuple[str, ...]:
-    return tuple([part for part in path.split("/") if part and part != "."])
 
 
 def _climbs(parts: tuple[str, ...]) -> bool:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
+from caps.providers.files.scope_labels import LabelledDirectories, labels_at, without_effect
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
 from caps.security.review.scope_answers import (
     Concern,
@@ -71,6 +73,28 @@ def width_of_directories(
         more = more or _protects_more(older, newer)
         less = less or _protects_more(newer, older)
     return width_of(more=more, less=less)
+
+
+def width_of_labels(older: LabelledDirectories, newer: LabelledDirectories) -> Breadth:
+    """A directory that lost a label is wider: flow rules about it apply to less."""
+    more = any(not set(labels) <= _labels_in(newer, entry) for entry, labels in older.items())
+    less = any(not set(labels) <= _labels_in(older, entry) for entry, labels in newer.items())
+    return width_of(more=more, less=less)
+
+
+def _labels_in(labelled: LabelledDirectories, directory: str) -> frozenset[str]:
+    return labels_at(labelled, parts_of(directory))
+
+
+def with_labels(
+    proposal: ScopeProposal | None, labelled: LabelledDirectories
+) -> ScopeProposal | None:
+    """The proposal with the labels that the scope had, as far as they concern its directories."""
+    if proposal is None or not labelled:
+        return proposal
+    idle = without_effect(labelled, proposal.scope["allowlist"])
+    kept = {entry: list(labels) for entry, labels in labelled.items() if entry not in idle}
+    return replace(proposal, scope={**proposal.scope, "labels": kept}) if kept else proposal
 
 
 def _cover(roots: Sequence[Parts], directories: Sequence[Parts]) -> bool:

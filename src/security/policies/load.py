@@ -27,6 +27,7 @@ from pydantic_core import ErrorDetails
 from caps.protocol.environment import Variable
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import nearest, printable
+from caps.security.policies.flow_rules import FlowRule
 from caps.security.policies.names import MAX_QUOTED, quoted
 from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 from caps.security.policy import (
@@ -294,6 +295,8 @@ def _known_keys(path: _Path) -> list[str]:
         model = Limits
     elif path[:1] == ("tests",):
         model = PolicyTest
+    elif path[:1] == ("flows",):
+        model = FlowRule
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from caps.security.decision import NOTHING_USED, Decision, GrantTerms, Request, decide
+from msgspec.structs import replace
+
+from caps.security.decision import Decision, decide
 from caps.security.policies.deny_rules import RuleMode
+from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
@@ -15,7 +18,9 @@ from caps.security.policies.protected_paths import (
     first_reached,
 )
 from caps.security.policy import SecurityPolicy
+from caps.security.request import NOTHING_USED, Request
 from caps.security.scopes import Scope
+from caps.security.terms import GrantTerms
 
 
 class DomainFacts(Protocol):
@@ -39,7 +44,9 @@ class Catalogue(Protocol):
     @property
     def domains(self) -> Mapping[str, DomainFacts]: ...
     @property
-    def capabilities(self) -> Mapping[str, Any]: ...
+    def capabilities(self) -> Mapping[str, Any]:
+        """By name; each has a `spec` that says whether it is `egress`."""
+
     def terms_of(self, *loaded: LoadedPolicy) -> PolicyTerms:
         """Bind the policies, of which each must allow, without running their tests.
 
@@ -47,9 +54,13 @@ class Catalogue(Protocol):
         """
 
 
-def first_decision(terms: GrantTerms, capability: str, payload: Mapping[str, Any]) -> Decision:
-    """The decision for an execution that has not called anything yet."""
-    return decide(terms, Request(capability, payload), NOTHING_USED)
+def first_decision(
+    terms: GrantTerms, capability: str, payload: Mapping[str, Any], after: Iterable[str] = ()
+) -> Decision:
+    """The decision for an execution that has used nothing; `after`: labels and functions that it
+    was answered before."""
+    usage = replace(NOTHING_USED, answered=marks_after(terms.terms, after))
+    return decide(terms, Request(capability, payload), usage)
 
 
 def granted(terms: GrantTerms) -> frozenset[str]:

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from caps.security.decision import GrantTerms
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of
 from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.review.catalogue import Catalogue, scope_of
+from caps.security.review.flow_review import flow_texts, implies
 from caps.security.review.width import Breadth, join, width_of
+from caps.security.terms import GrantTerms
 
 _LIMITS = tuple(name for name in Limits.model_fields if name != "rates")
 
@@ -58,6 +59,8 @@ class PolicyDiff:
     modules: tuple[Difference, ...]
     scopes: tuple[Difference, ...]
     limits: tuple[Difference, ...]
+    flows: tuple[Difference, ...]
+    """Flow rules and labels, by the function that they are about."""
     tests_added: int
     tests_removed: int
 
@@ -68,7 +71,8 @@ class PolicyDiff:
 
     @property
     def all(self) -> tuple[Difference, ...]:
-        return (*self.capabilities, *self.tried_out, *self.modules, *self.scopes, *self.limits)
+        rules = (*self.capabilities, *self.tried_out, *self.modules, *self.scopes)
+        return (*rules, *self.limits, *self.flows)
 
     @property
     def gained(self) -> tuple[str, ...]:
@@ -91,6 +95,7 @@ def diff(catalogue: Catalogue, older: LoadedPolicy, newer: LoadedPolicy) -> Poli
         modules=tuple(_modules(older.policy, newer.policy)),
         scopes=tuple(_scopes(catalogue, one, other)),
         limits=(*_limits(older.policy.limits, newer.policy.limits), *_rates(one, other)),
+        flows=(*_flows(one, other), *_labels(one, other)),
         tests_added=sum(test not in old_tests for test in new_tests),
         tests_removed=sum(test not in new_tests for test in old_tests),
     )
@@ -189,6 +194,42 @@ def _rates(before: _Side, after: _Side) -> Iterator[Difference]:
         note = "" if counts else "the capability is not granted in both"
         place = f"limits.rates.{name}"
         yield Difference(place, _rate_text(was), _rate_text(now), width, counts, note)
+
+
+def _flows(before: _Side, after: _Side) -> Iterator[Difference]:
+    """A rule that is gone, or that applies later or asks where it denied, is wider."""
+    for name, terms in after.terms.terms.items():
+        was, now = before.terms.terms[name].flows, terms.flows
+        old, new = flow_texts(was), flow_texts(now)
+        if old == new:
+            continue
+        width = width_of(
+            more=any(not implies(now, rule) for rule in was),
+            less=any(not implies(was, rule) for rule in now),
+        )
+        counts = Standing.WITHHELD not in (before.standing(name), after.standing(name))
+        note = "" if counts else "the capability is not granted in both"
+        yield Difference(f"flows.{name}", old, new, width, counts, note)
+
+
+def _labels(before: _Side, after: _Side) -> Iterator[Difference]:
+    """A function that gives fewer labels is wider, if a flow rule is about them."""
+    used = {
+        mark
+        for side in (before, after)
+        for terms in side.terms.terms.values()
+        for flow in terms.flows
+        for mark in flow.after
+    }
+    for name, terms in after.terms.terms.items():
+        was, now = before.terms.terms[name].labels, terms.labels
+        if was == now:
+            continue
+        width = width_of(more=not was <= now, less=not now <= was)
+        granted = Standing.WITHHELD not in (before.standing(name), after.standing(name))
+        counts = granted and bool(used & (was ^ now))
+        note = "" if counts else "no flow rule is about it, or it is not granted in both"
+        yield Difference(f"labels.{name}", sorted(was), sorted(now), width, counts, note)
 
 
 def _rate_text(rate: Rate | None) -> str | None:

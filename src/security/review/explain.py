@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from caps.security.decision import Decision, GrantTerms, ReasonCode, Request
-from caps.security.decision import PolicyTerms as LinkTerms
+from caps.security.decision import Decision, ReasonCode
+from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
 from caps.security.policies.names import domain_of
 from caps.security.policy import SecurityPolicy, plain_json
+from caps.security.request import Request
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,
@@ -31,6 +32,8 @@ from caps.security.review.catalogue import (
 from caps.security.review.policy_tests import run_tests
 from caps.security.review.scope_answers import ObservedArguments
 from caps.security.scopes import Scope
+from caps.security.terms import GrantTerms
+from caps.security.terms import PolicyTerms as LinkTerms
 
 # A rule of each kind can refuse the call once, and so can each key of a scope.
 _MAX_STEPS = 16
@@ -69,6 +72,22 @@ class Explanation:
     breaks_of: tuple[str | None, ...] = ()
     policy: SecurityPolicy | None = None
     """The changed policy, if the changes allow the call; of several the last one."""
+    flows: tuple[FlowFact, ...] = ()
+    """The flow rules that cover the call."""
+    given: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For each function that was answered before, the labels that its answers have."""
+    labels: tuple[str, ...] = ()
+    """The labels that the answer of the call would have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFact:
+    """A flow rule that covers a call, and what of its `after` was not answered yet."""
+
+    rule: str
+    effect: str
+    after: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +110,12 @@ def explain(
     request: Request,
     *,
     written: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
+    after: Sequence[str] = (),
 ) -> Explanation:
     """Explain the decision about `request` of a policy, or of several of which each must allow.
 
-    `written` is the JSON of each, for the patch. Raises `PolicyInvalidError` if a policy does not
-    fit the catalogue.
+    `written` is the JSON of each, for the patch; `after` are the labels and functions that were
+    answered before. Raises `PolicyInvalidError` if a policy does not fit the catalogue.
     """
     policies = list(listed(loaded))
     given = written if isinstance(written, (list, tuple)) else [written] * len(policies)
@@ -104,10 +124,11 @@ def explain(
         for each, document in zip(policies, given, strict=True)
     ]
     before = list(policies)
+    about = _flow_facts(catalogue.terms_of(*policies), request, after)
     first, changes = None, list[Change]()
     while True:
         grant = catalogue.terms_of(*policies)
-        decision = first_decision(grant, request.capability, request.payload)
+        decision = first_decision(grant, request.capability, request.payload, after)
         first = first or decision
         if decision.allowed:
             break
@@ -118,7 +139,7 @@ def explain(
         )
         change = _change(step)
         if change is None or len(changes) == _MAX_STEPS:
-            return Explanation(decision=first, hopeless=_why_hopeless(decision))
+            return Explanation(decision=first, hopeless=_why_hopeless(decision), **about)
         documents[index], policies[index] = _patched(step, change.patch)
         change = _with_risk(step, change, catalogue.terms_of(policies[index]))
         several = len(policies) > 1
@@ -130,6 +151,7 @@ def explain(
         breaks=tuple(index for index, _ in breaks),
         breaks_of=tuple(policy_id for _, policy_id in breaks),
         policy=policies[-1].policy,
+        **about,
     )
 
 
@@ -149,6 +171,28 @@ def _broken_tests(
         for outcome in run_tests(terms, newer.policy.tests, source=newer.source):
             if not outcome.passed:
                 yield outcome.index, newer.policy.id if len(after) > 1 else None
+
+
+def _flow_facts(terms: GrantTerms, request: Request, after: Sequence[str]) -> dict[str, Any]:
+    """The fields of an explanation that are about flows, under the policy as it is."""
+    found = terms.terms.get(request.capability)
+    answered = marks_after(terms.terms, after)
+    decision = first_decision(terms, request.capability, request.payload)
+    return {
+        "flows": tuple(
+            FlowFact(
+                flow.rule,
+                "approve" if flow.asks else "deny",
+                tuple(sorted(flow.after)),
+                tuple(sorted(flow.after - answered)),
+            )
+            for flow in (found.flows if found is not None else ())
+        ),
+        "given": tuple(
+            (mark, tuple(sorted(terms.terms[mark].labels))) for mark in after if mark in terms.terms
+        ),
+        "labels": tuple(sorted(decision.labels)),
+    }
 
 
 def _patched(
@@ -175,6 +219,11 @@ def _why_hopeless(decision: Decision) -> str:
     known = _NOTHING_HELPS.get(decision.reason)
     if known is not None:
         return known
+    if _is_by_flow(decision):
+        return (
+            f"rule `{decision.rule}` judges what was read before; make the call first, or in "
+            "another session"
+        )
     detail = f": {decision.detail}" if decision.detail else ""
     return f"no change of `{decision.rule}` is known that allows it{detail}"
 
@@ -187,7 +236,7 @@ def _change(step: _PolicyChange) -> Change | None:
         case ReasonCode.DENIED_BY_RULE:
             return _remove_rule(step, "deny")
         case ReasonCode.APPROVAL_REQUIRED:
-            return _remove_rule(step, "approve")
+            return None if _is_by_flow(step.decision) else _remove_rule(step, "approve")
         case ReasonCode.SCOPE_MISSING:
             return _add_scope(step)
         case ReasonCode.SCOPE_VIOLATION:
@@ -196,6 +245,13 @@ def _change(step: _PolicyChange) -> Change | None:
             return _allow_one_call(step)
         case _:
             return None
+
+
+def _is_by_flow(decision: Decision) -> bool:
+    """Whether a rule of `flows` refuses it. Such a rule is never suggested for removal."""
+    return decision.reason is ReasonCode.FLOW_DENIED or (
+        decision.reason is ReasonCode.APPROVAL_REQUIRED and decision.nearest is None
+    )
 
 
 def _add_allow_rule(step: _PolicyChange) -> Change:

@@ -26,6 +26,7 @@ from caps.security.review.catalogue import (
     scope_of,
     written_form,
 )
+from caps.security.review.flow_review import known_labels
 from caps.security.review.log_decisions import RecordedDecision
 from caps.security.review.log_summary import (
     MAX_RECORDS,
@@ -85,10 +86,11 @@ def learn(
 ) -> Proposal:
     """The smallest policy for the calls of `records`.
 
-    `base` is the policy that they ran under, if it is known: its `deny`, `approve` and `modules`
-    are kept, no limit becomes wider, and relative paths start at its directory. Without it they
-    start at `directory`, where the proposal will be stored. Raises `PolicyInvalidError` if `base`
-    does not fit the catalogue, and `AuditError` for a record without a valid time.
+    `base` is the policy that they ran under, if it is known: its `deny`, `approve`, `labels`,
+    `flows` and `modules` are kept, no limit becomes wider, and relative paths start at its
+    directory. Without it they start at `directory`, where the proposal will be stored. Raises
+    `PolicyInvalidError` if `base` does not fit the catalogue, and `AuditError` for a record without
+    a valid time.
     """
     summary = summarize_log(catalogue, records, base=base, include_denied=include_denied)
     return _Draft(catalogue, summary, base, directory, policy_id).proposal()
@@ -156,12 +158,15 @@ class _Draft:
             document["deny"] = kept["deny"]
         if approve := self._approve(kept.get("approve", ()), groups, names):
             document["approve"] = approve
-        if kept.get("modules"):
-            document["modules"] = kept["modules"]
+        for key in ("modules", "labels"):
+            if kept.get(key):
+                document[key] = kept[key]
         for index, name in enumerate(names):
             those = [one for one in groups if one.example.capability == name]
             self._add_evidence(json_pointer("allow", index), name, "it was called", those)
         document["scopes"] = dict(self._scopes(groups))
+        if flows := self._flows(document, kept.get("flows", ())):
+            document["flows"] = flows
         self._warn_about_protected_path(document)
         document["limits"] = self._limits(kept.get("limits", {}), names)
         return document
@@ -179,6 +184,23 @@ class _Draft:
                 self._add_evidence(place, name, "a person approved it", those)
                 rules.append(name)
         return rules
+
+    def _flows(
+        self, document: dict[str, Any], kept: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """The flow rules of `base`. None is dropped unless it could never apply any more."""
+        known = known_labels(self._catalogue.terms_of(self._loaded(document)))
+        flows = []
+        for rule in kept:
+            unknown = [mark for mark in rule["after"] if "." not in mark and mark not in known]
+            if unknown:
+                words = ", ".join(f"`{label}`" for label in unknown)
+                self._notes.append(
+                    f"`flows.{rule['id']}` is left out, for nothing that is allowed gives {words}"
+                )
+            else:
+                flows.append(rule)
+        return flows
 
     def _scopes(self, groups: Sequence[ObservedCallGroup]) -> Iterator[tuple[str, dict[str, Any]]]:
         base_terms = None if self._base is None else self._catalogue.terms_of(self._base)
@@ -322,7 +344,15 @@ def _as_first_call(observed: RecordedDecision) -> RecordedDecision:
     """The same call as the first of an execution: only its arguments count."""
     reason = ReasonCode.NOT_ALLOWED.value
     return replace(
-        observed, seq=0, at=0.0, elapsed_s=0.0, calls_before=0, in_flight=0, reason=reason
+        observed,
+        seq=0,
+        at=0.0,
+        elapsed_s=0.0,
+        calls_before=0,
+        in_flight=0,
+        reason=reason,
+        labels=frozenset(),
+        functions=frozenset(),
     )
 
 

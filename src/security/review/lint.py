@@ -7,13 +7,14 @@ and can never happen. Wide: more than was probably meant. Unproved: what no test
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import nearest
-from caps.security.decision import GrantTerms, ReasonCode
+from caps.security.decision import ReasonCode
 from caps.security.policies.deny_rules import RuleMode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of, matching_rule
@@ -30,8 +31,10 @@ from caps.security.review.catalogue import (
     scope_of,
     written_form,
 )
+from caps.security.review.flow_review import known_labels, marks_in, open_ways, without_marks
 from caps.security.review.lint_codes import Finding, LintCode, finding
 from caps.security.review.policy_tests import run_tests
+from caps.security.terms import GrantTerms
 
 _LISTS = ("allow", "deny", "approve")
 _SAFE = Limits()
@@ -76,13 +79,19 @@ def lint(
     loaded, bad_scopes = _without_bad_scopes(
         catalogue, replace(loaded, policy=_known_part(catalogue, loaded.policy))
     )
+    loaded, bad_labels = _without_unknown_labels(catalogue, loaded)
     terms = catalogue.terms_of(loaded)
     linted = _LintedPolicy(catalogue, loaded.policy, terms, document, all_protected)
     checks = (
         *(_rules, _idle_rules, _idle_bounds, _unsatisfiable),
-        *(_scopes, _reaches, _modules, _limits, _tests),
+        *(_scopes, _reaches, _trifecta, _modules, _limits, _tests),
     )
-    found = [*unknown, *bad_scopes, *(one for check in checks for one in check(linted))]
+    found = [
+        *unknown,
+        *bad_scopes,
+        *bad_labels,
+        *(one for check in checks for one in check(linted)),
+    ]
     return tuple(sorted(found, key=lambda one: (-one.severity.rank, one.place, one.code)))
 
 
@@ -102,6 +111,8 @@ def _unknown_rules(
         (rule, rule_place(written, "deny", rule, RuleMode.DRY_RUN)) for rule in policy.dry_run
     ]
     places += [(rule, json_pointer("limits", "rates", rule)) for rule in policy.limits.rates]
+    places += [(rule, json_pointer("labels", rule)) for rule in policy.labels]
+    places += [(mark, place) for mark, place in marks_in(policy) if "." in mark]
     everything = [*catalogue.capabilities, *(f"{name}.*" for name in catalogue.domains)]
     for rule, place in places:
         if not _exists(catalogue, rule):
@@ -117,14 +128,19 @@ def _unknown_rules(
 
 
 def _known_part(catalogue: Catalogue, policy: SecurityPolicy) -> SecurityPolicy:
+    exists = functools.partial(_exists, catalogue)
     kept: dict[str, Any] = {
-        key: tuple(rule for rule in getattr(policy, key) if _exists(catalogue, rule))
+        key: tuple(rule for rule in getattr(policy, key) if exists(rule))
         for key in ("allow", "approve")
     }
-    kept["deny"] = tuple(each for each in policy.deny_rules if _exists(catalogue, each.rule))
-    rates = {rule: rate for rule, rate in policy.limits.rates.items() if _exists(catalogue, rule)}
+    kept["deny"] = tuple(each for each in policy.deny_rules if exists(each.rule))
+    rates = {rule: rate for rule, rate in policy.limits.rates.items() if exists(rule)}
     kept["limits"] = {**policy.limits.model_dump(), "rates": rates}
-    return policy.model_copy(update=kept)
+    kept["labels"] = {rule: given for rule, given in policy.labels.items() if exists(rule)}
+    functions = {mark for mark, _ in marks_in(policy) if "." in mark}
+    return without_marks(
+        policy.model_copy(update=kept), {mark for mark in functions if not exists(mark)}
+    )
 
 
 def _without_bad_scopes(
@@ -143,6 +159,46 @@ def _without_bad_scopes(
         else:
             good[domain] = raw
     return replace(loaded, policy=loaded.policy.model_copy(update={"scopes": good})), found
+
+
+def _without_unknown_labels(
+    catalogue: Catalogue, loaded: LoadedPolicy
+) -> tuple[LoadedPolicy, list[Finding]]:
+    """The policy without flow rules about labels that nothing gives, and a finding for each."""
+    labels = [(mark, place) for mark, place in marks_in(loaded.policy) if "." not in mark]
+    every = {mark for mark, _ in labels}
+    plain = replace(loaded, policy=without_marks(loaded.policy, every))
+    known = known_labels(catalogue.terms_of(plain))
+    found = []
+    for label, place in labels:
+        if label not in known:
+            meant = nearest(label, known)
+            remedy = f"write `{meant}`, if that was meant" if meant else "give it in `labels`"
+            message = f"nothing gives the label `{label}`"
+            found.append(finding(LintCode.UNKNOWN_RULE, place, message, remedy))
+    policy = without_marks(loaded.policy, every - set(known))
+    return replace(loaded, policy=policy), found
+
+
+def _trifecta(linted: _LintedPolicy) -> Iterator[Finding]:
+    return trifecta(linted.catalogue, linted.terms)
+
+
+def trifecta(catalogue: Catalogue, terms: GrantTerms) -> Iterator[Finding]:
+    """Private data, untrusted content and a way out, with no rule between them: one finding."""
+    capabilities = catalogue.capabilities
+    egress = frozenset(name for name, entry in capabilities.items() if entry.spec.egress)
+    for secret, page, out in open_ways(terms, egress):
+        message = (
+            f"`{secret}` gives private data, `{page}` untrusted content, and `{out}` sends: a "
+            "page can make the code send the data"
+        )
+        remedy = (
+            'add to `flows`: {"id": "no-exfiltration", "after": ["private", "untrusted"], '
+            '"deny": ["egress"]}'
+        )
+        yield finding(LintCode.LETHAL_TRIFECTA, json_pointer("flows"), message, remedy)
+        return
 
 
 def _rules(linted: _LintedPolicy) -> Iterator[Finding]:

@@ -14,8 +14,11 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.review.catalogue import Catalogue, PolicyTerms, granted, rule_place, written_form
-from caps.security.review.lint import lint
+from caps.security.review.lint import lint, trifecta
 from caps.security.review.lint_codes import Finding, LintCode, finding
+
+# Not found for a policy alone: another one may hold the rule that it lacks.
+_JOINT = frozenset({LintCode.LETHAL_TRIFECTA.value})
 
 
 def lint_chain(
@@ -29,7 +32,7 @@ def lint_chain(
     found: list[Finding] = []
     for policy, document in zip(loaded, written, strict=True):
         alone = lint(catalogue, policy, written=document, protected=protected)
-        found += [replace(one, policy=policy.policy.id) for one in alone]
+        found += [replace(one, policy=policy.policy.id) for one in alone if one.code not in _JOINT]
     return (*found, *_together(catalogue, loaded, written))
 
 
@@ -50,6 +53,8 @@ def _together(
         yield replace(
             finding(LintCode.NOTHING_TOGETHER, "/allow", message, remedy), policy=each[-1].policy_id
         )
+    for one in trifecta(catalogue, catalogue.terms_of(*loaded)):
+        yield replace(one, policy=each[-1].policy_id)
     for policy, terms, document in zip(loaded, each, written, strict=True):
         place = written_form(policy.policy) if document is None else document
         yield from _withheld_by_others(terms, each, place)

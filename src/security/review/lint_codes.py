@@ -29,6 +29,7 @@ class LintCode(enum.StrEnum):
     HIGH_LIMIT = "high-limit"
     REACHES_POLICY = "reaches-policy"
     READS_POLICY = "reads-policy"
+    LETHAL_TRIFECTA = "lethal-trifecta"
     NO_TESTS = "no-tests"
     REDUNDANT_RULE = "redundant-rule"
     IDLE_DENY = "idle-deny"
@@ -48,6 +49,7 @@ SEVERITIES: Final[Mapping[LintCode, Severity]] = {
     LintCode.REACHES_POLICY: _ERROR,
     LintCode.NOTHING_TOGETHER: _WARNING,
     LintCode.READS_POLICY: _WARNING,
+    LintCode.LETHAL_TRIFECTA: _WARNING,
     LintCode.NEVER_ALLOWED: _WARNING,
     LintCode.SHADOWED_ALLOW: _WARNING,
     LintCode.EMPTY_RULE: _WARNING,

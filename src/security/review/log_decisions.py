@@ -16,12 +16,17 @@ from typing import Any
 from caps.security.audit.model.records import (
     ApprovalRequested,
     AuditRecord,
+    CallStatus,
     DecisionMade,
     ExecutionEnded,
     ExecutionStarted,
     OutcomeRecorded,
 )
 from caps.security.audit.model.sanitize import MAX_TEXT_CHARS
+from caps.security.decision import ReasonCode
+
+# Why a call that was allowed was then not begun.
+_NOT_BEGUN = frozenset({ReasonCode.REVOKED.value, ReasonCode.DEADLINE_PASSED.value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,10 @@ class RecordedDecision:
     elapsed_s: float | None
     approval: str | None = None
     """The approval that covered it, if it needed one."""
+    labels: frozenset[str] = frozenset()
+    """The labels of what its channel had been answered, as recorded."""
+    functions: frozenset[str] = frozenset()
+    """The functions that its execution, or the session that it names, had been answered."""
     recorded_late: bool = False
     """Its call has an idempotency key and may have waited together with the first such call."""
 
@@ -77,6 +86,8 @@ class _ObservedExecution:
     """Whether one of its calls has waited for a person."""
     paused_since: float = 0.0
     paused_s: float = 0.0
+    functions_then: dict[str, frozenset[str]] = field(default_factory=dict)
+    """For each call that waits for a person: the functions answered before it."""
 
     def park(self, request_id: str, at: float) -> None:
         if not self.parked:
@@ -106,6 +117,7 @@ class DecisionReader:
 
     def __init__(self) -> None:
         self._executions: dict[str, _ObservedExecution] = {}
+        self._functions: dict[tuple[str, str | None, str | None], frozenset[str]] = {}
 
     def read(self, record: AuditRecord) -> RecordedDecision | None:
         """The decision that `record` holds, if it holds one."""
@@ -120,13 +132,19 @@ class DecisionReader:
             case ApprovalRequested():
                 asking = self._observed(record, event)
                 asking.park(event.request_id, _seconds(record.ts))
+                asking.functions_then[event.request_id] = self._answered(event)
             case OutcomeRecorded():
                 execution = self._executions.get(event.execution_id)
                 if execution is not None:
                     execution.in_flight.discard(event.request_id)
-                    self._forget_single(event.execution_id)
+                if _was_answered(event):
+                    key = _channel(event)
+                    self._functions[key] = self._answered(event) | {event.capability}
+                self._forget_single(event)
             case ExecutionEnded():
                 self._executions.pop(event.execution_id, None)
+                if event.session is None:
+                    self._functions.pop(_channel(event), None)
             case DecisionMade():
                 return self._decision(record, event)
             case _:
@@ -150,11 +168,18 @@ class DecisionReader:
             self._executions[event.execution_id] = found
         return found
 
-    def _forget_single(self, execution_id: str) -> None:
+    def _forget_single(self, event: DecisionMade | OutcomeRecorded) -> None:
         """No later record says that a single call is over."""
-        execution = self._executions.get(execution_id)
+        execution = self._executions.get(event.execution_id)
         if execution is not None and execution.single:
-            del self._executions[execution_id]
+            del self._executions[event.execution_id]
+            if event.session is None:
+                self._functions.pop(_channel(event), None)
+
+    def _answered(
+        self, event: DecisionMade | OutcomeRecorded | ApprovalRequested
+    ) -> frozenset[str]:
+        return self._functions.get(_channel(event), frozenset())
 
     def _decision(self, record: AuditRecord, event: DecisionMade) -> RecordedDecision:
         execution = self._observed(record, event)
@@ -184,14 +209,31 @@ class DecisionReader:
             in_flight=in_flight,
             elapsed_s=None if execution.started is None else at - execution.started - paused_s,
             approval=event.approval,
+            labels=frozenset(event.labels),
+            functions=execution.functions_then.pop(event.request_id, self._answered(event)),
             recorded_late=is_keyed and execution.has_asked and not waited,
         )
         if observed.allowed:
             execution.in_flight.add(event.request_id)
         else:
             execution.in_flight.discard(event.request_id)
-            self._forget_single(event.execution_id)
+            self._forget_single(event)
         return observed
+
+
+def _was_answered(event: OutcomeRecorded) -> bool:
+    """Whether its provider was called and the caller got an answer."""
+    if event.status is CallStatus.CANCELLED:
+        return event.reason is not None  # revoked: the caller is told so; else there is no answer
+    return event.status is not CallStatus.DENIED or event.reason not in _NOT_BEGUN
+
+
+def _channel(
+    event: DecisionMade | OutcomeRecorded | ApprovalRequested | ExecutionEnded,
+) -> tuple[str, str | None, str | None]:
+    """Executions that name a session of a principal share what was answered."""
+    own = None if event.session is not None else event.execution_id
+    return event.principal, event.session, own
 
 
 def _seconds(ts: str) -> float:

@@ -25,6 +25,7 @@ _NEVER: Final = frozenset(
         ReasonCode.UNKNOWN_CAPABILITY,
         ReasonCode.PAYLOAD_INVALID,
         ReasonCode.DENIED_BY_RULE,
+        ReasonCode.FLOW_DENIED,
         ReasonCode.REVOKED,
         ReasonCode.APPROVAL_DENIED,
         ReasonCode.APPROVAL_TIMEOUT,

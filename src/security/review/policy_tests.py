@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.decision import GrantTerms
 from caps.security.policies.load import policy_from_json
 from caps.security.policy import PolicyTest
 from caps.security.review.catalogue import first_decision
+from caps.security.terms import GrantTerms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def run_tests(
     """Every test with its outcome; `source` is the name of its file."""
     outcomes = []
     for index, test in enumerate(tests):
-        decision = first_decision(terms, test.call, test.payload)
+        decision = first_decision(terms, test.call, test.payload, test.after)
         outcome = TestOutcome(
             index=index,
             source=source,

@@ -23,30 +23,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.security.audit.model.records import AuditRecord
-from caps.security.decision import (
-    CapabilityTerms,
-    GrantTerms,
-    ReasonCode,
-    Request,
-    Usage,
-    decide,
-)
-from caps.security.decision import PolicyTerms as LinkTerms
+from caps.security.decision import ReasonCode, asking_rules, decide
+from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
+from caps.security.request import Request, Usage
 from caps.security.review.catalogue import Catalogue, PolicyTerms
 from caps.security.review.log_decisions import DecisionReader, RecordedDecision
 from caps.security.review.width import Breadth
 from caps.security.scopes import Scope, Violation
+from caps.security.terms import CapabilityTerms, GrantTerms
+from caps.security.terms import PolicyTerms as LinkTerms
 
 # Records and rate windows use different clocks.
 _SLACK_S = 1.0
 
 _RAISED = "(error)"  # not the name of a key
 _STAYS_REFUSED = frozenset({ReasonCode.PAYLOAD_INVALID, ReasonCode.REVOKED})
-# The approval is the last rule: a call that got this far had passed all others.
+# Flows and the approval are the last rules: a call that got this far had passed all others.
 _PASSED_SCOPE = frozenset(
     {
         ReasonCode.ALLOWED,
+        ReasonCode.FLOW_DENIED,
         ReasonCode.APPROVAL_REQUIRED,
         ReasonCode.APPROVAL_DENIED,
         ReasonCode.APPROVAL_TIMEOUT,
@@ -155,6 +152,7 @@ class Replayer:
         """Of several policies, answers for the one at `index`."""
         grant = catalogue.terms_of(*loaded)
         self._policy_id = grant.links[index].policy_id if len(loaded) > 1 else None
+        self._labelled = grant.terms  # the labels of all policies count, under each of them
         self._terms: PolicyTerms = grant if len(loaded) == 1 else _OneOf(grant, grant.links[index])
         # A log without `terms_sha256` identifies only the policy. Then the policies are the same
         # only if the directory of the file does not matter.
@@ -203,6 +201,8 @@ class Replayer:
         scope = self._by_scope(observed, terms)
         if scope is not None and scope.allowed is False:
             return scope
+        if (flow := self._by_flow(observed, terms)) is not None:
+            return flow
         unchecked = not self._assume_valid and observed.reason not in _PASSED_SCHEMA
         if unchecked and observed.hidden:
             doubts.append(f"{_quoted_names(observed.hidden)} may not fit the schema")
@@ -216,6 +216,20 @@ class Replayer:
         if doubts:
             return ReplayVerdict(None, "unknown", None, "; ".join(doubts))
         return ReplayVerdict(True, ReasonCode.ALLOWED, terms.rule, "allowed")
+
+    def _answered(self, observed: RecordedDecision) -> frozenset[str]:
+        """What the channel was answered: as recorded, and with the labels of the policies."""
+        return marks_after(self._labelled, (*observed.labels, *observed.functions))
+
+    def _by_flow(self, observed: RecordedDecision, terms: CapabilityTerms) -> ReplayVerdict | None:
+        """A certain refusal by a flow rule, unless another rule refuses anyway."""
+        answered = self._answered(observed)
+        for flow in terms.flows:
+            if not flow.asks and flow.after <= answered:
+                after = _quoted_names(flow.after)
+                why = f"it is denied after {after}"
+                return ReplayVerdict(False, ReasonCode.FLOW_DENIED, flow.rule, why)
+        return None
 
     def _by_scope(self, observed: RecordedDecision, terms: CapabilityTerms) -> ReplayVerdict | None:
         """A certain refusal, an unknown answer, or None: the scope accepts it."""
@@ -282,7 +296,7 @@ class Replayer:
             found.append("`limits.concurrency` may have been reached")
         if rate is not None and in_window >= rate.count:
             found.append("`limits.rates` may have been reached")
-        if terms.approve is not None:
+        if asking_rules(terms, self._answered(observed)):
             found.append("whether somebody approves it is not known")
         if observed.reason == ReasonCode.INTERNAL_ERROR:
             found.append("the rules could not be evaluated then")

@@ -666,6 +666,23 @@ class TestPolicy:
         assert result.exit_code == 3
         assert "  problem: $.a: expected type integer or type number, got 'x'\n" in result.stdout
 
+    def test_explain_after_what_was_read(self, place: Place) -> None:
+        """The rules that cover the call, whether they apply, and what gave which label."""
+        flow = {"id": "f", "after": ["private", "untrusted"], "deny": ["math.*"]}
+        policy = place.policy_of({**READER, "labels": {"files.*": ["private"]}, "flows": [flow]})
+        command = ("policy", "explain", "math.add", '{"a": 1, "b": 2}', "--policy", policy)
+        before = place.caps(*command, "--after", "files.read")
+        assert before.exit_code == 0
+        assert "  after files.read: private\n" in before.stdout
+        assert "  flows.f: deny after private and untrusted (not yet: untrusted)\n" in before.stdout
+        after = place.caps(*command, "--after", "files.read", "--label", "untrusted")
+        assert after.exit_code == 3
+        assert "  rule: flows.f\n  after files.read: private\n" in after.stdout
+        assert "  flows.f: deny after private and untrusted (applies)\n" in after.stdout
+        assert "make the call first, or in another session" in after.stdout
+        for wrong in (("--after", "files.raed"), ("--label", "No")):
+            assert place.caps(*command, *wrong).exit_code == 2
+
     def test_explain_for_programs(self, place: Place) -> None:
         """The decision as a value."""
         payload = '{"path": "/etc/passwd"}'
@@ -685,6 +702,9 @@ class TestPolicy:
             "hopeless",
             "breaks_tests",
             "breaks_tests_of",
+            "labels",
+            "flows",
+            "after",
             "policy",
             "policy_sha256",
             "modules",

@@ -137,6 +137,8 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "timeout_ms",
         "inline",
         "raises",
+        "labels",
+        "egress",
         "domain",
         "scope_schema",
     }

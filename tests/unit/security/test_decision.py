@@ -16,22 +16,20 @@ from caps.protocol.errors import (
     ValidationError,
 )
 from caps.security.decision import (
-    NOTHING_USED,
-    ApprovalUse,
-    CapabilityTerms,
     Decision,
-    KeyUse,
     Problem,
     ReasonCode,
-    Request,
-    Usage,
+    asking_rules,
     decide,
     evaluate_terms,
 )
+from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate
 from caps.security.refusals import error_for
+from caps.security.request import NOTHING_USED, ApprovalUse, KeyUse, Request, Usage
 from caps.security.scopes import Scope, Violation
+from caps.security.terms import CapabilityTerms
 
 SECRET = "hunter2"
 UNUSED = NOTHING_USED
@@ -49,6 +47,13 @@ class Beneath(Scope):
             return None
         return Violation("allowlist", f"`{payload.get('path')}` is outside")
 
+    def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
+        odd: dict[str, Any] = {"/srv/bad": "private", "/srv/odd": frozenset({"Not a label"})}
+        found = odd.get(payload["path"], frozenset({function} if payload.get("labelled") else ()))
+        if payload["path"] == "/srv/break":
+            raise KeyError(SECRET)
+        return found  # type: ignore[no-any-return]
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -61,6 +66,8 @@ class Terms:
     rate: Rate | None = None
     approve: str | None = None
     dry_run: str | None = None
+    flows: tuple[BoundFlow, ...] = ()
+    labels: frozenset[str] = frozenset()
 
     def problems_in(self, payload: Mapping[str, Any]) -> tuple[Problem, ...]:
         if isinstance(payload.get("path"), str):
@@ -434,6 +441,93 @@ class TestErrors:
             error_for(asked(grant_of(SCOPED)), "files.read")
 
 
+def flow(*after: str, name: str = "f", asks: bool = False) -> BoundFlow:
+    return BoundFlow(name, frozenset(after), asks)
+
+
+def after(*marks: str, **more: Any) -> Usage:
+    return msgspec.structs.replace(UNUSED, answered=frozenset(marks), **more)
+
+
+class TestFlows:
+    """What the channel was answered decides what may be called."""
+
+    def test_a_rule_denies_once_all_of_after_was_answered(self) -> None:
+        """One of two labels is not enough; the message says which rule and after what."""
+        grant = grant_of(replace(SCOPED, flows=(flow("private", "untrusted"),)))
+        assert asked(grant).allowed
+        assert asked(grant, after("private")).allowed
+        denied = asked(grant, after("private", "untrusted", "mine"))
+        assert (denied.reason, denied.rule) == (ReasonCode.FLOW_DENIED, "flows.f")
+        assert denied.message == (
+            "`files.read` is denied after `private` and `untrusted` by rule `flows.f` "
+            "of policy `reader`"
+        )
+        assert denied.nearest is None
+
+    def test_a_function_counts_as_a_label_does(self) -> None:
+        """By its name or by its domain."""
+        grant = grant_of(replace(SCOPED, flows=(flow("mail.read"),)))
+        assert asked(grant, after("mail.send", "mail.*")).allowed
+        assert not asked(grant, after("mail.read", "mail.*")).allowed
+
+    def test_a_rule_that_asks_needs_an_approval(self) -> None:
+        """And is satisfied by one, as a rule of `approve` is."""
+        grant = grant_of(replace(SCOPED, flows=(flow("private", asks=True),)))
+        waiting = asked(grant, after("private"))
+        assert (waiting.reason, waiting.rule) == (ReasonCode.APPROVAL_REQUIRED, "flows.f")
+        assert waiting.nearest is None
+        assert asked(grant, after("private", approval=ApprovalUse.GIVEN)).allowed
+        refused = asked(grant, after("private", approval=ApprovalUse.DENIED))
+        assert (refused.reason, refused.rule) == (ReasonCode.APPROVAL_DENIED, "flows.f")
+
+    def test_no_approval_and_no_key_overrules_a_denial(self) -> None:
+        """A repeat has no effect, and is refused all the same."""
+        grant = grant_of(replace(SCOPED, flows=(flow("private"),), approve="files.*"))
+        for more in ({"approval": ApprovalUse.GIVEN}, {"key": KeyUse.REPEAT}):
+            assert asked(grant, after("private", **more)).reason is ReasonCode.FLOW_DENIED
+
+    def test_the_scope_refuses_first_and_a_denial_comes_before_an_approval(self) -> None:
+        """The order in the docstring of the module."""
+        terms = replace(SCOPED, flows=(flow("private", asks=True), flow("private", name="g")))
+        grant = grant_of(replace(terms, approve="files.*"))
+        outside = asked(grant, after("private"), path="/etc/passwd")
+        assert outside.reason is ReasonCode.SCOPE_VIOLATION
+        assert asked(grant, after("private")).rule == "flows.g"
+        assert asked(grant).rule == "files.*"
+
+    def test_all_rules_that_ask_are_known(self) -> None:
+        """A standing approval holds for the same rules only."""
+        flows = (flow("private", asks=True), flow("untrusted", name="g", asks=True), flow("x"))
+        terms = replace(SCOPED, flows=flows, approve="files.*")
+        assert asking_rules(terms, frozenset({"untrusted"})) == ("flows.g", "files.*")
+        assert asking_rules(terms, frozenset()) == ("files.*",)
+        assert asking_rules(SCOPED, frozenset({"private"})) == ()
+
+    def test_an_allow_has_the_labels_of_the_terms_and_of_the_scope(self) -> None:
+        """They are known before the provider is called."""
+        grant = grant_of(replace(SCOPED, labels=frozenset({"private"})))
+        assert asked(grant).labels == {"private"}
+        assert asked(grant, path="/srv/a", labelled=True).labels == {"private", "read"}
+        assert asked(grant, path="/etc/a", labelled=True).labels == frozenset()
+
+    @pytest.mark.parametrize("path", ["/srv/break", "/srv/bad", "/srv/odd"])
+    def test_a_scope_that_cannot_say_its_labels_refuses(self, path: str) -> None:
+        """An answer without its labels could be sent anywhere."""
+        assert asked(grant_of(SCOPED), path=path).reason is ReasonCode.INTERNAL_ERROR
+
+    def test_the_caller_learns_the_rule(self) -> None:
+        """And no more of the policy than that."""
+        grant = grant_of(replace(SCOPED, flows=(flow("private"),)))
+        error = error_for(asked(grant, after("private")), "files.read")
+        assert isinstance(error, PolicyDeniedError)
+        assert error.details["reason"] == "flow_denied"
+        assert error.message == (
+            "`files.read` is not granted by policy `reader` after what was read before, "
+            "by rule `flows.f`"
+        )
+
+
 LOOSE = Limits(calls=100, concurrency=100)
 
 
@@ -565,6 +659,22 @@ class TestSeveralPolicies:
             self.chain(grant_of(SCOPED, limits=LOOSE), replace(SCOPED, dry_run="files.*"))
         )
         assert (plain.dry_run_rule, plain.dry_run_policy) == ("files.*", None)
+
+    def test_the_flows_of_each_policy_are_asked_and_labels_are_joined(self) -> None:
+        """The first that denies is named; a denial of one comes before an approval of another."""
+        above = replace(SCOPED, flows=(flow("private"),), labels=frozenset({"mine"}))
+        own = replace(SCOPED, flows=(flow("private", name="g", asks=True),), labels=frozenset("a"))
+        grant = self.chain(grant_of(above, limits=LOOSE), own)
+        assert asked(grant, path="/srv/a", labelled=True).labels == {"mine", "a", "read"}
+        denied = asked(grant, after("private"))
+        assert (denied.rule, denied.policy_id) == ("flows.f", "ceiling")
+        turned = self.chain(grant_of(own, limits=LOOSE), above)
+        denied = asked(turned, after("private", approval=ApprovalUse.GIVEN))
+        assert (denied.rule, denied.policy_id) == ("flows.f", "reader")
+        asks = self.chain(grant_of(own, limits=LOOSE), replace(SCOPED, approve="files.*"))
+        waiting = asked(asks, after("private"))
+        assert (waiting.rule, waiting.policy_id) == ("flows.g", "ceiling")
+        assert asked(asks).rule == "files.*"
 
     def test_what_was_revoked_is_refused_for_all(self) -> None:
         """It is the grant that was revoked, not a policy."""

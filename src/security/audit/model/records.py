@@ -158,6 +158,8 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     """The `deny` rule that would have refused the call if it were in force."""
     dry_run_policy: str | None = None
     """The id of the policy with that rule, if it is not `policy_id`."""
+    labels: list[str] = []
+    """The labels of what its channel had been answered when the request was received."""
 
 
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
@@ -170,6 +172,8 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
     detail: str | None = None
     duration_us: int
     bytes_out: int
+    labels: list[str] = []
+    """The labels of the answer."""
 
 
 class ProtocolViolated(_ExecutionEvent, frozen=True, kw_only=True, tag="protocol_violated"):

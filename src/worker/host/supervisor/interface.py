@@ -54,8 +54,10 @@ class CallResponse(msgspec.Struct, frozen=True):
 class RequestBatch:
     """A batch of requests received in one read. The base class handles none of them inline."""
 
-    def __init__(self, requests: int) -> None:
+    def __init__(self, requests: int, answered: frozenset[str] = frozenset()) -> None:
         self._requests = requests
+        self.answered = answered
+        """What the worker may have known when it sent them: marks of the handler's own."""
 
     @property
     def answers(self) -> list[CallResponse | None]:
@@ -85,8 +87,13 @@ class CallHandler(Protocol):
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
 
-    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
-        """The answer to one request. Raises nothing that the worker could provoke."""
+    async def answer(
+        self, request: CapabilityRequestMessage, answered: frozenset[str]
+    ) -> CallResponse:
+        """The answer to one request of a batch with this `answered`.
+
+        Raises nothing that the worker could provoke.
+        """
 
     def begin_batch(self, requests: Sequence[CapabilityRequestMessage]) -> RequestBatch:
         """Begin to answer those of `requests` that wait for nothing but their audit records."""

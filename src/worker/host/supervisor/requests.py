@@ -205,15 +205,17 @@ class RequestServer:
             answers = batch.answers
             for request, answer in zip(requests, answers, strict=True):
                 if answer is None:
-                    group.start_soon(self._answer_in_task, request)
+                    group.start_soon(self._answer_in_task, request, batch.answered)
             data = self._encode_all(requests, answers)
         finally:
             self._close_batch(batch)
         await self._send(data)
 
-    async def _answer_in_task(self, request: CapabilityRequestMessage) -> None:
+    async def _answer_in_task(
+        self, request: CapabilityRequestMessage, answered: frozenset[str]
+    ) -> None:
         with self.budget.share():
-            answer = await self._calls.answer(request)
+            answer = await self._calls.answer(request, answered)
             if self._connection.state is State.FAILED:
                 return  # the execution is ending, with the violation as its reason
             data = self._encode_or_fail(request, answer)

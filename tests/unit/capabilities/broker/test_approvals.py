@@ -13,7 +13,8 @@ from caps import ApprovalAnswer, ApprovalRequest, CapabilityRegistry, MemoryAudi
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalQueue
 from caps.security.approvals.model import ApprovalScope
 from caps.security.audit import ApprovalOutcome, ApprovalSettled
-from caps.security.decision import NOTHING_USED, ApprovalUse, Request, decide
+from caps.security.decision import decide
+from caps.security.request import NOTHING_USED, ApprovalUse, Request
 from support.parameter_names import stable_repr
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +36,7 @@ def asked_call() -> ApprovalCall:
         terms=grant.terms["box.drop"],
         decision=decide(grant, Request("box.drop", {"name": "a"}), NOTHING_USED),
         redacted=MemoryAuditLog().redactor.split({"name": "a"}, ("name",)),
+        rules=(("box.drop",),),
     )
 
 

@@ -20,7 +20,8 @@ from opentelemetry.trace import StatusCode
 from prometheus_client import CollectorRegistry
 
 from caps.capabilities.broker.approvals import ApprovalQueue
-from caps.capabilities.broker.broker import BrokerServices, ExecutionBroker
+from caps.capabilities.broker.broker import ExecutionBroker
+from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext, ProviderError, Scope, ScopeViolationError
 from caps.capabilities.registry import CapabilityRegistry

@@ -10,7 +10,8 @@ from caps.capabilities.broker.idempotency import IdempotentCall
 from caps.capabilities.broker.invoke import Outcome
 from caps.capabilities.broker.lifecycle import Call
 from caps.security.audit import CallStatus
-from caps.security.decision import ApprovalUse, ReasonCode
+from caps.security.decision import ReasonCode
+from caps.security.request import ApprovalUse
 from caps.worker.host.supervisor.interface import CallResponse
 from support.broker_setup import BrokerSetup, make_request
 
@@ -73,7 +74,7 @@ STEPS: dict[str, Callable[[Call], object]] = {
     "begin": lambda call: call.begin(),
     "context": lambda call: call.context(),
     "end": lambda call: call.end(OK),
-    "replay": lambda call: call.replay(ANSWER),
+    "replay": lambda call: call.replay(ANSWER, frozenset()),
     "interrupt": lambda call: call.interrupt(),
     "outcome_record": lambda call: call.outcome_record(),
     "close": lambda call: call.close(),
@@ -117,7 +118,7 @@ def test_a_repeat_is_replayed_and_never_begins() -> None:
     repeat.decision_record()
     with pytest.raises(RuntimeError, match="`begin` is not possible"):
         repeat.begin()
-    repeat.replay(ANSWER)
+    repeat.replay(ANSWER, frozenset())
     assert repeat.outcome_record().status is CallStatus.REPLAYED
     assert repeat.close() is ANSWER
 

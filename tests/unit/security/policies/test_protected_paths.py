@@ -17,9 +17,9 @@ from caps.capabilities.broker.approvals import DirectoryApprover
 from caps.capabilities.runtime.protected_paths import default_protected_paths, protected_paths_of
 from caps.security.audit import AuditLog
 from caps.security.audit.sinks.urls import parse_sink
-from caps.security.decision import Request
 from caps.security.policies.load import load_policy
 from caps.security.policies.protected_paths import ProtectedPath, first_reached
+from caps.security.request import Request
 from caps.security.review.explain import explain
 from caps.security.review.learn import learn
 from caps.security.review.lint import lint

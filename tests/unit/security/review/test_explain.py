@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from caps.capabilities.registry import CapabilityRegistry
-from caps.security.decision import Request
+from caps.security.request import Request
 from caps.security.review.explain import Explanation, explain
 from caps.security.scopes import Scope, Violation
 from support.policy_strategies import REGISTRY, loaded

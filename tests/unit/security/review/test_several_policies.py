@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from caps.providers.builtin import builtin_registry
-from caps.security.decision import Request
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policy import SecurityPolicy
+from caps.security.request import Request
 from caps.security.review.explain import explain
 from caps.security.review.lint_chain import lint_chain
 

@@ -103,7 +103,9 @@ class Calls:
         self.prepared_in.append(threading.get_ident())
         return request
 
-    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
+    async def answer(
+        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
         await anyio.lowlevel.checkpoint()
         self.alone.append(request.request_id)
         return CallResponse(result="late")

@@ -88,7 +88,9 @@ class Calls:
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         return request
 
-    async def answer(self, request: CapabilityRequestMessage) -> CallResponse:
+    async def answer(
+        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
         self.handled.append(request.request_id)
         if self.respond is None:
             return CallResponse(result=request.payload)
@@ -293,7 +295,9 @@ class TestAnHonestWorker:
         release = anyio.Event()
         heard: list[str] = []
 
-        async def answer(request: CapabilityRequestMessage) -> CallResponse:
+        async def answer(
+            request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        ) -> CallResponse:
             if request.request_id == "slow":
                 await release.wait()
             return CallResponse()
@@ -490,7 +494,9 @@ class TestALiar:
         """The answer is dropped; the violation is what is told, and it is not wrapped."""
         release = anyio.Event()
 
-        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
+        async def answer(
+            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        ) -> CallResponse:
             await release.wait()
             return CallResponse()
 
@@ -642,7 +648,9 @@ class TestBytesInFlight:
         release = anyio.Event()
         held: list[int] = []
 
-        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
+        async def answer(
+            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        ) -> CallResponse:
             await release.wait()
             return CallResponse()
 
@@ -683,7 +691,9 @@ class TestBytesInFlight:
         taken = anyio.Event()
         sent: list[int] = []
 
-        async def answer(_request: CapabilityRequestMessage) -> CallResponse:
+        async def answer(
+            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        ) -> CallResponse:
             return CallResponse(result=self.TEXT)
 
         calls = Calls(answer)
@@ -730,7 +740,9 @@ async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> No
     """A call may have to wait for its evidence; the code must not run on meanwhile."""
     held: list[Held] = []
 
-    async def answer(_request: CapabilityRequestMessage) -> CallResponse:
+    async def answer(
+        _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
         with anyio.fail_after(10, shield=True):
             await held[0].killed.wait()
         return CallResponse()
