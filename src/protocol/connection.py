@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import time
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -32,12 +33,12 @@ from msgspec.structs import replace
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import (
     DEFAULT_LIMITS,
+    ITEM_BYTES,
     FrameLimits,
     FrameReader,
     check_json_like,
     check_shape,
     frame,
-    wide_text_bytes,
 )
 from caps.protocol.messages import (
     CancelMessage,
@@ -99,19 +100,26 @@ SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
 }
 
 _MAX_FIELDS = 1024
-_LARGE_BYTES = 64 * 1024
+# What the host holds for a request beside its payload: the message and its audit records, which
+# have a digest for each field of the payload, up to a number.
+_REQUEST_BYTES = 2048
+_FIELD_BYTES = 384
+_MAX_RECORDED_FIELDS = 65
 _COMPILER = "compiler"
 
 Incoming = TypeVar("Incoming", bound=Message)
 
 
 class Decoded(NamedTuple, Generic[Incoming]):
-    """A message, or why there is none; both if only its payload breaks a rule."""
+    """A message, or why there is none; both if only its payload breaks a rule.
+
+    Neither if there was no room for it: `held_bytes` says how much it needs.
+    """
 
     message: Incoming | None
     error: ProtocolError | None = None
     held_bytes: int = 0
-    """An estimate of the memory that the message takes."""
+    """An upper estimate of the memory that the message takes."""
 
 
 class _Connection(Generic[Incoming]):
@@ -155,10 +163,11 @@ class _Connection(Generic[Incoming]):
             self.state = State.FAILED
             raise
 
-    def decode(self, body: bytes) -> Decoded[Incoming]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[Incoming]:
         """The second step, for each body: changes nothing, so that a thread may take it.
 
-        Never raises: the third step raises what this one found, in its turn.
+        A message that takes more than `room` in memory is not decoded. Never raises: the third step
+        raises what this one found, in its turn.
         """
         raise NotImplementedError
 
@@ -261,6 +270,20 @@ class HostConnection(_Connection[FromWorker]):
         self._request_bytes: dict[str, int] = {}
         self._bytes_in_flight = 0
 
+    @property
+    def bytes_in_flight(self) -> int:
+        """An upper estimate of the memory of the requests that wait for an answer."""
+        return self._bytes_in_flight
+
+    @property
+    def bytes_pending(self) -> int:
+        """The bytes of the frame that is being read."""
+        return self._reader.pending
+
+    def most_item_bytes(self, body_bytes: int) -> int:
+        """The most memory that the items of a body of this size take beside its own."""
+        return min(body_bytes, self._message_limits.max_items) * ITEM_BYTES
+
     def has_room(self, answer_bytes: int) -> bool:
         """Whether more may be read, given the `answer_bytes` that the worker has not read yet.
 
@@ -291,15 +314,16 @@ class HostConnection(_Connection[FromWorker]):
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
 
-    def decode(self, body: bytes) -> Decoded[FromWorker]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[FromWorker]:
         message: FromWorker | None = None
         held = 0
         try:
             held = check_shape(body, limits=self._message_limits)
+            if held > room:
+                return Decoded(None, None, held)
             message = self._message(body)
             if type(message) is CapabilityRequestMessage:
                 check_json_like(message.payload, self._limits)
-                held += wide_text_bytes(message.payload) if len(body) > _LARGE_BYTES else 0
             elif type(message) is ResultMessage and message.error is not None:
                 check_json_like(message.error.details, self._limits)
         except ProtocolError as error:
@@ -309,8 +333,10 @@ class HostConnection(_Connection[FromWorker]):
     def _accept(self, decoded: Decoded[FromWorker]) -> FromWorker:
         message = super()._accept(decoded)
         if type(message) is CapabilityRequestMessage:
-            self._request_bytes[message.request_id] = decoded.held_bytes
-            self._bytes_in_flight += decoded.held_bytes
+            fields = min(len(message.payload), _MAX_RECORDED_FIELDS)
+            held = decoded.held_bytes + _REQUEST_BYTES + _FIELD_BYTES * fields
+            self._request_bytes[message.request_id] = held
+            self._bytes_in_flight += held
         return message
 
     def _check_incoming(self, message: FromWorker) -> None:
@@ -369,7 +395,7 @@ class WorkerConnection(_Connection[FromHost]):
             return data
         return self._encode(message)
 
-    def decode(self, body: bytes) -> Decoded[FromHost]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[FromHost]:  # noqa: ARG002
         try:
             return Decoded(self._message(body))
         except ProtocolError as error:

@@ -11,9 +11,10 @@ import msgspec
 
 from caps.protocol.errors import ProviderError
 from caps.security.decision import Decision
+from caps.worker.host.supervisor.byte_budget import current_share
 from caps.worker.host.supervisor.interface import CallResponse
 
-_MAX_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 
 CUT_SHORT = ProviderError(
     "the first call with this idempotency key was cut short with its run; whether it had its "
@@ -62,4 +63,5 @@ class IdempotencyCache(dict[tuple[str, str], IdempotentCall]):
         if self._bytes + size > _MAX_BYTES:
             return False
         self._bytes += size
+        current_share().keep(size)
         return True

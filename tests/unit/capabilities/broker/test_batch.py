@@ -29,7 +29,13 @@ from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
 from caps.worker.host.supervisor.interface import CallResponse
-from support.broker_setup import BatchLog, BrokerSetup, answer_batch, make_request
+from support.broker_setup import (
+    BatchLog,
+    BrokerSetup,
+    answer_batch,
+    make_request,
+    send_nothing,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -359,7 +365,7 @@ async def test_a_log_that_waits_is_waited_for_before_anything_goes_on(prompt: in
     assert not batch.step_sync()
     assert setup.called == ["a"] * prompt
     assert batch.answers == [None]
-    await batch.drive()
+    await batch.drive(send_nothing)
     assert [plain_answer(answer) for answer in batch.answers] == ["a"]
     batch.close()
     assert setup.called == ["a"]
@@ -490,7 +496,7 @@ async def test_what_was_handed_in_when_the_execution_ended_is_recorded_once() ->
         async def drive() -> None:
             with anyio.CancelScope() as scope:
                 tasks.start_soon(cancel, scope)
-                await batch.drive()
+                await batch.drive(send_nothing)
             assert scope.cancelled_caught
             batch.close()
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_call_waits_until_others_have_given_back_enough() -> None:
     """Two fit; the third begins when the result of the first is sent."""
-    budget, begun, sent = ByteBudget(100), [], [anyio.Event() for _ in range(3)]
+    budget, begun, sent = ByteBudget(125), [], [anyio.Event() for _ in range(3)]
 
     async def call(number: int) -> None:
         with budget.share() as share:

@@ -67,7 +67,7 @@ class Batch(RequestBatch):
         self._answer()
         return True
 
-    async def drive(self) -> None:
+    async def drive(self, send: object) -> None:
         self.told.append("drive")
         assert self.waits is not None
         await self.waits.wait()

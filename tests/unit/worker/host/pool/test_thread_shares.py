@@ -9,7 +9,7 @@ import anyio.to_thread
 import pytest
 from anyio.lowlevel import checkpoint
 
-from caps.capabilities.threads import ThreadShares
+from caps.worker.host.pool.thread_shares import ThreadShares
 
 pytestmark = pytest.mark.anyio
 
