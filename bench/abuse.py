@@ -41,7 +41,15 @@ from typing import Any
 
 import anyio
 
-from bench.abuse_cases import CASES, FRAME_ATTACKS, FRAMES, HONEST, STREAMED
+from bench.abuse_cases import (
+    CASES,
+    FLOOD_ATTACKS,
+    FLOODS,
+    FRAME_ATTACKS,
+    FRAMES,
+    HONEST,
+    STREAMED,
+)
 from caps import CapabilityRegistry, ExecutionResult, MemoryAuditLog, Runtime, builtin_registry
 from caps.capabilities.runtime.stream import Finished, Started
 
@@ -178,6 +186,8 @@ class Abuse:
     async def _abuse_once(self, runtime: Runtime, done: int) -> ExecutionResult:
         if self.case == FRAMES:
             return await _hostile(FRAME_ATTACKS[done % len(FRAME_ATTACKS)])
+        if self.case == FLOODS:
+            return await _hostile(FLOOD_ATTACKS[done % len(FLOOD_ATTACKS)])
         if self.case == STREAMED:
             return await _unread(runtime, CASES["mixed"])
         return await runtime.run(CASES[self.case])
@@ -235,7 +245,7 @@ async def _unread(runtime: Runtime, source: str) -> ExecutionResult:
 
 
 async def _hostile(name: str) -> ExecutionResult:
-    """One attack of `FRAME_ATTACKS`, by a worker that is wholly in the attacker's hands."""
+    """One attack on the channel, by a worker that is wholly in the attacker's hands."""
     from escape.attacks import HERE
     from support.command_workers import CommandWorkerSource
 
@@ -313,7 +323,7 @@ def main() -> None:
         _inner(*sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    names = [*CASES, STREAMED, FRAMES]
+    names = [*CASES, STREAMED, FRAMES, FLOODS]
     parser.add_argument("--case", action="append", choices=names, help="only this one; repeatable")
     parser.add_argument("--abusers", type=int, default=1, help="how many at once (default 1)")
     parser.add_argument("--rounds", type=int, default=2, help="how often each (default 2)")

@@ -263,7 +263,8 @@ def check_shape(
 def _wide_text_bytes(body: bytes, start: int, end: int) -> int:
     """The memory that a long string takes beyond its encoded bytes.
 
-    One wide character makes all characters of a string take two or four bytes.
+    One wide character makes all characters of a string take two or four bytes. The encoded bytes
+    count as well: a string that is not ASCII keeps them once it was encoded again.
     """
     characters, width = 0, 1
     for at in range(start, end, _CHUNK_BYTES):
@@ -274,4 +275,4 @@ def _wide_text_bytes(body: bytes, start: int, end: int) -> int:
         characters += len(chunk.translate(None, _CONTINUATION))
         is_widest = len(chunk.translate(None, _FOUR_BYTES)) < len(chunk)
         width = max(width, 4 if is_widest else 2)
-    return max(0, characters * width - (end - start))
+    return characters * width if width > 1 else 0

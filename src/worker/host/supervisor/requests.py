@@ -44,7 +44,7 @@ from caps.worker.host.supervisor.off_loop import LARGE_BYTES, run_off_loop
 _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 # How a large result of the code begins: a message whose first field says that it is one.
 _RESULT = b"\xa4type\xa6result"
-_MOST_TIMES_ITS_SIZE = 5  # the body, and text with wide characters
+_MOST_TIMES_ITS_SIZE = 6  # the body, and text with wide characters and its encoded form
 _NO_FIT = CallFailure(
     code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
 )

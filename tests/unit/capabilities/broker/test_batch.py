@@ -28,7 +28,7 @@ from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
-from caps.worker.host.supervisor.interface import CallResponse
+from caps.worker.host.supervisor.interface import SENT, CallResponse
 from support.broker_setup import (
     BatchLog,
     BrokerSetup,
@@ -520,3 +520,78 @@ async def test_what_is_given_up_without_evidence_is_known_to_lack_it(prompt: int
     batch.close()
     assert setup.calls.unrecorded is not None
     assert [plain_answer(answer) for answer in batch.answers] == ["audit_error"]
+
+
+class TestLargeResults:
+    """A batch makes some, passes them on, and makes more: it never holds them all."""
+
+    @staticmethod
+    def setup(log: MemoryAuditLog | None = None) -> BrokerSetup:
+        setup = BrokerSetup() if log is None else BrokerSetup(log)
+
+        @setup.registry.capability("box.large")
+        async def large(word: str) -> str:
+            setup.called.append(word)
+            return word * 600_000
+
+        setup.calls = setup.execution("e1")
+        return setup
+
+    async def test_are_passed_on_in_parts(self) -> None:
+        """Each once, and only when its outcome is on record."""
+        setup = self.setup()
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcde"])
+        parts: list[list[int]] = []
+
+        async def send(ready: list[CallResponse | None]) -> None:
+            await anyio.lowlevel.checkpoint()
+            present = [n for n, answer in enumerate(ready) if answer not in (None, SENT)]
+            parts.append(present)
+            assert len(setup.of(OutcomeRecorded)) == len(setup.called) == present[-1] + 1
+
+        assert not batch.step_sync()
+        await batch.drive(send)
+        batch.close()
+        assert parts == [[0, 1], [2, 3]]
+        last = batch.answers
+        assert last[:4] == [SENT] * 4
+        assert plain_answer(last[4]) == "e" * 600_000
+
+    async def test_leave_the_rest_to_be_recorded_if_the_execution_ends(self) -> None:
+        """What was made has its outcome, and what was not says that it was not begun."""
+        setup = self.setup()
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcd"])
+
+        async def send(_ready: list[CallResponse | None]) -> None:
+            scope.cancel()
+            await anyio.sleep_forever()
+
+        batch.step_sync()
+        with anyio.CancelScope() as scope:
+            await batch.drive(send)
+        batch.close()
+        assert setup.called == ["a", "b"]
+        outcomes = [(o.status, o.detail) for o in setup.of(OutcomeRecorded)]
+        assert outcomes == [
+            *[(CallStatus.OK, None)] * 2,
+            *[(CallStatus.CANCELLED, "it was not begun")] * 2,
+        ]
+
+    async def test_keep_their_answers_if_a_later_record_is_missing(self) -> None:
+        """Those that were passed on have their evidence; only the others fail."""
+        setup = self.setup()
+        answers: list[Any] = [None] * 4
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcd"])
+
+        async def send(ready: list[CallResponse | None]) -> None:
+            await anyio.lowlevel.checkpoint()
+            answers[:2] = ready[:2]
+            setup.audit._capacity = len(setup.audit.lines)  # the disk is full from now on
+
+        batch.step_sync()
+        await batch.drive(send)
+        batch.close()
+        answers[2:] = batch.answers[2:]
+        expected = ["a" * 600_000, "b" * 600_000, "audit_error", "audit_error"]
+        assert [plain_answer(answer) for answer in answers] == expected
+        assert setup.calls.unrecorded is not None
