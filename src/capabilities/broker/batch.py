@@ -6,9 +6,9 @@ together:
     decide each -> audit the decisions -> call each provider -> audit the outcomes -> answer all
 
 so that a hundred calls cost two writes of the log. No provider is called before the decisions of
-all are durable; no answer is given before its outcome is. A batch that takes long yields to other
-tasks now and then; one with large results passes them on before it makes more of them. Calls that
-may block (approval, idempotency replay, awaiting provider) take the task-based path in `broker.py`.
+all are durable; no answer is given before its outcome is. A batch that takes long passes on what
+it has and yields to other tasks now and then. Calls that may block (approval, idempotency replay,
+awaiting provider) take the task-based path in `broker.py`.
 
 The steps are a generator that does everything but write: it leaves in `_pending` the records that
 must be durable before it may continue, where an interrupt of the host finds them, too. If the log
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -32,15 +32,14 @@ from caps.capabilities.grant import Grant
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import AuditEvent, OutcomeRecorded
-from caps.worker.host.supervisor.interface import SENT, CallResponse, RequestBatch
+from caps.worker.host.supervisor.interface import SENT, CallResponse, RequestBatch, SendAnswers
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
 
 
-# How long the calls of one batch may keep the event loop to themselves.
+# How long the calls of a batch may keep the loop to themselves, and how large results may get.
 _TURN_SECONDS: Final = 0.02
-# How large the results of a batch may get before they are passed on.
 _TURN_BYTES: Final = 1024 * 1024
 
 
@@ -56,31 +55,19 @@ class InlineBatch(RequestBatch):
     ) -> None:
         super().__init__(len(requests))
         self._broker = broker
-        self._slots = [self._decide(request) for request in requests]
+        self._slots = [Call(broker, r) if is_inline(broker.grant, r) else None for r in requests]
         self._calls = [call for call in self._slots if call is not None]
         # What must happen before the next step. None, before the first step: nothing. Records:
         # they become durable. No records: other tasks have had a turn.
         self._pending: Sequence[AuditEvent] | None = None
         self._finished = not self._calls
-        self._unsent_bytes = 0
-        # Whether calls were closed before the end, so that their answers can be passed on.
-        self._has_ready = False
-        self._sent: set[Call | None] = set()
         if self._calls:
             self._steps = self._all_steps()
-
-    def _decide(self, request: CapabilityRequestMessage) -> Call | None:
-        if not is_inline(self._broker.grant, request):
-            return None
-        return Call(self._broker, request)
 
     @property
     def answers(self) -> list[CallResponse | None]:
         """None also for a request that is not in this batch."""
-        return [
-            SENT if call in self._sent else None if call is None else call.response
-            for call in self._slots
-        ]
+        return [None if call is None else call.response for call in self._slots]
 
     def step_sync(self) -> bool:
         """All steps, if the log can write the pending records without waiting."""
@@ -102,14 +89,14 @@ class InlineBatch(RequestBatch):
                 self._resume()
         return True
 
-    async def drive(self, send: Callable[[list[CallResponse | None]], Awaitable[None]]) -> None:
+    async def drive(self, send: SendAnswers) -> None:
         """The remaining steps, which wait for the log, for other tasks, or for `send`."""
         telemetry, waiting = self._broker.telemetry, len(self._calls)
         telemetry.waits(waiting)
         try:
             while not self._finished:
-                if self._has_ready:
-                    await send(self._take_answers())
+                if any(results := self._take_results()):
+                    await send(results)
                 await self._until_durable()
         except BaseException as error:  # the end of the execution, or of the host
             await self._abort(error)
@@ -117,14 +104,14 @@ class InlineBatch(RequestBatch):
         finally:
             telemetry.waited(waiting)
 
-    def _take_answers(self) -> list[CallResponse | None]:
-        """The answers that are ready, which are dropped here."""
-        answers, self._has_ready = self.answers, False
-        for call in self._calls:
-            if call.response is not None:
-                self._sent.add(call)
-                call.response, call.outcome = CallResponse(failure=call.response.failure), None
-        return answers
+    def _take_results(self) -> list[CallResponse | None]:
+        """The results that are ready, which are dropped here; failures are small and stay."""
+        results: list[CallResponse | None] = [None] * len(self._slots)
+        for index, call in enumerate(self._slots):
+            response = call and call.response
+            if call and response and response is not SENT and not response.failure:
+                results[index], call.response, call.outcome = response, SENT, None
+        return results
 
     async def abandon(self) -> None:
         """As if it had been cancelled while it waited."""
@@ -191,18 +178,17 @@ class InlineBatch(RequestBatch):
             yield from self._record_and_call()
         except AuditError as error:
             response = self._broker.audit_failed(error)
-            for call in self._open_calls():
-                call.fail(response)
+            for call in self._calls:
+                if call.response is None:
+                    call.fail(response)
         else:
-            self._close(self._open_calls())
+            self._close_recorded()
 
-    def _open_calls(self) -> list[Call]:
-        """The calls without a response."""
-        return [call for call in self._calls if call.response is None]
-
-    def _close(self, calls: Sequence[Call]) -> None:
-        for call in calls:
-            call.close()
+    def _close_recorded(self) -> None:
+        """Give the calls whose last record is durable their responses."""
+        for call in self._calls:
+            if call.response is None and not call.lacks_outcome:
+                call.close()
 
     def _record_and_call(self) -> Generator[None, None, None]:
         """Call the providers of what is allowed, in turns between which other tasks may run.
@@ -213,25 +199,21 @@ class InlineBatch(RequestBatch):
         # The outcomes of the first of `waiting`. Both change together: an interrupt finds no call
         # twice.
         outcomes: list[OutcomeRecorded] = []
-        made: list[Call] = []
         # All of them or none: there must be no outcome without its decision.
         self._pending = [call.decision_record() for call in self._calls]
         try:
             yield
             while waiting:
-                until = time.perf_counter() + _TURN_SECONDS
+                until, size = time.perf_counter() + _TURN_SECONDS, 0
                 while len(outcomes) < len(waiting) and (
-                    not outcomes
-                    or (time.perf_counter() < until and self._unsent_bytes <= _TURN_BYTES)
+                    not outcomes or (size < _TURN_BYTES and time.perf_counter() < until)
                 ):
                     outcomes.append(self._call(waiting[len(outcomes)]))
-                made += waiting[: len(outcomes)]
+                    size += outcomes[-1].bytes_out
                 waiting, self._pending, outcomes = waiting[len(outcomes) :], outcomes, []
                 yield
-                if waiting and self._unsent_bytes > _TURN_BYTES:
-                    self._close(made)
-                    made, self._unsent_bytes, self._has_ready = [], 0, True
                 if waiting:
+                    self._close_recorded()
                     self._pending = ()
                     yield
         except AuditError:
@@ -248,18 +230,13 @@ class InlineBatch(RequestBatch):
         if call.begin():
             policy_id = self._broker.grant.policy_id
             payload = call.request.payload
-            outcome = call_inline(bound, call.context(), payload, policy_id=policy_id)
-            self._unsent_bytes += outcome.bytes_out
-            call.end(outcome)
+            call.end(call_inline(bound, call.context(), payload, policy_id=policy_id))
         return call.outcome_record()
 
 
 def is_inline(grant: Grant, request: CapabilityRequestMessage) -> bool:
     """Whether nothing that `request` asks for can wait."""
     bound = grant.terms.get(request.capability)
-    return (
-        bound is not None
-        and bound.inline
-        and bound.approve is None
-        and request.idempotency_key is None
-    )
+    if bound is None or request.idempotency_key is not None:
+        return False
+    return bound.inline and bound.approve is None

@@ -52,6 +52,8 @@ class CallResponse(msgspec.Struct, frozen=True):
 SENT = CallResponse()
 """In place of an answer that was passed on already."""
 
+SendAnswers = Callable[[list[CallResponse | None]], Awaitable[None]]
+
 
 class RequestBatch:
     """A batch of requests received in one read. The base class handles none of them inline."""
@@ -68,7 +70,7 @@ class RequestBatch:
         """Take all steps that need no waiting; True if that finished the batch."""
         return True
 
-    async def drive(self, send: Callable[[list[CallResponse | None]], Awaitable[None]]) -> None:
+    async def drive(self, send: SendAnswers) -> None:
         """Take the remaining steps, waiting where needed.
 
         If the answers are large, `send` gets those that are ready, and None for the others. From

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 
 from caps import MemoryAuditLog
+from caps.capabilities.broker import batch as batch_module
 from caps.capabilities.broker import usage
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.provider import (
@@ -524,6 +526,11 @@ async def test_what_is_given_up_without_evidence_is_known_to_lack_it(prompt: int
 
 class TestLargeResults:
     """A batch makes some, passes them on, and makes more: it never holds them all."""
+
+    @pytest.fixture(autouse=True)
+    def endless_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Else a slow machine ends them earlier."""
+        monkeypatch.setattr(batch_module, "_TURN_SECONDS", math.inf)
 
     @staticmethod
     def setup(log: MemoryAuditLog | None = None) -> BrokerSetup:
