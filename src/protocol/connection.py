@@ -20,8 +20,8 @@ What it enforces in addition to the table:
 
 from __future__ import annotations
 
-import enum
 import functools
+import math
 import time
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
@@ -29,77 +29,46 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from caps.protocol.channel_states import SESSION_TRANSITIONS, TRANSITIONS, State
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import (
     DEFAULT_LIMITS,
+    ITEM_BYTES,
     FrameLimits,
     FrameReader,
     check_json_like,
     check_shape,
     frame,
-    wide_text_bytes,
 )
 from caps.protocol.messages import (
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
-    CompiledMessage,
     CompileMessage,
     FromHost,
     FromWorker,
     ManifestMessage,
     Message,
-    OutputMessage,
     ReadyMessage,
     ResultMessage,
     StartedMessage,
     StartMessage,
 )
 
-
-class State(enum.Enum):
-    BOOTING = "booting"  # the worker confines itself
-    READY = "ready"  # it waits for a manifest
-    COMPILING = "compiling"  # it compiles, and runs nothing
-    PREPARED = "prepared"  # it has built `caps`
-    STARTING = "starting"  # it has the code and compiles it
-    RUNNING = "running"  # user code runs
-    DONE = "done"  # the result was sent
-    FAILED = "failed"  # the peer broke the protocol
-
-    # Faster than that of `Enum`: members are singletons, and each message looks one up.
-    __hash__ = object.__hash__
-
-
-TRANSITIONS: dict[tuple[State, type[Message]], State] = {
-    (State.BOOTING, ReadyMessage): State.READY,
-    (State.READY, ManifestMessage): State.PREPARED,
-    # A worker either compiles or runs code: compiled programs are accepted only from a worker that
-    # has run nothing.
-    (State.READY, CompileMessage): State.COMPILING,
-    (State.COMPILING, CompiledMessage): State.DONE,
-    (State.PREPARED, StartMessage): State.STARTING,
-    (State.STARTING, StartedMessage): State.RUNNING,
-    (State.STARTING, ResultMessage): State.DONE,  # it did not compile
-    (State.STARTING, CancelMessage): State.STARTING,
-    (State.RUNNING, CapabilityRequestMessage): State.RUNNING,
-    (State.RUNNING, CapabilityResponseMessage): State.RUNNING,
-    (State.RUNNING, OutputMessage): State.RUNNING,
-    (State.RUNNING, CancelMessage): State.RUNNING,
-    (State.RUNNING, ResultMessage): State.DONE,
-    # An answer or a cancel may be on its way while the result is sent.
-    (State.DONE, CapabilityResponseMessage): State.DONE,
-    (State.DONE, CancelMessage): State.DONE,
-}
-
-# The channel of a session stays open: its worker runs one cell after another, in one user space.
-SESSION_TRANSITIONS: dict[tuple[State, type[Message]], State] = {
-    **TRANSITIONS,
-    (State.DONE, StartMessage): State.STARTING,
-}
+__all__ = [
+    "SESSION_TRANSITIONS",
+    "TRANSITIONS",
+    "Decoded",
+    "HostConnection",
+    "State",
+    "WorkerConnection",
+]
 
 _MAX_FIELDS = 1024
-_LARGE_BYTES = 64 * 1024
+# What the host holds for a request beside its payload: the message and its audit records, which
+# have a digest for each field of the payload, up to a number.
+_REQUEST_BYTES = 2048
+_FIELD_BYTES = 384
+_MAX_RECORDED_FIELDS = 65
 _COMPILER = "compiler"
 # What a decoder of msgspec raises for untrusted bytes.
 _UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError)
@@ -108,12 +77,15 @@ Incoming = TypeVar("Incoming", bound=Message)
 
 
 class Decoded(msgspec.Struct, Generic[Incoming], frozen=True):
-    """A message, or why there is none; both if only its payload breaks a rule."""
+    """A message, or why there is none; both if only its payload breaks a rule.
+
+    Neither if there was no room for it: `held_bytes` says how much it needs.
+    """
 
     message: Incoming | None
     error: ProtocolError | None = None
     held_bytes: int = 0
-    """An estimate of the memory that the message takes."""
+    """An upper estimate of the memory that the message takes."""
 
 
 class _Connection(Generic[Incoming]):
@@ -157,10 +129,11 @@ class _Connection(Generic[Incoming]):
             self.state = State.FAILED
             raise
 
-    def decode(self, body: bytes) -> Decoded[Incoming]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[Incoming]:
         """The second step, for each body: changes nothing, so that a thread may take it.
 
-        Never raises: the third step raises what this one found, in its turn.
+        A message that takes more than `room` in memory is not decoded. Never raises: the third step
+        raises what this one found, in its turn.
         """
         raise NotImplementedError
 
@@ -260,6 +233,20 @@ class HostConnection(_Connection[FromWorker]):
         self._request_bytes: dict[str, int] = {}
         self._bytes_in_flight = 0
 
+    @property
+    def bytes_in_flight(self) -> int:
+        """An upper estimate of the memory of the requests that wait for an answer."""
+        return self._bytes_in_flight
+
+    @property
+    def bytes_pending(self) -> int:
+        """The bytes of the frame that is being read."""
+        return self._reader.pending
+
+    def most_item_bytes(self, body_bytes: int) -> int:
+        """The most memory that the items of a body of this size take beside its own."""
+        return min(body_bytes, self._message_limits.max_items) * ITEM_BYTES
+
     def has_room(self, answer_bytes: int) -> bool:
         """Whether more may be read, given the `answer_bytes` that the worker has not read yet.
 
@@ -290,15 +277,16 @@ class HostConnection(_Connection[FromWorker]):
         """The `id` and `timestamp` of the next message from this end."""
         return {"id": f"host:{self._sent + 1}", "timestamp": time.time()}
 
-    def decode(self, body: bytes) -> Decoded[FromWorker]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[FromWorker]:
         message: FromWorker | None = None
         held = 0
         try:
             held = check_shape(body, limits=self._message_limits)
+            if held > room:
+                return Decoded(None, None, held)
             message = self._decoder.decode(body)
             if type(message) is CapabilityRequestMessage:
                 check_json_like(message.payload, self._limits)
-                held += wide_text_bytes(message.payload) if len(body) > _LARGE_BYTES else 0
             elif type(message) is ResultMessage and message.error is not None:
                 check_json_like(message.error.details, self._limits)
         except ProtocolError as error:
@@ -343,8 +331,10 @@ class HostConnection(_Connection[FromWorker]):
             )
         self._request_ids.add(message.request_id)
         self._waiting.add(message.request_id)
-        self._request_bytes[message.request_id] = held_bytes
-        self._bytes_in_flight += held_bytes
+        fields = min(len(message.payload), _MAX_RECORDED_FIELDS)
+        held = held_bytes + _REQUEST_BYTES + _FIELD_BYTES * fields
+        self._request_bytes[message.request_id] = held
+        self._bytes_in_flight += held
 
 
 class WorkerConnection(_Connection[FromHost]):
@@ -365,7 +355,7 @@ class WorkerConnection(_Connection[FromHost]):
             return data
         return self._encode(message)
 
-    def decode(self, body: bytes) -> Decoded[FromHost]:
+    def decode(self, body: bytes, room: float = math.inf) -> Decoded[FromHost]:  # noqa: ARG002
         try:
             return Decoded(self._decoder.decode(body))
         except _UNDECODABLE as error:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import enum
 import math
 import struct
-import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -26,9 +25,12 @@ _JSON_SCALARS = frozenset((str, int, bool, type(None)))
 _TEXT = frozenset((str,))
 # A body this small holds too few keys to do harm, so that ordinary requests skip the check.
 _HARMLESS_BYTES = 2048
-# What an item of a decoded body takes in memory beside its encoded bytes: an empty list, with its
-# place in another list.
-_ITEM_BYTES = 64
+# What an item of a decoded body takes in memory beside its encoded bytes: at most an empty object,
+# with its place in a list.
+ITEM_BYTES = 96
+_CHUNK_BYTES = 64 * 1024
+_CONTINUATION = bytes(range(0x80, 0xC0))
+_FOUR_BYTES = bytes(range(0xF0, 0x100))
 
 
 class FrameLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,21 +151,6 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
             open_containers.pop()
 
 
-def wide_text_bytes(value: Any) -> int:
-    """The memory that long strings of JSON-like data take beyond their length.
-
-    One wide character makes all characters of a string take two or four bytes.
-    """
-    found, todo = 0, [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            found += sys.getsizeof(item) - len(item) if len(item) > _HARMLESS_BYTES else 0
-        elif isinstance(item, (dict, list)):
-            todo.extend(item.values() if isinstance(item, dict) else item)
-    return found
-
-
 def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
     """Whether `value` has only string keys and scalar values (no floats), within the limits."""
     return (
@@ -241,16 +228,16 @@ def check_shape(
 
     No object is built, so no hashes can collide. Bodies that are malformed in another way are left
     to the decoder, which refuses them. Returns an upper estimate of the memory that the decoded
-    body takes, without what wide characters add; of a small one, its size.
+    body takes; of a small one, its size.
     """
     if len(body) <= _HARMLESS_BYTES:
         return len(body)
     outer: list[tuple[int, int]] = []
-    remaining, kind, position, items = 1, 0, 0, 0
+    remaining, kind, position, items, wide = 1, 0, 0, 0, 0
     while position < len(body):
         while not remaining:
             if not outer:
-                return len(body) + items * _ITEM_BYTES
+                return len(body) + wide + items * ITEM_BYTES
             remaining, kind = outer.pop()
         start = body[position]
         if kind == 2 and not remaining & 1 and start not in keys:
@@ -267,5 +254,25 @@ def check_shape(
             outer.append((remaining, kind))
             remaining, kind = length * item_kind, item_kind
         else:
+            if length > _HARMLESS_BYTES and start in TEXT_KEYS:
+                wide += _wide_text_bytes(body, position, position + length)
             position += length
-    return len(body) + items * _ITEM_BYTES
+    return len(body) + wide + items * ITEM_BYTES
+
+
+def _wide_text_bytes(body: bytes, start: int, end: int) -> int:
+    """The memory that a long string takes beyond its encoded bytes.
+
+    One wide character makes all characters of a string take two or four bytes. The encoded bytes
+    count as well: a string that is not ASCII keeps them once it was encoded again.
+    """
+    characters, width = 0, 1
+    for at in range(start, end, _CHUNK_BYTES):
+        chunk = body[at : min(at + _CHUNK_BYTES, end)]
+        if chunk.isascii():
+            characters += len(chunk)
+            continue
+        characters += len(chunk.translate(None, _CONTINUATION))
+        is_widest = len(chunk.translate(None, _FOUR_BYTES)) < len(chunk)
+        width = max(width, 4 if is_widest else 2)
+    return characters * width if width > 1 else 0

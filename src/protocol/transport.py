@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -139,7 +140,8 @@ class SocketTransport:
         self._socket = end
         # Made when a caller has to wait for room in the socket, which is rare.
         self._sending: anyio.Lock | None = None
-        self._unsent = b""
+        # In order; a send that was cancelled midway leaves the rest here.
+        self._unsent: deque[memoryview] = deque()
         self._incoming: AsyncioReader | None = None
         self._closed = False
 
@@ -150,6 +152,7 @@ class SocketTransport:
         return cls(ours), theirs
 
     async def send(self, data: bytes) -> None:
+        rest = memoryview(data)  # large data is not copied
         if not self._unsent and not self._is_sending:
             # The usual case: no other send is in progress, and the socket takes all of it.
             sent = self._send_some(data)
@@ -157,21 +160,30 @@ class SocketTransport:
                 return
             if sent:
                 # Kept here, since this call may be cancelled while it waits for the lock.
-                self._unsent, data = data[sent:], b""
+                self._unsent.append(rest[sent:])
+                rest = rest[:0]
         if self._sending is None:
             self._sending = anyio.Lock()
         async with self._sending:
-            view = memoryview(self._unsent + data if self._unsent else data)
-            self._unsent = b""
-            while view:
-                sent = self._send_some(view)
-                if not sent:
-                    await self._until_writable(view)
-                view = view[sent:]
+            if rest:
+                self._unsent.append(rest)
+            while self._unsent:
+                if not self._send_first():
+                    await self._wait(anyio.wait_writable)
 
     @property
     def _is_sending(self) -> bool:
         return self._sending is not None and self._sending.locked()
+
+    def _send_first(self) -> int:
+        """Send the first unsent bytes without waiting; how many of them the socket took."""
+        first = self._unsent[0]
+        sent = self._send_some(first)
+        if sent == len(first):
+            self._unsent.popleft()
+        else:
+            self._unsent[0] = first[sent:]
+        return sent
 
     def _send_some(self, data: bytes | memoryview) -> int:
         """Send without waiting; the number of bytes that the socket took."""
@@ -182,18 +194,11 @@ class SocketTransport:
         except OSError:
             raise ChannelClosedError from None
 
-    async def _until_writable(self, rest: memoryview) -> None:
-        try:
-            await self._wait(anyio.wait_writable)
-        except anyio.get_cancelled_exc_class():
-            # `send_now` may have left bytes in the meantime; they come after these.
-            self._unsent = bytes(rest) + self._unsent
-            raise
-
     def send_now(self, data: bytes) -> bool:
         if not self._unsent and not self._is_sending:
             data = data[self._send_some(data) :]
-        self._unsent += data
+        if data:
+            self._unsent.append(memoryview(data))
         return not self._unsent
 
     async def receive(self) -> bytes:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+from support.broker_setup import drive_batch
 from support.flow_setup import FlowSetup, value_of
 from support.hypothesis_examples import examples
 
@@ -127,12 +128,7 @@ class Liar:
         if not self.pending:
             return
         calls, requests, batch = self.pending.pop(index % len(self.pending))
-        try:
-            if not batch.step_sync():
-                await batch.drive()
-            answers = batch.answers
-        finally:
-            batch.close()
+        answers = await drive_batch(batch)
         for request, answer in zip(requests, answers, strict=True):
             if answer is None:
                 self.group.start_soon(self._answer, calls, request, batch.answered)

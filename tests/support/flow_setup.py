@@ -27,6 +27,7 @@ from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.approvals.model import Approver
 from caps.security.audit import DecisionMade, OutcomeRecorded
 from caps.worker.host.supervisor.interface import CallResponse
+from support.broker_setup import drive_batch
 
 NO_EXFILTRATION: dict[str, Any] = {
     "id": "no-exfiltration",
@@ -168,12 +169,7 @@ class FlowSetup:
         """Requests of one read, as a supervisor answers them: inline, or each in its task."""
         calls = on or self.calls
         batch = calls.begin_batch(requests)
-        try:
-            if not batch.step_sync():
-                await batch.drive()
-            answers = batch.answers
-        finally:
-            batch.close()
+        answers = await drive_batch(batch)
         found: list[CallResponse] = []
         for request, answer in zip(requests, answers, strict=True):
             found.append(answer or await calls.answer(request, batch.answered))

@@ -6,9 +6,9 @@ together:
     decide each -> audit the decisions -> call each provider -> audit the outcomes -> answer all
 
 so that a hundred calls cost two writes of the log. No provider is called before the decisions of
-all are durable; no answer is given before all outcomes are. A batch that takes long yields to other
-tasks now and then. Calls that may block (approval, idempotency replay, awaiting provider) take the
-task-based path in `broker.py`.
+all are durable; no answer is given before its outcome is. A batch that takes long passes on what
+it has and yields to other tasks now and then. Calls that may block (approval, idempotency replay,
+awaiting provider) take the task-based path in `broker.py`.
 
 The steps are a generator that does everything but write: it leaves in `_pending` the records that
 must be durable before it may continue, where an interrupt of the host finds them, too. If the log
@@ -33,14 +33,15 @@ from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.model.records import AuditEvent, OutcomeRecorded
-from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+from caps.worker.host.supervisor.interface import SENT, CallResponse, RequestBatch, SendAnswers
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
 
 
-# How long the calls of one batch may keep the event loop to themselves.
+# How long the calls of a batch may keep the loop to themselves, and how large results may get.
 _TURN_SECONDS: Final = 0.02
+_TURN_BYTES: Final = 1024 * 1024
 
 
 class _Abandoned(BaseException):
@@ -92,18 +93,29 @@ class InlineBatch(RequestBatch):
                 self._resume()
         return True
 
-    async def drive(self) -> None:
-        """The remaining steps, which wait for the log, or for other tasks to have their turn."""
+    async def drive(self, send: SendAnswers) -> None:
+        """The remaining steps, which wait for the log, for other tasks, or for `send`."""
         telemetry, waiting = self._broker.telemetry, len(self._calls)
         telemetry.waits(waiting)
         try:
             while not self._finished:
+                if any(results := self._take_results()):
+                    await send(results)
                 await self._until_durable()
         except BaseException as error:  # the end of the execution, or of the host
             await self._abort(error)
             raise
         finally:
             telemetry.waited(waiting)
+
+    def _take_results(self) -> list[CallResponse | None]:
+        """The results that are ready, which are dropped here; failures are small and stay."""
+        results: list[CallResponse | None] = [None] * len(self._slots)
+        for index, call in enumerate(self._slots):
+            response = call and call.response
+            if call and response and response is not SENT and not response.failure:
+                results[index], call.response, call.outcome = response, SENT, None
+        return results
 
     async def abandon(self) -> None:
         """As if it had been cancelled while it waited."""
@@ -172,9 +184,15 @@ class InlineBatch(RequestBatch):
         except AuditError as error:
             response = self._broker.audit_failed(error)
             for call in self._calls:
-                call.fail(response)
+                if call.response is None:
+                    call.fail(response)
         else:
-            for call in self._calls:
+            self._close_recorded()
+
+    def _close_recorded(self) -> None:
+        """Give the calls whose last record is durable their responses."""
+        for call in self._calls:
+            if call.response is None and not call.lacks_outcome:
                 call.close()
 
     def _record_and_call(self) -> Generator[None, None, None]:
@@ -192,14 +210,16 @@ class InlineBatch(RequestBatch):
         try:
             yield
             while waiting:
-                until = time.perf_counter() + _TURN_SECONDS
+                until, size = time.perf_counter() + _TURN_SECONDS, 0
                 while len(outcomes) < len(waiting) and (
-                    not outcomes or time.perf_counter() < until
+                    not outcomes or (size < _TURN_BYTES and time.perf_counter() < until)
                 ):
                     outcomes.append(self._call(waiting[len(outcomes)]))
+                    size += outcomes[-1].bytes_out
                 waiting, self._pending, outcomes = waiting[len(outcomes) :], outcomes, []
                 yield
                 if waiting:
+                    self._close_recorded()
                     self._pending = ()
                     yield
         except BaseException as error:  # the end of the execution, or of the host

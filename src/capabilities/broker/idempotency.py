@@ -17,9 +17,10 @@ from caps.capabilities.broker.invoke import error_response
 from caps.protocol.errors import LimitExceededError, ProviderError
 from caps.security.decision import Decision
 from caps.security.policies.flow_rules import NO_MARKS
+from caps.worker.host.supervisor.byte_budget import current_share
 from caps.worker.host.supervisor.interface import CallResponse
 
-_MAX_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 
 # Of all callers of `Runtime.call` together.
 MAX_CALLERS = 4096
@@ -96,6 +97,7 @@ class IdempotencyCache(dict[tuple[str, str], IdempotentCall]):
         size = len(msgspec.msgpack.encode(answer.result)) if recorded.begun else 0
         if self._room.take(size):
             recorded.answer, recorded.size = answer, size
+            current_share().keep(size)
         else:
             recorded.answer = error_response(NOT_KEPT)
 

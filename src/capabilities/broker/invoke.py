@@ -60,6 +60,7 @@ _MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 # the result and its encoded form in memory at once; a coroutine mostly waits.
 _BUILT_BYTES = 4 * 1024 * 1024
 _AWAITED_BYTES = 256 * 1024
+_LARGE_RESULT_BYTES = 64 * 1024
 _SMALL_ITEMS = 64
 _SMALL_CHARACTERS = 4096
 _SCALARS = (int, float, bool, type(None))
@@ -104,12 +105,15 @@ async def call_provider(
 
     The caller can stop it through `stoppable`: the outcome is then CANCELLED, not TIMEOUT.
     """
+    share = current_share()
     if bound.inline:  # it has a key, was approved, or is traced
-        return call_inline(bound, context, payload, policy_id=policy_id)
+        await share.reserve(_AWAITED_BYTES)
+        outcome = call_inline(bound, context, payload, policy_id=policy_id)
+        share.settle(outcome.bytes_out)
+        return outcome
     stoppable = CancellableCall(context.capability) if stoppable is None else stoppable
     deadline = stoppable.scope
     deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
-    share = current_share()
     with deadline:
         try:
             outcome = await _invoke(bound, context, payload, share)
@@ -225,22 +229,26 @@ async def _invoke(
     else:
         await share.reserve(_BUILT_BYTES)
         # A thread cannot be stopped: when its deadline passes it is abandoned, its result unread.
-        result = await context.run_in_thread(_call_and_check, bound, context, payload)
-    if isinstance(result, Outcome):
-        return result
+        result = await context.run_in_thread(bound.provider, context, payload)
     if inspect.isawaitable(result):
         result = await result
     if _is_small(result):
         return _checked(bound, context, result)
-    return await run_off_loop(_checked, bound, context, result)
+    size = _rough_size(result)
+    return await run_off_loop(context.execution_id, size, _checked, bound, context, result)
 
 
-def _call_and_check(
-    bound: BoundCapability, context: CallContext, payload: Mapping[str, Any]
-) -> Any:
-    """Call a plain provider, and check its result. Runs in a thread."""
-    result = bound.provider(context, payload)
-    return result if inspect.isawaitable(result) else _checked(bound, context, result)
+def _rough_size(result: Any) -> int:
+    """An estimate in bytes, which stops counting where a result is large anyway."""
+    size, todo = 0, [result]
+    while todo and size <= _LARGE_RESULT_BYTES:
+        item = todo.pop()
+        size += 64 + (len(item) if type(item) in (str, dict, list) else 0)
+        if type(item) is dict and size <= _LARGE_RESULT_BYTES:
+            todo.extend(item.values())
+        elif type(item) is list and size <= _LARGE_RESULT_BYTES:
+            todo.extend(item)
+    return size
 
 
 def _is_small(result: Any) -> bool:

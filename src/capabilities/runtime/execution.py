@@ -110,13 +110,13 @@ class _ExecutionState(msgspec.Struct):
     printed: io.StringIO = msgspec.field(default_factory=io.StringIO)
     """One buffer: as an object each, a million prints of a byte would take sixty times that."""
     output_bytes: int = 0
-    message: ResultMessage | None = None
     failure: Failure | None = None
     reported: Failure | None = None
     """The failure that the worker reported, which may not be the one that counts."""
     from_code: bool = False
     started: bool = False
     value: Any = None
+    value_is_repr: bool = False
 
 
 def new_id() -> str:
@@ -163,6 +163,7 @@ class _Execution:
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
         )
         cell = request.cell
+        self._keys = cell.keys if cell else IdempotencyCache()
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             broker,
@@ -171,7 +172,7 @@ class _Execution:
             self._span,
             degraded=degraded,
             channel_id=cell.channel_id if cell else None,
-            keys=cell.keys if cell else None,
+            keys=self._keys,
             flow=cell.flow if cell else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
@@ -195,6 +196,7 @@ class _Execution:
                 broker.live.remove(self._calls)
                 if self._request.cell is None:
                     broker.approvals.forget(self._calls.channel_id)
+                    self._keys.clear()  # its answers can be large
                 status = await self._record_end(status)
         return self._result(status)
 
@@ -266,7 +268,7 @@ class _Execution:
             )
         elif message.value:
             progress.value = decode_value(message.value)
-        progress.message = message
+        progress.value_is_repr = message.value_is_repr
 
     def _status(self) -> ExecutionStatus:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
@@ -383,12 +385,15 @@ class _Execution:
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
         progress, used = self._progress, self._calls.used
+        # The objects of an execution refer to each other and are collected some time later. What
+        # can be large goes with the result.
+        self._progress = _ExecutionState()
         return ExecutionResult(
             execution_id=self._grant.execution_id,
             status=status,
             started=progress.started,
             value=progress.value,
-            value_is_repr=progress.message.value_is_repr if progress.message else False,
+            value_is_repr=progress.value_is_repr,
             stdout=progress.printed.getvalue(),
             error=progress.failure,
             usage=Resources(

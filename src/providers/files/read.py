@@ -11,6 +11,7 @@ import base64
 import itertools
 import os
 import stat
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -18,6 +19,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext
+from caps.capabilities.threads import in_turns
 from caps.providers.files.birth_time import creation_time
 from caps.providers.files.resolve import Target, label_open, opened_target, resolve_target
 
@@ -136,7 +138,7 @@ def _entries(folder: int, shown: str, after: str) -> tuple[list[DirectoryEntry],
     entries: list[DirectoryEntry] = []
     names = _names(folder, after)
     characters = 0
-    for name, raw_name in names:
+    for name, raw_name in in_turns(names):
         characters += len(prefix) + 2 * len(name)
         if len(entries) == MAX_ENTRIES or (entries and characters > MAX_LISTED_CHARACTERS):
             return entries, True
@@ -152,8 +154,8 @@ def _names(folder: int, after: str) -> list[tuple[str, str]]:
     """The first names after `after`, as they are shown and as the system has them: one page and
     one more, however many the directory holds."""
     kept: list[tuple[str, str]] = []
-    with os.scandir(folder) as found:
-        while some := [item.name for item in itertools.islice(found, MAX_ENTRIES)]:
+    with os.scandir(folder) as found, closing(in_turns(found)) as rest:
+        while some := [item.name for item in itertools.islice(rest, MAX_ENTRIES)]:
             shown = ((_shown(name), name) for name in some)
             kept = sorted([*kept, *(pair for pair in shown if pair[0] > after)])
             del kept[MAX_ENTRIES + 1 :]

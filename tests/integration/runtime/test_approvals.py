@@ -96,6 +96,10 @@ class Place:
         async def look() -> str:
             return "seen"
 
+        @registry.capability("box.asked")
+        async def is_asked() -> None:
+            await self.is_asked.wait()
+
         return registry
 
     @asynccontextmanager
@@ -464,7 +468,7 @@ class TestEnds:
         """The processor limit goes on counting while a call waits."""
         place = Place()
         source = "import asyncio\nt = asyncio.create_task(caps.box.drop(name='a'))\n" + (
-            "await asyncio.sleep(0.1)\nwhile True: pass"
+            "await caps.box.asked()\nwhile True: pass"
         )
         result = await place.run(source, limits={"cpu_ms": 300})
         assert result.error is not None

@@ -63,10 +63,15 @@ class Scene:
         self.asked = anyio.Event()
         self.registry.capability("count.up")(self.up)
         self.registry.capability("count.wait")(self.wait)
+        self.registry.capability("count.ready")(self.ready)
 
     async def up(self) -> int:
         self.counted += 1
         return self.counted
+
+    async def ready(self) -> None:
+        """Answers when a `wait` has begun."""
+        await self.asked.wait()
 
     async def wait(self) -> int:
         """Never answers by itself."""
@@ -266,10 +271,7 @@ await asyncio.sleep(0)
         source = """
 import asyncio
 task = asyncio.create_task(caps.count.wait())
-while True:
-    await asyncio.sleep(0)
-    if (await caps.count.up()) > 1:
-        break
+await caps.count.ready()
 """
         async with scene.session({"concurrency": 2, "calls": 5}) as session:
             first = await session.run(source)
@@ -583,7 +585,7 @@ class TestIdempotency:
     async def test_a_key_whose_call_was_cut_short_acts_no_more(self, scene: Scene) -> None:
         """Whether the first had its effect is not known, and the retry says so."""
         call = "caps.count.wait.options(idempotency_key='k')()"
-        begin = f"import asyncio\nt = asyncio.create_task({call})\nawait asyncio.sleep(0.05)"
+        begin = f"import asyncio\nt = asyncio.create_task({call})\nawait caps.count.ready()"
         async with scene.session() as session:
             await session.run(begin)
             result = await session.run(f"await {call}")
@@ -730,14 +732,14 @@ await asyncio.sleep(0)
 
     async def test_kept_answers_take_a_bounded_part_of_memory(self) -> None:
         """Beyond it the first call has its answer, and a repeat is told that it was not kept."""
-        call = "len(await caps.slow.echo.options(idempotency_key='k{}')(size=6_000_000))"
+        call = "len(await caps.slow.echo.options(idempotency_key='k{}')(size=1_500_000))"
         async with (
             Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,
             runtime.session() as session,
         ):
             for number in range(3):
-                assert (await session.run(call.format(number))).value == 6_000_000
-            assert (await session.run(call.format(1))).value == 6_000_000
+                assert (await session.run(call.format(number))).value == 1_500_000
+            assert (await session.run(call.format(1))).value == 1_500_000
             again = await session.run(call.format(2))
             assert again.error is not None
             assert "too large to keep" in again.error.message

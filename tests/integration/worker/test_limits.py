@@ -351,11 +351,12 @@ async def test_more_calls_than_may_run_at_once_wait_their_turn() -> None:
 
 async def test_pending_calls_end_with_their_execution() -> None:
     """Code that ends without awaiting a call does not leave it running, and that is recorded."""
-    registry = CapabilityRegistry()
+    registry, begun = CapabilityRegistry(), anyio.Event()
     ended: list[str] = []
 
     @registry.capability("slow.wait")
     async def wait() -> None:
+        begun.set()
         try:
             await anyio.sleep_forever()
         finally:
@@ -363,7 +364,8 @@ async def test_pending_calls_end_with_their_execution() -> None:
 
     @registry.capability("slow.ready")
     async def ready() -> None:
-        return None
+        # Otherwise the code may end before the other call begins, which is recorded differently.
+        await begun.wait()
 
     source = """
 import asyncio

@@ -1,89 +1,46 @@
-"""Threads by shares: a slow caller holds up itself, and nobody else."""
+"""Provider threads that compute take turns."""
 
 from __future__ import annotations
 
 import threading
 
-import anyio
-import anyio.to_thread
 import pytest
-from anyio.lowlevel import checkpoint
 
-from caps.capabilities.threads import ThreadShares
-
-pytestmark = pytest.mark.anyio
+from caps.capabilities import threads
+from caps.capabilities.threads import in_turns
 
 
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def test_every_item_comes_in_its_order() -> None:
+    """Of any number of them."""
+    assert list(in_turns(range(1000))) == list(range(1000))
+    assert list(in_turns([])) == []
 
 
-class Slow:
-    """A function that waits until it is released, and counts its calls."""
+def test_one_thread_at_a_time_is_between_two_items() -> None:
+    """So that the event loop competes with one, however many there are."""
+    inside, most = 0, 0
 
-    def __init__(self) -> None:
-        self.released = threading.Event()
-        self.entered = threading.Semaphore(0)
-        self.calls = 0
+    def compute() -> None:
+        nonlocal inside, most
+        for _ in in_turns(range(2000)):
+            inside += 1
+            most = max(most, inside)
+            inside -= 1
 
-    def __call__(self) -> None:
-        self.calls += 1
-        self.entered.release()
-        self.released.wait()
-
-    async def wait_entered(self, count: int) -> None:
-        for _ in range(count):
-            assert await anyio.to_thread.run_sync(self.entered.acquire, True, 10)
-
-
-async def test_a_caller_has_a_share_and_others_have_theirs() -> None:
-    """Forty slow calls of one execution take what it may have; the rest is for others."""
-    threads, slow = ThreadShares(8, per_principal=4, per_execution=2), Slow()
-    async with anyio.create_task_group() as tasks:
-        for _ in range(40):
-            tasks.start_soon(threads.run, "eve", "e1", slow)
-        await slow.wait_entered(2)
-        assert await threads.run("eve", "e2", lambda: "another execution") == "another execution"
-        for _ in range(40):
-            tasks.start_soon(threads.run, "eve", "e2", slow)
-        await slow.wait_entered(2)
-        assert await threads.run("ada", "a1", lambda: "another principal") == "another principal"
-        assert slow.calls == 4
-        slow.released.set()
-    assert slow.calls == 80
+    running = [threading.Thread(target=compute) for _ in range(8)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert most == 1
 
 
-async def test_an_abandoned_thread_counts_until_it_ends() -> None:
-    """Otherwise short deadlines would give a caller any number of threads."""
-    threads, slow = ThreadShares(8, per_principal=4, per_execution=1), Slow()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(threads.run, "eve", "e1", slow)
-        await slow.wait_entered(1)
-        tasks.cancel_scope.cancel()
-    with anyio.move_on_after(0.01) as waited:
-        await threads.run("eve", "e1", slow)
-    assert (waited.cancelled_caught, slow.calls) == (True, 1)
-    slow.released.set()
-    with anyio.fail_after(10):
-        assert await threads.run("eve", "e1", lambda: "free") == "free"
-
-
-async def test_a_call_that_is_cancelled_before_it_begins_has_no_effect_and_no_slot() -> None:
-    """Its thread may still be on its way."""
-    threads, slow = ThreadShares(1, per_principal=1, per_execution=1), Slow()
-    slow.released.set()
-    for _ in range(20):
-        with anyio.CancelScope() as scope:
-            scope.cancel()
-            await threads.run("eve", "e1", slow)
-    await checkpoint()
-    with anyio.fail_after(10):
-        assert await threads.run("eve", "e1", lambda: "free") == "free"
-
-
-async def test_errors_pass_and_free_the_slot() -> None:
-    threads = ThreadShares(1, per_principal=1, per_execution=1)
-    for _ in range(3):
-        with pytest.raises(ZeroDivisionError):
-            await threads.run("eve", "e1", lambda: 1 // 0)
+def test_a_loop_that_is_left_early_ends_its_turn() -> None:
+    """Also by an error."""
+    for _ in in_turns(range(10)):
+        break
+    assert not threads._turn.locked()
+    with pytest.raises(OSError, match="gone"):
+        for _ in in_turns(range(10)):
+            raise OSError("gone")
+    assert not threads._turn.locked()

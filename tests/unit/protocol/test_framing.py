@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import sys
 from typing import Any
 
 import msgspec
@@ -269,3 +270,27 @@ def colliding_keys(count: int) -> list[tuple[int, int]]:
             found.append((first, second))
         first += 1
     return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 100_000,
+        "x" * 100_000 + "\U0001f600",
+        "\U0001f600" + "x" * 200_000,
+        "\u4e2d" * 50_000,
+        "\xe9" * 50_000,
+        "x" * 70_000 + "\u4e2d",
+    ],
+)
+def test_the_memory_of_a_body_is_known_before_it_is_decoded(text: str) -> None:
+    """One wide character can make a string four times as large as its bytes."""
+    held = check_shape(encode({"a": text, "b": [[], {}, 0.5, "é"]}))
+    assert sys.getsizeof(text) <= held <= 4 * len(text) + len(text.encode()) + 2000
+
+
+def test_items_count_with_their_objects() -> None:
+    """An empty list of one byte is an object of many."""
+    value: list[Any] = [[{}] for _ in range(5000)]
+    decoded_bytes = 5000 * (sys.getsizeof([{}]) + sys.getsizeof({}) + 8)
+    assert check_shape(encode(value)) >= decoded_bytes

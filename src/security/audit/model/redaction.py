@@ -109,6 +109,7 @@ class Redactor:
         if others:
             hidden[OTHER_FIELDS] = self.digest(others)
         whole = dict(payload)
+        encoded = None  # it can be large, and is not needed any more
         encoded = _encode(whole) if all_plain else _other_bytes(whole)
         return Redacted(shown, hidden, self._keyed(encoded))
 

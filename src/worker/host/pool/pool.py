@@ -24,6 +24,7 @@ from caps.protocol.connection import HostConnection
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostError
 from caps.protocol.messages import ResultMessage
+from caps.worker.host.memory.give_back import map_large_blocks
 from caps.worker.host.pool.admission import Admission, NoFreeWorkerError
 from caps.worker.host.pool.compile_queue import CompileQueue
 from caps.worker.host.pool.observer import NullPoolObserver, PoolObserver
@@ -102,6 +103,7 @@ class WorkerPool:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Start filling the stock; on exit all workers are killed. Raises WorkerLostError."""
+        map_large_blocks()
         async with self._source.open():
             try:
                 async with anyio.create_task_group() as tasks:

@@ -1,8 +1,17 @@
-"""How much memory the results of one execution may take on the host, from call to worker.
+"""How many bytes the host holds for one execution: one account, one limit.
 
-A call reserves memory before its provider builds a result, and waits while its execution has none
-left. When the result is there, the call takes as much as that, until the answer is sent. So a
-worker that asks for much and reads little waits for itself, and its memory on the host is bounded.
+Everything that grows with what the code does is counted, by upper estimates:
+
+- requests: the frame that is being read, its decoded form, and each request until it is answered,
+  with its audit records;
+- results: from before a provider builds one until it is sent;
+- kept until the end: the output, the decisions (also as events of a stream) and the answers of
+  idempotency keys. The policy bounds them; with default limits they are under three eighths.
+
+When the account is spent, the worker has to wait: a call begins when there is room for its result,
+a large message is decoded when there is room for it, and nothing more is read meanwhile. Nobody
+waits for ever: results leave room for requests, one result may be built whatever else is held, and
+a message may be decoded whatever its size if no call is in flight.
 
 The request server opens a share for each call; whoever calls the provider finds it by
 `current_share`, since neither a provider nor a decision needs to know of it.
@@ -16,20 +25,77 @@ from contextlib import contextmanager
 
 import anyio
 
-RESULT_BYTES = 24 * 1024 * 1024
+MAX_HELD_BYTES = 38 * 1024 * 1024
+# Printed text is in the buffer of the result and in that of a stream. One wide character makes all
+# characters take four bytes.
+OUTPUT_FACTOR = 8
+# A decision, and its event in a stream.
+DECISION_BYTES = 2048
 # Memory beyond this is given back to the operating system when the execution ends.
 MUCH_BYTES = 1024 * 1024
 
 
 class ByteBudget:
-    """What the calls of one execution hold. Used in the event loop only."""
+    """What is held for one execution. Used in the event loop only."""
 
-    def __init__(self, limit: int = RESULT_BYTES) -> None:
+    def __init__(self, limit: int = MAX_HELD_BYTES) -> None:
         self.was_large = False
         """Whether much was held at some time."""
         self._limit = limit
-        self._held = 0
+        # What results leave to requests, so that a call can be made while others wait.
+        self._for_requests = limit // 5
+        self._requests = 0
+        self._reading = 0
+        self._decoding = 0
+        self._results = 0
+        self._kept = 0
         self._freed = anyio.Event()
+
+    @property
+    def held(self) -> int:
+        """All bytes that are held now."""
+        return self._kept + self._in_flight
+
+    @property
+    def _in_flight(self) -> int:
+        return self._requests + self._reading + self._decoding + self._results
+
+    @property
+    def _room(self) -> int:
+        """What is left. A policy that lets more be kept than is usual does not stop the calls."""
+        return self._limit - min(self._kept, self._limit * 3 // 8) - self._in_flight
+
+    def keep(self, size: int) -> None:
+        """`size` more is held until the execution ends."""
+        self._kept += size
+        self._note()
+
+    def hold_requests(self, size: int, *, reading: int = 0) -> None:
+        """From now on `size` is held for requests, and `reading` of the frame being read."""
+        before = self._in_flight
+        self._requests, self._reading = size, reading
+        self._note(freed=self._in_flight < before)
+
+    # -- large messages -------------------------------------------------------------------------
+
+    @contextmanager
+    def decoding(self, most: int) -> Iterator[int]:
+        """Take up to `most` for a message that is decoded now. Yields how much was there."""
+        taken = max(0, min(most, self._room))
+        self._decoding += taken
+        self._note()
+        try:
+            yield taken
+        finally:
+            self._decoding -= taken
+            self._note(freed=True)
+
+    async def wait_for_request(self, size: int) -> None:
+        """Wait until a message of this size can be decoded: it fits, or no call is in flight."""
+        while self._requests + self._results and self._room < size:
+            await self._wait()
+
+    # -- results --------------------------------------------------------------------------------
 
     @contextmanager
     def share(self) -> Iterator[CallShare]:
@@ -42,16 +108,23 @@ class ByteBudget:
             _current.reset(token)
             share.settle(0)
 
-    async def wait_for(self, size: int) -> None:
-        """Wait until `size` more fits. One call may take more than there is, if it is alone."""
-        while self._held and self._held + size > self._limit:
-            self._freed = anyio.Event() if self._freed.is_set() else self._freed
-            await self._freed.wait()
+    async def wait_for_result(self, size: int) -> None:
+        """Wait until a result of this size fits, or no other result is held."""
+        while self._results and self._room - self._for_requests < size:
+            await self._wait()
 
-    def change(self, by: int) -> None:
-        self._held += by
-        self.was_large = self.was_large or self._held > MUCH_BYTES
-        if by < 0:
+    def change_results(self, by: int) -> None:
+        self._results += by
+        self._note(freed=by < 0)
+
+    async def _wait(self) -> None:
+        if self._freed.is_set():
+            self._freed = anyio.Event()
+        await self._freed.wait()
+
+    def _note(self, *, freed: bool = False) -> None:
+        self.was_large = self.was_large or self.held > MUCH_BYTES
+        if freed:
             self._freed.set()
 
 
@@ -64,14 +137,18 @@ class CallShare:
 
     async def reserve(self, size: int) -> None:
         """Wait until there is room for a result of about `size`."""
-        await self._budget.wait_for(size)
-        self._budget.change(size)
+        await self._budget.wait_for_result(size)
+        self._budget.change_results(size)
         self._held += size
 
     def settle(self, size: int) -> None:
         """The call holds `size` from now on."""
-        self._budget.change(size - self._held)
+        self._budget.change_results(size - self._held)
         self._held = size
+
+    def keep(self, size: int) -> None:
+        """A copy of this size stays until the execution ends."""
+        self._budget.keep(size)
 
 
 _current: contextvars.ContextVar[CallShare | None] = contextvars.ContextVar(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -51,6 +51,12 @@ class CallResponse(msgspec.Struct, frozen=True):
     failure: CallFailure | None = None
 
 
+SENT = CallResponse()
+"""In place of an answer that was passed on already."""
+
+SendAnswers = Callable[[list[CallResponse | None]], Awaitable[None]]
+
+
 class RequestBatch:
     """A batch of requests received in one read. The base class handles none of them inline."""
 
@@ -68,8 +74,12 @@ class RequestBatch:
         """Take all steps that need no waiting; True if that finished the batch."""
         return True
 
-    async def drive(self) -> None:
-        """Take the remaining steps, waiting where needed."""
+    async def drive(self, send: SendAnswers) -> None:
+        """Take the remaining steps, waiting where needed.
+
+        If the answers are large, `send` gets those that are ready, and None for the others. From
+        then on `answers` has `SENT` in their place.
+        """
 
     async def abandon(self) -> None:
         """The execution ended before the batch did: record what must be recorded."""

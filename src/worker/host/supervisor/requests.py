@@ -5,13 +5,15 @@ are answered there, and the task of the execution keeps sleeping. The task is wo
 that has to wait (for an audit record, for room in the channel) and for the result. A call that
 waits for its provider has a task of its own.
 
-What the host buffers for a worker is bounded: a worker that sends many requests and does not read
-its answers is not read from until it has read them, and a call begins when there is room for its
-result (`ByteBudget`). Large messages are decoded, checked and hashed in a thread.
+What the host holds for a worker is bounded (`ByteBudget`): a worker that sends many requests and
+does not read its answers is not read from until it has read them, a large message is decoded when
+there is room for it, and a call begins when there is room for its result. Large messages are
+decoded, checked and hashed in a thread.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -30,12 +32,21 @@ from caps.protocol.messages import (
     ResultMessage,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
-from caps.worker.host.supervisor.byte_budget import MUCH_BYTES, ByteBudget
-from caps.worker.host.supervisor.interface import CallHandler, CallResponse, RequestBatch
+from caps.worker.host.supervisor.byte_budget import DECISION_BYTES, ByteBudget
+from caps.worker.host.supervisor.interface import (
+    SENT,
+    CallHandler,
+    CallResponse,
+    Job,
+    RequestBatch,
+)
 from caps.worker.host.supervisor.off_loop import LARGE_BYTES, run_off_loop
 
 # What encoding raises for an answer that cannot be sent on the channel.
 _UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
+# How a large result of the code begins: a message whose first field says that it is one.
+_RESULT = b"\xa4type\xa6result"
+_MOST_TIMES_ITS_SIZE = 6  # the body, and text with wide characters and its encoded form
 _NO_FIT = CallFailure(
     code=ProviderError.code, message="the answer cannot be sent; it does not fit the channel"
 )
@@ -74,7 +85,8 @@ class RequestServer:
         transport: Transport,
         connection: HostConnection,
         calls: CallHandler,
-        max_requests: int,
+        job: Job,
+        budget: ByteBudget,
         handle: Callable[[FromWorker], ResultMessage | None],
         raise_lost: Callable[[], NoReturn],
     ) -> None:
@@ -83,11 +95,12 @@ class RequestServer:
         self._transport = transport
         self._connection = connection
         self._calls = calls
-        self._max_requests = max_requests
+        self._owner = job.execution_id
+        self._max_requests = job.max_requests
+        self._budget = budget
         self._handle = handle
         self._raise_lost = raise_lost
         self._requests = 0
-        self.budget = ByteBudget()
         self._unsent_bytes = 0
         self._sent_some: anyio.Event | None = None
         # The batch that was begun and is not closed.
@@ -104,13 +117,17 @@ class RequestServer:
             else:
                 arrival = self._begin_batch(messages)
             while True:
-                if arrival.large is not None:
-                    arrival = self._begin_batch(await self._decode(arrival.large))
+                large = arrival.large
+                if large is not None:
+                    arrival = self._begin_batch(await self._decode(large))
                 await self._answer(arrival, group)
                 if arrival.result is not None:
                     return arrival.result
                 await self._wait_for_room()
-                arrival = await self._receive_next()
+                if large is not None and large.bodies:
+                    arrival = _Arrival(large=large)
+                else:
+                    arrival = await self._receive_next()
         finally:
             if self._in_flight is not None:  # it was begun and nothing completed it
                 await self._abandon_batch(self._in_flight)
@@ -129,21 +146,47 @@ class RequestServer:
             self._raise_lost()
 
     async def _decode(self, large: LargeMessages) -> list[FromWorker]:
-        """The messages; those that are not large pay for their company with a few turns."""
-        if sum(map(len, large.bodies)) > MUCH_BYTES // 8:  # decoded, it can take so much more
-            self.budget.was_large = True
-        decoded = await run_off_loop(self._decode_and_hash, large)
-        return self._connection.accept(decoded)
-
-    def _decode_and_hash(self, large: LargeMessages) -> list[Decoded[FromWorker]]:
-        """Runs in a thread. Takes the bodies away, so that none is held longer than needed."""
-        found = []
+        """The first messages, at least one. The others wait until there is room for them."""
+        found: list[FromWorker] = []
         while large.bodies:
-            decoded = self._connection.decode(large.bodies.pop(0))
-            if type(decoded.message) is CapabilityRequestMessage and decoded.error is None:
-                decoded = replace(decoded, message=self._calls.prepare(decoded.message))
-            found.append(decoded)
+            size = len(large.bodies[0])
+            most = _MOST_TIMES_ITS_SIZE * size + self._connection.most_item_bytes(size)
+            # The result of the code never waits: the calls in flight end with it.
+            waits = not large.bodies[0].startswith(_RESULT, 1)
+            with self._budget.decoding(most) as room:
+                decoded = await self._decode_first(large, room - size if waits else math.inf)
+            if decoded.message is None and decoded.error is None:
+                if found:  # which may have to be answered before there is room
+                    break
+                await self._budget.wait_for_request(decoded.held_bytes + size)
+                with self._budget.decoding(decoded.held_bytes + size):
+                    decoded = await self._decode_first(large, math.inf)
+            found += self._connection.accept([decoded])
+            self._count_held()
         return found
+
+    async def _decode_first(self, large: LargeMessages, room: float) -> Decoded[FromWorker]:
+        size = len(large.bodies[0])
+        return await run_off_loop(self._owner, size, self._decode_and_hash, large, room)
+
+    def _decode_and_hash(self, large: LargeMessages, room: float) -> Decoded[FromWorker]:
+        """Runs in a thread. Takes the body away, so that it is not held longer than needed."""
+        decoded = self._connection.decode(large.bodies[0], room)
+        if decoded.message is not None or decoded.error is not None:
+            del large.bodies[0]
+        if type(decoded.message) is CapabilityRequestMessage and decoded.error is None:
+            decoded = replace(decoded, message=self._calls.prepare(decoded.message))
+        return decoded
+
+    def _count_held(self) -> None:
+        connection = self._connection
+        in_flight = connection.bytes_in_flight + self._unsent_bytes
+        self._budget.hold_requests(in_flight, reading=connection.bytes_pending)
+
+    def _begin(self, messages: Sequence[FromWorker] | LargeMessages) -> _Arrival:
+        if isinstance(messages, LargeMessages):
+            return _Arrival(large=messages)
+        return self._begin_batch(messages)
 
     def _begin_batch(self, messages: Sequence[FromWorker]) -> _Arrival:
         """Handle the messages that need no answer, and begin a batch with the others."""
@@ -161,6 +204,7 @@ class RequestServer:
     def _count_request(self) -> None:
         # Calls over the policy's limit are refused; a worker that goes on anyway is flooding.
         self._requests += 1
+        self._budget.keep(DECISION_BYTES)
         if self._requests > self._max_requests:
             raise ProtocolError(
                 f"more than {self._max_requests} requests, refused ones included",
@@ -187,6 +231,7 @@ class RequestServer:
             unsent = not self._send_now(self._encode_all(arrival.requests, answers))
             self._close_batch(batch)
         if arrival.result is None and not unsent:
+            self._count_held()
             return None
         return _Arrival(result=arrival.result, unsent=unsent)
 
@@ -199,9 +244,10 @@ class RequestServer:
             return
         # Not within the `try`: if this raises, the batch stays in flight, and `serve` abandons it.
         is_done = batch.step_sync()
+        self._count_held()
         try:
             if not is_done:
-                await batch.drive()
+                await batch.drive(lambda ready: self._send(self._encode_all(requests, ready)))
             answers = batch.answers
             for request, answer in zip(requests, answers, strict=True):
                 if answer is None:
@@ -214,7 +260,7 @@ class RequestServer:
     async def _answer_in_task(
         self, request: CapabilityRequestMessage, answered: frozenset[str]
     ) -> None:
-        with self.budget.share():
+        with self._budget.share():
             answer = await self._calls.answer(request, answered)
             if self._connection.state is State.FAILED:
                 return  # the execution is ending, with the violation as its reason
@@ -231,13 +277,13 @@ class RequestServer:
     def _encode_all(
         self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[CallResponse | None]
     ) -> bytes:
-        """Encode the answers that are not None."""
+        """Encode the answers that are there and not sent yet."""
         pairs = zip(requests, answers, strict=True)
         return b"".join(
             [
                 self._encode_or_fail(request, answer)
                 for request, answer in pairs
-                if answer is not None
+                if answer is not None and answer is not SENT
             ]
         )
 
@@ -268,12 +314,14 @@ class RequestServer:
     async def _send(self, data: bytes) -> None:
         """Send what is still unsent, then `data`, which counts as buffered until it is sent."""
         self._unsent_bytes += len(data)
+        self._count_held()
         try:
             await self._transport.send(data)
         except ChannelClosedError:
             return  # as in `_send_now`
         finally:
             self._unsent_bytes -= len(data)
+            self._count_held()
             if self._sent_some is not None:
                 self._sent_some.set()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import anyio
@@ -39,6 +39,7 @@ from caps.protocol.messages import (
 from caps.protocol.transport import ChannelClosedError, ReadTimeout
 from caps.worker.host.memory.give_back import give_back_soon
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage, Worker
+from caps.worker.host.supervisor.byte_budget import OUTPUT_FACTOR, ByteBudget
 from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, wait_until_used_up
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
 from caps.worker.host.supervisor.requests import LargeMessages, RequestServer, split
@@ -72,6 +73,7 @@ class Supervisor:
     """What the code had used when it sent its result, if that can be measured while the worker
     lives; then the caller need not wait until the worker is reaped."""
     printed_bytes: int = 0
+    budget: ByteBudget = field(default_factory=ByteBudget)
     started: bool = False
     _cpu_start_us: int | None = None
     _peer_closed: bool = False
@@ -91,6 +93,8 @@ class Supervisor:
             outcome = error
         finally:
             self._stop(outcome)
+            if self.budget.was_large:
+                give_back_soon()
         if outcome is None and self._cpu_used_up:
             raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
         if outcome is None:  # a provider cancelled a task that is not its own
@@ -231,7 +235,8 @@ class Supervisor:
                 self.worker.transport,
                 self.connection,
                 self.calls,
-                self.job.max_requests,
+                self.job,
+                self.budget,
                 self._handle,
                 self._raise_lost,
             )
@@ -243,8 +248,6 @@ class Supervisor:
                 self._stop(outcome)
             # The execution is over: calls that are still in flight are cancelled.
             calls.cancel_scope.cancel()
-        if server.budget.was_large:
-            give_back_soon()
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -293,7 +296,8 @@ class Supervisor:
         # An empty message counts as one byte, or a worker could send them without end. Text that
         # is too long in any encoding is not encoded.
         most = self.job.output_bytes + 1
-        self.printed_bytes += max(1, len(text) if len(text) > most else len(text.encode()))
+        size = max(1, len(text) if len(text) > most else len(text.encode()))
+        self.printed_bytes += size
         if self.printed_bytes > self.job.output_bytes:
             raise LimitExceededError(
                 f"the code printed more than {self.job.output_bytes} bytes; "
@@ -301,6 +305,7 @@ class Supervisor:
                 limit="output_bytes",
                 allowed=self.job.output_bytes,
             )
+        self.budget.keep(OUTPUT_FACTOR * size)
         self.on_output(text)
 
     async def _send_rest(self) -> None:

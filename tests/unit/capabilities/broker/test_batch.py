@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 
 from caps import MemoryAuditLog
+from caps.capabilities.broker import batch as batch_module
 from caps.capabilities.broker import usage
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.provider import (
@@ -28,8 +30,14 @@ from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit import AuditEvent, CallStatus, DecisionMade, OutcomeRecorded
-from caps.worker.host.supervisor.interface import CallResponse
-from support.broker_setup import BatchLog, BrokerSetup, answer_batch, make_request
+from caps.worker.host.supervisor.interface import SENT, CallResponse
+from support.broker_setup import (
+    BatchLog,
+    BrokerSetup,
+    answer_batch,
+    make_request,
+    send_nothing,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -359,7 +367,7 @@ async def test_a_log_that_waits_is_waited_for_before_anything_goes_on(prompt: in
     assert not batch.step_sync()
     assert setup.called == ["a"] * prompt
     assert batch.answers == [None]
-    await batch.drive()
+    await batch.drive(send_nothing)
     assert [plain_answer(answer) for answer in batch.answers] == ["a"]
     batch.close()
     assert setup.called == ["a"]
@@ -490,7 +498,7 @@ async def test_what_was_handed_in_when_the_execution_ended_is_recorded_once() ->
         async def drive() -> None:
             with anyio.CancelScope() as scope:
                 tasks.start_soon(cancel, scope)
-                await batch.drive()
+                await batch.drive(send_nothing)
             assert scope.cancelled_caught
             batch.close()
 
@@ -514,3 +522,83 @@ async def test_what_is_given_up_without_evidence_is_known_to_lack_it(prompt: int
     batch.close()
     assert setup.calls.unrecorded is not None
     assert [plain_answer(answer) for answer in batch.answers] == ["audit_error"]
+
+
+class TestLargeResults:
+    """A batch makes some, passes them on, and makes more: it never holds them all."""
+
+    @pytest.fixture(autouse=True)
+    def endless_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Else a slow machine ends them earlier."""
+        monkeypatch.setattr(batch_module, "_TURN_SECONDS", math.inf)
+
+    @staticmethod
+    def setup(log: MemoryAuditLog | None = None) -> BrokerSetup:
+        setup = BrokerSetup() if log is None else BrokerSetup(log)
+
+        @setup.registry.capability("box.large")
+        async def large(word: str) -> str:
+            setup.called.append(word)
+            return word * 600_000
+
+        setup.calls = setup.execution("e1")
+        return setup
+
+    async def test_are_passed_on_in_parts(self) -> None:
+        """Each once, and only when its outcome is on record."""
+        setup = self.setup()
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcde"])
+        parts: list[list[int]] = []
+
+        async def send(ready: list[CallResponse | None]) -> None:
+            await anyio.lowlevel.checkpoint()
+            present = [n for n, answer in enumerate(ready) if answer not in (None, SENT)]
+            parts.append(present)
+            assert len(setup.of(OutcomeRecorded)) == len(setup.called) == present[-1] + 1
+
+        assert not batch.step_sync()
+        await batch.drive(send)
+        batch.close()
+        assert parts == [[0, 1], [2, 3]]
+        last = batch.answers
+        assert last[:4] == [SENT] * 4
+        assert plain_answer(last[4]) == "e" * 600_000
+
+    async def test_leave_the_rest_to_be_recorded_if_the_execution_ends(self) -> None:
+        """What was made has its outcome, and what was not says that it was not begun."""
+        setup = self.setup()
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcd"])
+
+        async def send(_ready: list[CallResponse | None]) -> None:
+            scope.cancel()
+            await anyio.sleep_forever()
+
+        batch.step_sync()
+        with anyio.CancelScope() as scope:
+            await batch.drive(send)
+        batch.close()
+        assert setup.called == ["a", "b"]
+        outcomes = [(o.status, o.detail) for o in setup.of(OutcomeRecorded)]
+        assert outcomes == [
+            *[(CallStatus.OK, None)] * 2,
+            *[(CallStatus.CANCELLED, "it was not begun")] * 2,
+        ]
+
+    async def test_keep_their_answers_if_a_later_record_is_missing(self) -> None:
+        """Those that were passed on have their evidence; only the others fail."""
+        setup = self.setup()
+        answers: list[Any] = [None] * 4
+        batch = setup.calls.begin_batch([make_request(w, "box.large") for w in "abcd"])
+
+        async def send(ready: list[CallResponse | None]) -> None:
+            await anyio.lowlevel.checkpoint()
+            answers[:2] = ready[:2]
+            setup.audit._capacity = len(setup.audit.lines)  # the disk is full from now on
+
+        batch.step_sync()
+        await batch.drive(send)
+        batch.close()
+        answers[2:] = batch.answers[2:]
+        expected = ["a" * 600_000, "b" * 600_000, "audit_error", "audit_error"]
+        assert [plain_answer(answer) for answer in answers] == expected
+        assert setup.calls.unrecorded is not None

@@ -527,7 +527,32 @@ class TestDeadlines:
             group.start_soon(calls.answer, asked("box.wait"))
             await entered.wait()
             group.cancel_scope.cancel()
-        assert [outcome.status for outcome in bench.outcomes] == [CallStatus.CANCELLED]
+        assert [(o.status, o.detail) for o in bench.outcomes] == [(CallStatus.CANCELLED, None)]
+
+    async def test_a_call_that_had_not_begun_says_so(self) -> None:
+        """The execution ended while the decision was being written: there was no effect."""
+        writing, entered = anyio.Event(), []
+
+        class SlowLog(MemoryAuditLog):
+            async def append(self, event: AuditEvent) -> None:
+                if isinstance(event, DecisionMade):
+                    writing.set()
+                    await anyio.lowlevel.cancel_shielded_checkpoint()
+                await super().append(event)
+
+        async def provider(context: CallContext, payload: Any) -> None:
+            entered.append(1)
+            await anyio.sleep_forever()
+
+        bench = Bench(audit=SlowLog())
+        bench.provides("box.wait", provider)
+        calls = bench.execution()
+        async with anyio.create_task_group() as group:
+            group.start_soon(calls.answer, asked("box.wait"))
+            await writing.wait()
+            group.cancel_scope.cancel()
+        recorded = [(o.status, o.detail) for o in bench.outcomes]
+        assert (entered, recorded) == ([], [(CallStatus.CANCELLED, "it was not begun")])
 
 
 def _raising(error: BaseException) -> Callable[[CallContext, Any], Any]:

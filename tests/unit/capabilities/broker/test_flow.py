@@ -14,6 +14,7 @@ from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest
 from caps.security.audit import ApprovalRequested, CallStatus
 from caps.security.decision import ReasonCode
 from caps.worker.host.supervisor.interface import CallResponse
+from support.broker_setup import drive_batch
 from support.flow_setup import ASK_FIRST, NO_EXFILTRATION, FlowSetup, reason_of, value_of
 
 pytestmark = pytest.mark.anyio
@@ -111,8 +112,7 @@ class TestLabels:
         setup = FlowSetup(AFTER_PRIVATE)
         batch = setup.calls.begin_batch([setup.request("data.secret")])
         setup.calls.revoke(frozenset({"data.secret"}))
-        await batch.drive()
-        batch.close()
+        await drive_batch(batch)
         assert setup.outcomes()[0].status is CallStatus.DENIED
         assert await sends(setup)
 
@@ -179,8 +179,7 @@ class TestSnapshots:
         await setup.call("data.secret")
         later = setup.calls.begin_batch([setup.request("out.send", data="y")])
         for each in (later, batch):
-            await each.drive()
-            each.close()
+            await drive_batch(each)
         assert setup.sent == ["x"]
 
     async def test_an_approval_does_not_change_what_a_call_is_decided_by(self) -> None:

@@ -28,7 +28,8 @@ from caps.protocol.messages import (
 from caps.protocol.transport import SocketTransport
 from caps.worker.host.pool.spare import wait_until_ready
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage
-from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+from caps.worker.host.supervisor.byte_budget import ByteBudget
+from caps.worker.host.supervisor.interface import SENT, CallResponse, RequestBatch
 from caps.worker.host.supervisor.supervisor import Supervisor
 from support.fake_workers import JOB as POOLED
 
@@ -67,7 +68,7 @@ class Batch(RequestBatch):
         self._answer()
         return True
 
-    async def drive(self) -> None:
+    async def drive(self, send: Callable[[list[CallResponse | None]], Awaitable[None]]) -> None:
         self.told.append("drive")
         assert self.waits is not None
         await self.waits.wait()
@@ -189,12 +190,14 @@ async def running(
     ended: Callable[[ResultMessage], None] = lambda _: None,
     within: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]] = lambda run: run(),
     first: dict[str, Any] = {"first": True},  # noqa: B006 - never changed
+    budget: ByteBudget | None = None,
 ) -> AsyncIterator[tuple[Peer, Supervisor]]:
     """An execution whose code runs, and the end that plays it; both end with the block."""
     ours, raw = SocketTransport.pair()
     peer, held = Peer(raw), Held(ours)
     connection = HostConnection()
     execution = Supervisor(JOB, held, connection, calls, lambda _text: None)
+    execution.budget = budget or execution.budget
 
     async def run() -> None:
         ended(await execution.run())
@@ -373,3 +376,70 @@ async def test_a_lie_that_arrives_between_calls_ends_the_execution() -> None:
             await peer.say(b"\xff\xff\xff\xff")
             await anyio.sleep_forever()  # until the execution ends
     assert caught.group_contains(ProtocolError, match="announces")
+
+
+async def test_a_large_message_waits_until_there_is_room_for_it() -> None:
+    """What came before it in the same bytes is answered meanwhile; it is decoded after that."""
+    calls, budget, held = Calls(), ByteBudget(400_000), []
+    release = anyio.Event()
+
+    async def answer(
+        request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
+        held.append((request.request_id, budget.held > 60_000))
+        await release.wait()
+        return CallResponse(result="late")
+
+    calls.answer = answer  # type: ignore[method-assign]
+    async with running(calls, budget=budget) as (peer, _):
+        text = "x" * 60_000
+        large = peer.asking("box.slow", text=text) + peer.asking("box.slow", text=text)
+        await peer.say(large, peer.asking("box.slow", keys=dict.fromkeys(map(str, range(5_000)))))
+        await until(lambda: len(held) == 2)
+        await anyio.wait_all_tasks_blocked()
+        assert held == [("r2", True), ("r3", True)]
+        release.set()
+        answers = await peer.hear(3)
+    assert sorted(answer.request_id for answer in answers) == ["r2", "r3", "r4"]
+    assert budget.was_large is False
+
+
+async def test_a_result_never_waits_for_calls_that_end_with_it() -> None:
+    """However much they hold."""
+    results: list[ResultMessage] = []
+    calls, budget, begun = Calls(), ByteBudget(100_000), anyio.Event()
+
+    async def answer(
+        request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+    ) -> CallResponse:
+        begun.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    calls.answer = answer  # type: ignore[method-assign]
+    async with running(calls, results.append, budget=budget) as (peer, _):
+        await peer.say(peer.asking("box.slow", text="x" * 90_000))
+        await begun.wait()
+        await peer.say(peer.bytes_of(ResultMessage, value=b"x" * 50_000))
+        await until(lambda: results)
+    assert len(results[0].value) == 50_000
+
+
+async def test_answers_that_a_batch_passes_on_are_sent_once() -> None:
+    """In their order, and the rest when it is done."""
+
+    class InParts(Batch):
+        def step_sync(self) -> bool:
+            return False
+
+        async def drive(self, send: Callable[[list[CallResponse | None]], Awaitable[None]]) -> None:
+            await send([CallResponse(result="first"), None])
+            self.given = [SENT, CallResponse(result="second")]
+
+    calls = Calls()
+    async with running(calls) as (peer, _):
+        calls.begin_batch = lambda requests: InParts(calls, requests)  # type: ignore[method-assign]
+        await peer.say(peer.asking(), peer.asking())
+        answers = await peer.hear(2)
+    assert [answer.result for answer in answers] == ["first", "second"]
+    assert calls.batches[-1].told == ["close"]

@@ -640,7 +640,7 @@ class TestTheCpuLimit:
 
 
 class TestBytesInFlight:
-    LIMITS = FrameLimits(max_bytes_in_flight=1000)
+    LIMITS = FrameLimits(max_bytes_in_flight=5000)  # a request takes 3 KB with its records
     TEXT = "x" * 600
 
     async def test_beyond_their_limit_nothing_more_is_read(self) -> None:
@@ -678,7 +678,7 @@ class TestBytesInFlight:
         async def script(worker: Worker) -> None:
             await worker.start()
             for number in range(3):
-                await worker.ask(f"r{number}", text=self.TEXT * 5)
+                await worker.ask(f"r{number}", text=self.TEXT * 10)
             for number in range(3):
                 assert (await worker.hear()).request_id == f"r{number}"
             await worker.say(ResultMessage)
