@@ -15,6 +15,7 @@ from caps import (
     CapabilityRegistry,
     ConfigurationError,
     MemoryAuditLog,
+    Output,
     PolicyInvalidError,
     Runtime,
     Session,
@@ -326,7 +327,6 @@ class TestLimits:
         [
             ({"wall_ms": 500}, FOREVER, "wall_ms"),
             ({"cpu_ms": 300}, "while True: pass", "cpu_ms"),
-            ({"output_bytes": 100}, "while True: print('x' * 50)", "output_bytes"),
         ],
     )
     async def test_a_limit_that_kills_ends_the_session(
@@ -344,6 +344,19 @@ class TestLimits:
         assert refused.value.reason == "limit"
         assert result.error.message in refused.value.message
         assert [e.limit for e in scene.events(LimitReached)] == [limit]
+
+    async def test_output_over_its_limit_is_cut_and_the_session_goes_on(self, scene: Scene) -> None:
+        """The run ends as it would, its output says that it was cut, and its names stay."""
+        source = "x = 7\nfor n in range(100): print('ä' * 50)\nx"
+        async with scene.session({"output_bytes": 101}) as session:
+            result = await session.run(source)
+            assert result.unwrap() == 7
+            note = "… the output was cut at 101 bytes (`limits.output_bytes`)"
+            assert result.stdout == f"{'ä' * 50}\n\n{note}\n"
+            assert (await session.run("print('short')\nx")).stdout == "short\n"
+            events = [event async for event in session.stream(source)]
+        printed = "".join(event.text for event in events if isinstance(event, Output))
+        assert printed == result.stdout
 
     async def test_memory_is_that_of_the_whole_session(self, scene: Scene) -> None:
         """What earlier cells hold counts, and letting go of it helps."""

@@ -79,6 +79,7 @@ class Supervisor:
     _peer_closed: bool = False
     _stopped: bool = False
     _cpu_used_up: bool = False
+    _output_cut: bool = False
 
     async def run(self) -> ResultMessage:
         """Send manifest and code, then serve requests until the result or the wall limit."""
@@ -299,6 +300,9 @@ class Supervisor:
         size = max(1, len(text) if len(text) > most else len(text.encode()))
         self.printed_bytes += size
         if self.printed_bytes > self.job.output_bytes:
+            if self.job.session:
+                self._cut_output(text, self.job.output_bytes - self.printed_bytes + size)
+                return
             raise LimitExceededError(
                 f"the code printed more than {self.job.output_bytes} bytes; "
                 "raise `limits.output_bytes` if it may",
@@ -307,6 +311,18 @@ class Supervisor:
             )
         self.budget.keep(OUTPUT_FACTOR * size)
         self.on_output(text)
+
+    def _cut_output(self, text: str, room: int) -> None:
+        """Pass on the first `room` bytes of the text, and say once that the rest is missing.
+
+        In a session the names of the code are worth more than its output.
+        """
+        if self._output_cut:
+            return
+        self._output_cut = True
+        kept = text[: max(0, room)].encode()[: max(0, room)].decode("utf-8", "ignore")
+        note = f"\n… the output was cut at {self.job.output_bytes} bytes (`limits.output_bytes`)\n"
+        self.on_output(kept + note)
 
     async def _send_rest(self) -> None:
         try:
