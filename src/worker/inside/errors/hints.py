@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caps.protocol.text import nearest
@@ -14,8 +16,33 @@ _BY_NAME = {
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
     "input": "nobody is there to answer; put what the code needs into its source",
-    "open": "files are reached as `await caps.files.read(path=...)`, if the policy grants it",
+    "open": "files are read with `await caps.files.read(path=...)` and written with "
+    "`await caps.files.write(path=..., content=...)`, if the policy grants it",
 }
+_RETURN = "there is no function to return from; end with the value as the last expression"
+_FENCE = "remove the Markdown fences around the code"
+# Of several modules that offer a name, the one that code most likely means.
+_FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
+# The domains that code can call, with the namespace before each: filled when they are granted.
+_granted: dict[str, str] = {}
+
+
+def remember_domains(namespace: str, domains: Iterable[str]) -> None:
+    """A bare name of a domain gets a hint from now on."""
+    _granted.clear()
+    _granted.update({domain: f"{namespace}.{domain}" for domain in domains})
+
+
+@functools.cache
+def _module_of() -> Mapping[str, str]:
+    """For each name that a facade offers, its module."""
+    found: dict[str, str] = {}
+    for module in (*_FIRST_MODULES, *FACADES):
+        for name in FACADES[module].split():
+            found.setdefault(name, module)
+    return found
+
+
 _NOT_AWAITED = re.compile(r"'(coroutine|async_generator)' object|object (coroutine|generator) ")
 
 
@@ -32,8 +59,12 @@ def hint_for(error: BaseException) -> str | None:
     return None
 
 
-def hint_for_syntax(message: str) -> str | None:
-    """The same for a message of the compiler."""
+def hint_for_syntax(message: str, source_line: str | None = None) -> str | None:
+    """The same for a message of the compiler about this line."""
+    if "'return' outside function" in message:
+        return _RETURN
+    if source_line is not None and source_line.lstrip().startswith("```"):
+        return _FENCE
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
     return None
@@ -42,8 +73,12 @@ def hint_for_syntax(message: str) -> str | None:
 def _hint_for_name(name: str) -> str | None:
     if name in _BY_NAME:
         return _BY_NAME[name]
+    if name in _granted:
+        return f"write `{_granted[name]}`"
     if name in FACADES:
         return f"write `import {name}` first"
+    if name in _module_of():
+        return f"write `from {_module_of()[name]} import {name}` first"
     found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
     return f"did you mean `{found}`?" if found else None
 

@@ -194,7 +194,7 @@ def describe_source(error: SourceError, filename: str) -> ErrorReport:
     text = [f'  File "{filename}", line {line}\n'] if line else []
     if source_line:
         text += _caret_lines(source_line[:_MAX_LINE], column, end)
-    hint = hint_for_syntax(error.message)
+    hint = hint_for_syntax(error.message, source_line)
     text.append(f"{name}: {error.message}\n")
     text += [f"  line {one['line']}: {one['message']}\n" for one in details["problems"][1:]]
     text += _hint_line(hint)

@@ -8,6 +8,7 @@ error with the hint, because code that uses such names often catches the error a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn, TypeGuard
 
@@ -78,6 +79,8 @@ def missing_hint(facade: Facade, name: str) -> str:
     if alternative is not None:
         return f"; a policy may grant `caps.{alternative}` instead"
     attributes = dir(facade)
+    if hasattr(sys.modules.get(module), name):
+        return "; the sandbox does not offer it"  # it was not misspelt
     if suggestion := did_you_mean(name, attributes):
         return suggestion
     return f"; it has {', '.join(attributes)}" if 0 < len(attributes) <= _MAX_LISTED_NAMES else ""

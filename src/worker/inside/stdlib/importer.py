@@ -152,11 +152,20 @@ class Importer:
         return f"`{name}` cannot be imported here{hint}; available: {', '.join(available)}"
 
     def _hint(self, name: str, available: list[str]) -> str:
-        instead = MODULE_ALTERNATIVES.get(name.partition(".")[0])
-        if instead is None:
-            return did_you_mean(name, available, cutoff=0.8, max_characters=None)
+        top = name.partition(".")[0]
+        instead = MODULE_ALTERNATIVES.get(top, "")
         domain, _, function = instead.partition(".")
         for called, module in self._extra.items():
-            if isinstance(module, Namespace) and hasattr(getattr(module, domain, None), function):
+            granted = getattr(module, domain, None) if isinstance(module, Namespace) else None
+            if instead and hasattr(granted, function):
                 return f"; use `{called}.{instead}` instead"
-        return f"; a policy may grant `caps.{instead}` instead"
+        if domain == "files":  # it is built in; others may not be registered at all
+            return f"; a policy may grant `caps.{instead}` instead"
+        if domain:
+            return "; there is no network here"
+        if top in sys.stdlib_module_names:
+            return ""  # it was not misspelt
+        near = did_you_mean(name, available, cutoff=0.8, max_characters=None)
+        if near or not top.isidentifier():
+            return near
+        return f'; if it is installed, a policy can grant it: "modules": ["{top[:64]}"]'

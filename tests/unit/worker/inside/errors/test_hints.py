@@ -6,6 +6,7 @@ import gc
 
 import pytest
 
+from caps.worker.inside.errors.hints import remember_domains
 from caps.worker.inside.errors.report import describe, describe_source
 from caps.worker.inside.language.compiler import SourceError, compile_source
 from support.language_programs import run_program
@@ -19,6 +20,9 @@ SLIPS = [
     ("input('name? ')", "nobody is there"),
     ("math.sqrt(2)", "`import math`"),
     ("collectionz.Counter()", "`collections`"),
+    ("defaultdict(int)", "write `from collections import defaultdict` first"),
+    ("x: Optional = Optional[int]", "write `from typing import Optional` first"),
+    ("open('a', 'w')", "caps.files.write"),
 ]
 
 
@@ -52,3 +56,30 @@ def test_other_errors_have_none(source: str) -> None:
     with pytest.raises(Exception) as caught:
         run_program(program)
     assert describe(caught.value, {program.filename: program}).hint is None
+
+
+def test_the_bare_name_of_a_granted_domain_gets_its_namespace() -> None:
+    """A model forgets the prefix."""
+    remember_domains("caps", ["customers"])
+    program = compile_source("customers.find(1)")
+    with pytest.raises(NameError) as caught:
+        run_program(program)
+    assert describe(caught.value, {program.filename: program}).hint == "write `caps.customers`"
+    remember_domains("caps", [])
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("return 1", "end with the value as the last expression"),
+        ("```python\nprint(1)\n```", "remove the Markdown fences around the code"),
+        ("print(1)\n```", "remove the Markdown fences around the code"),
+    ],
+)
+def test_a_mistake_of_form_is_met_with_advice(source: str, advice: str) -> None:
+    """What models write around code, or at its end."""
+    with pytest.raises(SourceError) as caught:
+        compile_source(source)
+    report = describe_source(caught.value, "<agent>")
+    assert report.hint is not None
+    assert advice in report.hint

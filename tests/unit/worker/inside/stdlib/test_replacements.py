@@ -28,7 +28,12 @@ from support.language_programs import run
         ("from pathlib import Path", "a policy may grant `caps.files.read` instead"),
         ("import copy\ncopy.zzz", "has no attribute 'zzz' here; it has Error, copy, deepcopy"),
         ("import colections", "`colections` cannot be imported here; did you mean `collections`?"),
-        ("import urllib.request", "a policy may grant `caps.web.fetch` instead"),
+        ("import urllib.request", "here; there is no network here"),
+        ("import requests", "here; there is no network here"),
+        ("import pandas", 'if it is installed, a policy can grant it: "modules": ["pandas"]'),
+        ("import ctypes", "`ctypes` cannot be imported here; available: "),
+        ("import os\nos.rename", "; the sandbox does not offer it"),
+        ("import collectionz", "did you mean `collections`?"),
     ],
 )
 def test_what_is_missing_comes_with_a_hint(source: str, hint: str) -> None:
