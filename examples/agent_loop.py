@@ -1,0 +1,77 @@
+"""A whole agent loop: stubs for the prompt, inputs, checks before a run, repair after an error.
+
+The model here is a script, so that the example runs anywhere. Replace `scripted_model` by a call of
+your model: it gets the conversation and returns the next piece of code.
+
+    python examples/agent_loop.py
+"""
+
+import asyncio
+from collections.abc import Iterator
+from decimal import Decimal
+
+from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+
+registry = CapabilityRegistry()
+
+
+class NoSuchCustomer(LookupError):
+    """Declared below, so its text reaches the code."""
+
+
+@registry.capability("customers.credit", raises=(NoSuchCustomer,), shown=("name",))
+async def credit(name: str) -> Decimal:
+    """The credit of a customer."""
+    known = {"ada": Decimal("12.50"), "bob": Decimal("7.25")}
+    if name not in known:
+        raise NoSuchCustomer(f"no customer `{name}`; there are {', '.join(known)}")
+    return known[name]
+
+
+POLICY = {"id": "support", "allow": ["customers.*"], "limits": {"wall_ms": 5000, "calls": 50}}
+TASK = "Add up the credit of everybody in `rows`, and leave out what is not a customer."
+
+# What a model might write: a wrong argument, then an error at run time, then the solution.
+SCRIPT = [
+    "total = await caps.customers.credit(nam=rows[0]['name'])",
+    "credits = [await caps.customers.credit(row['name']) for row in rows]\nsum(credits)",
+    """
+credits = {}
+for row in rows:
+    try:
+        credits[row["name"]] = await caps.customers.credit(row["name"])
+    except ProviderError as error:
+        print("left out:", error.error, row["name"])
+sum(credits.values())
+""",
+]
+
+
+def scripted_model(conversation: list[str], answers: Iterator[str] = iter(SCRIPT)) -> str:
+    """The next answer of the script; a real model would read the conversation."""
+    assert conversation
+    return next(answers)
+
+
+async def main() -> Decimal:
+    rows = [{"name": "ada"}, {"name": "bob"}, {"name": "eve"}]
+    audit = MemoryAuditLog()
+    async with Runtime(POLICY, registry=registry, audit=audit) as runtime:
+        conversation = [f"You write Python.\n{runtime.stubs()}", TASK]
+        async with runtime.session(principal="ada", agent="adder") as session:
+            for _ in range(5):
+                code = scripted_model(conversation)
+                result = await session.run(code, inputs={"rows": rows}, check=True)
+                print(
+                    f"--- the model wrote\n{code.strip()}\n--- it is told\n{result.for_model()}\n"
+                )
+                if result.ok:
+                    total: Decimal = result.value
+                    print(f"=> {total}, after {len(audit.events)} records of evidence")
+                    return total
+                conversation += [code, result.for_model()]
+    raise SystemExit("the model found no solution")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
