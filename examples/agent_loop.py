@@ -7,7 +7,6 @@ your model: it gets the conversation and returns the next piece of code.
 """
 
 import asyncio
-from collections.abc import Iterator
 from decimal import Decimal
 
 from caps import CapabilityRegistry, MemoryAuditLog, Runtime
@@ -47,10 +46,10 @@ sum(credits.values())
 ]
 
 
-def scripted_model(conversation: list[str], answers: Iterator[str] = iter(SCRIPT)) -> str:
+def scripted_model(conversation: list[str]) -> str:
     """The next answer of the script; a real model would read the conversation."""
     assert conversation
-    return next(answers)
+    return SCRIPT.pop(0)
 
 
 async def main() -> Decimal:
