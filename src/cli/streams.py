@@ -58,7 +58,7 @@ def flush_output() -> OSError | None:
 
     Afterwards nothing is buffered: what could not be written is dropped.
     """
-    _flush(sys.stderr)  # nobody can be told, and the interpreter would fail at its end
+    _flush(sys.stderr)  # it cannot be reported, and the interpreter would fail at its end
     return _flush(sys.stdout)
 
 

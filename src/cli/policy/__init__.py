@@ -86,14 +86,14 @@ def validate(file: str | None, registry_name: str | None, as_json: bool) -> None
     "tests_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="More tests: a JSON array of them, or a policy whose tests count.",
+    help="More tests: a JSON array of tests, or a policy whose tests are used.",
 )
 @registry_option
 @json_option
 def run_tests(
     file: str | None, tests_file: Path | None, registry_name: str | None, as_json: bool
 ) -> None:
-    """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show what each one got.
+    """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show the result of each.
 
     Exit code 7 if one fails.
     """
@@ -144,8 +144,8 @@ def explain(
 ) -> None:
     """Say what the policy decides about CAPABILITY with PAYLOAD (JSON), and why.
 
-    For a denial also the smallest change of the policy that would allow the call, and what else
-    that would open. Exit code 0 if it is allowed, 3 if it is denied.
+    For a denial, also print the smallest change of the policy that would allow the call, and what
+    else that change would allow. Exit code 0 if it is allowed, 3 if it is denied.
     """
     from caps.security.decision import Request
     from caps.security.policies.load import load_policy
@@ -193,7 +193,7 @@ def _print_explanation(found: dict[str, Any]) -> None:
             click.echo(f"  {label}: {escape_unprintable(str(found[label]))}")
     if found["dry_run_rule"]:
         rule = escape_unprintable(found["dry_run_rule"])
-        click.echo(f"  dry run: rule `{rule}` would deny it, were it in force")
+        click.echo(f"  dry run: rule `{rule}` would deny it if it were in force")
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {escape_unprintable(text)}")
@@ -212,8 +212,8 @@ def _print_explanation(found: dict[str, Any]) -> None:
 def _print_modules(names: Sequence[str]) -> None:
     if names:
         click.echo(
-            f"real modules: {', '.join(names)} (the language layer does not vouch for code that "
-            "has them, the kernel layers hold it)"
+            f"real modules: {', '.join(names)} (the language layer does not protect against code "
+            "that uses them; the kernel layers confine it)"
         )
 
 

@@ -39,9 +39,11 @@ _NOT_LEARNABLE = ("host_failed", "worker_lost", "protocol_violation", "cancelled
 @click.option(
     "--include-denied",
     is_flag=True,
-    help="Of a log, count what was refused as needed, too; it may have been an attack.",
+    help="Of a log, count refused calls as needed, too; they may have been an attack.",
 )
-@click.option("--id", "policy_id", default="learned", show_default=True, help="Of the proposal.")
+@click.option(
+    "--id", "policy_id", default="learned", show_default=True, help="The id of the proposed policy."
+)
 @registry_option
 @json_option
 def learn(

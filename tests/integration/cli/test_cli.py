@@ -695,7 +695,7 @@ class TestPolicy:
         tried = {"allow": ["math.*"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
         place.policy.write_text(json.dumps(tried))
         shown = self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
-        assert "  dry run: rule `math.add` would deny it, were it in force\n" in shown
+        assert "  dry run: rule `math.add` would deny it if it were in force\n" in shown
         place.policy.write_text(json.dumps({"allow": ["math.*"], "approve": ["math.add"]}))
         asked = self.explain(place, "math.add", '{"a": 1, "b": 2}')
         assert (asked.exit_code, asked.stdout.split(":")[0]) == (3, "approve")
@@ -711,7 +711,7 @@ class TestPolicy:
         """By `validate`, which loads them, by `explain`, and by the log of a run."""
         policy = json.loads(place.policy.read_text())
         place.policy.write_text(json.dumps({**policy, "modules": ["packaging", "idna"]}))
-        told = "real modules: idna, packaging (the language layer does not vouch for"
+        told = "real modules: idna, packaging (the language layer does not protect against"
         validated = place.caps("policy", "validate", str(place.policy))
         assert (validated.exit_code, told in validated.stdout) == (0, True)
         assert told in self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
@@ -776,6 +776,13 @@ class TestCapabilities:
         result = place.caps("capabilities", "--stubs", "--json")
         assert result.exit_code == 2
         assert "leave --json out" in result.stderr
+
+    def test_bad_usage_has_no_escapes_of_our_own(self, place: Place) -> None:
+        """click lists the values of an option on several lines; they become one readable line."""
+        result = place.caps("audit", "export")
+        assert result.exit_code == 2
+        last = result.stderr.splitlines()[-1]
+        assert last == "Error: Missing option '--format'. Choose from: ocsf, cloudevents"
 
     @pytest.mark.parametrize("name", ["mine:made", "mine:make", "mine"])
     def test_a_registry_of_ones_own(

@@ -205,7 +205,7 @@ class TestReplay:
         "    pass\n"
     )
 
-    def test_what_a_new_policy_turns(self, desk: Desk) -> None:
+    def test_what_a_new_policy_changes(self, desk: Desk) -> None:
         """Both ways, with counts, and exit code 7."""
         desk.record(self.CODE)
         new = {
@@ -217,17 +217,18 @@ class TestReplay:
         assert result.exit_code == FOUND
         found = json.loads(result.stdout)
         assert found["counts"] == {"same": 1, "deny->allow": 1, "allow->deny": 1, "unknown": 0}
-        turned = [(one["turn"], one["capability"]) for one in found["decisions"]]
-        assert turned == [("allow->deny", "math.add"), ("deny->allow", "files.read")]
+        changed = [(one["turn"], one["capability"]) for one in found["decisions"]]
+        assert changed == [("allow->deny", "math.add"), ("deny->allow", "files.read")]
 
     def test_the_table_says_why(self, desk: Desk) -> None:
-        """One row for each, and the counts beneath."""
+        """One row for each, and the counts below."""
         desk.record(self.CODE)
         result = desk.policy("replay", desk.log, "--policy", desk.file("none.json", {"id": "no"}))
         assert result.exit_code == FOUND
+        assert "change" in result.stdout.splitlines()[0]
         assert result.stdout.endswith("1 same, 0 deny->allow, 2 allow->deny, 0 unknown\n")
 
-    def test_nothing_turns_under_the_same_policy(self, desk: Desk) -> None:
+    def test_nothing_changes_under_the_same_policy(self, desk: Desk) -> None:
         """Exit code 0."""
         desk.record(self.CODE)
         result = desk.policy("replay", desk.log, "--policy", desk.reader)
