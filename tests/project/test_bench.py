@@ -193,7 +193,7 @@ class TestResults:
         assert told == {"start": [0.5, 0.4, 0.3], "end": [1.25, 0.9, 0.6]}
 
     def test_the_details_of_a_quick_run_hold_no_verdict(self) -> None:
-        """Whoever reads the file is not misled either."""
+        """A reader of the file is not misled either."""
         comparison = Comparison(name="a", against="peer", goal=0.1)
         one = outcome(comparison, samples(caps=[1.0], peer=[1.0]), effort=Effort.QUICK)
         found = details(run_of(one, effort=Effort.QUICK))["rows"]["row"]["comparisons"]["a"]
@@ -408,7 +408,7 @@ class TestTurns:
         assert found.values == {"slow": [1.0], "quick": [1.0, 1.0, 1.0]}
 
     async def test_a_peer_that_is_missing_is_skipped_and_says_how_to_get_it(self) -> None:
-        """The others are measured all the same."""
+        """The others are measured anyway."""
         side = broken("nobody", AssertionError("it was opened"), NOBODY)
         found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.values == {}
@@ -422,7 +422,7 @@ class TestTurns:
         assert found.skipped == {"here": "here cannot do it: no decorators"}
 
     async def test_a_peer_that_fails_in_its_turn_takes_no_further_part(self) -> None:
-        """What it did before does not count, and the others go on."""
+        """What it did before does not count, and the others continue."""
         played: list[str] = []
 
         def side(name: str, peer: Peer | None) -> Contender:

@@ -66,7 +66,7 @@ def test_latest_json_has_the_promised_form(
 def test_the_details_tell_of_everybody(
     done: subprocess.CompletedProcess[str], results: Path
 ) -> None:
-    """Whoever is not measured is skipped, with what installs it."""
+    """A peer that is not measured is skipped, with the command that installs it."""
     assert done.returncode == 0
     row = json.loads((results / "details.json").read_text())["rows"]["session_cell"]
     assert row["contenders"]["caps"]["samples"] > 0

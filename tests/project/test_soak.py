@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parents[2] / "bench" / "soak.py"
 
 @pytest.mark.process
 def test_a_few_hundred_executions_leave_nothing_behind() -> None:
-    """Sixteen at once, of every kind: no process, descriptor, zombie or growth is left."""
+    """Sixteen concurrent ones of every kind: no process, descriptor, zombie or growth is left."""
     done = subprocess.run(
         [sys.executable, SCRIPT, "--executions", "300", "--at-once", "16"],
         capture_output=True,

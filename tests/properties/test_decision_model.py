@@ -1,7 +1,7 @@
 """(6) The decision against a model of it that is too plain to be wrong, over random worlds.
 
 The model knows the policy as raw JSON and looks at each rule by itself; it shares no code with what
-it judges. Beside it stand the properties that must hold whatever the rules are.
+it judges. In addition there are properties that must hold for any rules.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def test_removing_an_allow_never_allows_more(world: World, data: st.DataObject) 
 @EXAMPLES
 @given(worlds)
 def test_a_policy_without_allows_denies_everything(world: World) -> None:
-    """Nothing else in a policy can stand in for an `allow`."""
+    """Nothing else in a policy can replace an `allow`."""
     assert not changed(world, allow=[]).decision().allowed
     empty = replace(world, source={})
     assert not empty.decision().allowed

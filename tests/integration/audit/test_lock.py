@@ -55,7 +55,7 @@ def held_by_another(directory: Path) -> Iterator[None]:
 
 
 async def test_calls_fail_for_want_of_evidence_and_have_no_effect(tmp_path: Path) -> None:
-    """The code may catch it and go on; the end of the execution says what is missing."""
+    """The code may catch it and continue; the end of the execution says what is missing."""
     registry, acted = CapabilityRegistry(), []
     log = AuditLog.open(tmp_path, lock_seconds=0.1)
 

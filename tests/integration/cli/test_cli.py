@@ -132,7 +132,7 @@ class TestRun:
         assert not place.audit.exists()
 
     def test_a_misspelt_variable_of_the_log_is_told(self, place: Place) -> None:
-        """It does nothing, and whoever set it meant something."""
+        """It has no effect, and the user who set it expected one."""
         result = place.run("1", CAPS_AUDIT_DURABLITY="os")
         assert (result.exit_code, result.stdout) == (0, "=> 1\n")
         assert result.stderr == (
@@ -155,12 +155,12 @@ class TestRun:
         ]
 
     def test_a_variable_that_is_like_none_is_told_without_a_guess(self, place: Place) -> None:
-        """It is of no use to name one that is not meant."""
+        """A suggestion that is not meant would not help."""
         result = place.run("1", CAPS_ZZZ="1")
         assert result.stderr == "caps: warning: nothing reads `CAPS_ZZZ`\n"
 
     def test_the_variables_that_are_known_are_those_that_the_sources_name(self) -> None:
-        """So that none of them is ever told to be misspelt.
+        """So that none of them is ever reported as misspelt.
 
         Each one is read through the table: no other source has its name as a string, and each row
         is used by some other source.
@@ -210,7 +210,7 @@ class TestRun:
         assert started.principal == f"user:{os.getuid()}"
 
     def test_the_trail_shows_what_was_decided(self, place: Place) -> None:
-        """One table after the result; beside JSON it does not spoil it."""
+        """One table after the result; JSON output stays valid."""
         source = "await caps.files.read(path='notes.txt')\n1"
         shown = place.run(source, "--trail").stdout
         assert shown.startswith("=> 1\n")
@@ -267,7 +267,7 @@ Value()
         assert lines[2] == "=> \ufffd2J"
 
     def test_escapes_do_not_reach_a_terminal(self, place: Place) -> None:
-        """What the code prints cannot drive the screen of whoever runs it."""
+        """What the code prints cannot control the terminal of the user who runs it."""
         source = place.code(r"print('\x1b[31mred'); '\x1b[2J'")
         reader, writer = pty.openpty()
         try:
@@ -441,7 +441,7 @@ class TestExitCodes:
             assert message in result.stderr
 
     def test_4_a_refused_policy_is_in_the_log(self, place: Place) -> None:
-        """Whoever reads the evidence sees the attempt."""
+        """A reader of the evidence sees the attempt."""
         place.caps("run", place.code("1"), "--policy", place.policy_of("{"))
         (loaded,) = [event for event in place.events() if isinstance(event, PolicyLoaded)]
         assert loaded.status == "refused"
@@ -458,7 +458,7 @@ class TestExitCodes:
     def test_5_a_limit_was_reached(
         self, place: Place, limits: dict[str, int], source: str, limit: str
     ) -> None:
-        """The message names the limit as the policy spells it."""
+        """The message names the limit by its name in the policy."""
         policy = place.policy_of({"allow": ["math.*"], "limits": limits})
         result = place.caps("run", place.code(source), "--policy", policy)
         assert result.exit_code == 5
@@ -604,7 +604,7 @@ class TestJson:
         assert found["value_is_repr"] is (spelling == "repr")
 
     def test_an_integer_of_very_many_digits_is_hexadecimal(self, place: Place) -> None:
-        """Spelling it in decimal takes quadratic time, and the code chose its length."""
+        """Converting it to decimal takes quadratic time, and the code chose its length."""
         found = self.found(place.run("10 ** 5000", "--json"))
         assert int(found["value"], 16) == 10**5000
 
@@ -856,7 +856,7 @@ class TestStartUp:
         ],
     )
     def test_help_loads_nothing_heavy(self, args: list[str]) -> None:
-        """The command answers at once; what a command needs is loaded when it runs."""
+        """The command answers immediately; what a command needs is loaded when it runs."""
         code = (
             "import sys\n"
             "from caps.cli.main import main\n"

@@ -236,7 +236,7 @@ class TestReplay:
         assert result.stdout == "3 same, 0 deny->allow, 0 allow->deny, 0 unknown\n"
 
     def test_what_is_not_known_can_count(self, desk: Desk) -> None:
-        """For whoever must be sure."""
+        """For a user who must be certain."""
         desk.record("try:\n    caps.time\nexcept caps.PolicyDeniedError:\n    pass\n")
         code = desk.file("learn.py", "await caps.files.write(path='x', content='y')")
         desk.policy("learn", code, "--policy", desk.reader, "--audit", desk.log)
@@ -246,7 +246,7 @@ class TestReplay:
         assert desk.policy(*args, "--fail-on-unknown").exit_code == FOUND
 
     def test_a_directory_that_is_no_log(self, desk: Desk) -> None:
-        """It is no clean bill."""
+        """It does not count as unchanged."""
         for place in (str(desk.directory), str(desk.directory / "nowhere")):
             result = desk.policy("replay", place, "--policy", desk.reader)
             assert result.exit_code in (2, 6)

@@ -77,7 +77,7 @@ class TestFromAPipe:
         assert "NameError" in done.stderr
 
     def test_every_cell_is_in_the_audit_log(self, place: Place) -> None:
-        """As executions of one session, for whoever ran the command."""
+        """As executions of one session, for the user who ran the command."""
         place.pipe("1\n\n2\n")
         started = place.events(ExecutionStarted)
         assert len({event.execution_id for event in started}) == 2
@@ -173,7 +173,7 @@ def terminal(place: Place) -> Iterator[Terminal]:
 
 class TestAtATerminal:
     def test_lines_and_blocks_are_cells(self, terminal: Terminal) -> None:
-        """A line that opens nothing runs at once, a block after an empty line; Ctrl-D leaves."""
+        """A line without a block runs immediately, a block after an empty line; Ctrl-D leaves."""
         terminal.until(">>> ")
         terminal.type("x = 20\n")
         terminal.until(">>> ")

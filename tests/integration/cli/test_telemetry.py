@@ -104,7 +104,7 @@ def scraped(process: subprocess.Popen[str]) -> str:
 
 class TestMetricsPort:
     def test_metrics_can_be_scraped_while_the_code_runs(self, place: Place) -> None:
-        """Port 0 is any, which is told on standard error."""
+        """Port 0 is any free port, which is printed on standard error."""
         with place.running("run", "-", "--metrics-port", "0") as (process, stdin):
             stdin.write(WAITING)
             stdin.close()
@@ -219,7 +219,7 @@ class TestExport:
         assert done.stderr.count("\n") == 1
 
     def test_a_collector_that_never_answers_is_told_in_one_line(self, place: Place) -> None:
-        """The command ends all the same."""
+        """The command ends anyway."""
         receiver = SilentReceiver()
         done = place.caps(
             "run", "-", OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{receiver.port}"
@@ -311,7 +311,7 @@ class TestExport:
     def test_what_goes_to_the_console_leaves_standard_output_to_the_code(
         self, place: Place
     ) -> None:
-        """One object is there for a program to read, and the span beside it."""
+        """One object for a program to read, and the span on standard error."""
         done = place.caps("run", "-", "--json", OTEL_TRACES_EXPORTER="console")
         assert json.loads(done.stdout)["value"] == {"result": 3}
         assert '"name": "execute_tool math.add"' in done.stderr
@@ -370,7 +370,7 @@ class TestProviders:
     def test_the_last_export_of_all_signals_is_bounded_once(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Two signals that hang do not take twice as long; it is told once."""
+        """Two signals that hang do not take twice as long; there is one warning."""
         monkeypatch.setattr(otlp_export, "_LAST_EXPORT_SECONDS", 1.0)
         held = threading.Event()
 

@@ -159,7 +159,7 @@ def ran(program: str, place: Path, **environment: str) -> subprocess.CompletedPr
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_host_that_is_killed_within_a_write(stage: str, tmp_path: Path) -> None:
-    """No effect without its record; all that was acknowledged is there, and the log goes on."""
+    """No effect without its record; all acknowledged records are there, and the log continues."""
     later = LINGER if "rename" in stage else ""
     program = f"{PRELUDE}{later}{STAGES[stage]}host.fault = fault\nmend = None\n{RUN}"
     done = ran(program, tmp_path)
@@ -183,7 +183,7 @@ def told(program: str, place: Path, **environment: str) -> dict[str, Any]:
 
 
 def assert_fails_closed(said: dict[str, Any], place: Path) -> None:
-    """Refused while it lasts; the log is sound, has what was acknowledged, and goes on."""
+    """Refused while it lasts; the log is valid, has all acknowledged records, and continues."""
     host = FaultHost(place)
     assert (said["status"], said["stdout"]) == ("host_failed", "refused")
     assert said["mended"]

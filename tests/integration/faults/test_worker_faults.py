@@ -40,7 +40,7 @@ class TestTheZygote:
             assert host.zygote != first
 
     async def test_killed_just_before_an_execution_does_not_fail_it(self) -> None:
-        """The host does not know yet: the spare is dead, nothing ran, a new zygote runs it."""
+        """The host does not know yet: the spare has exited, and a new zygote runs the code."""
         async with observed_runtime() as host:
             for _ in range(3):
                 assert await host.works()
@@ -50,7 +50,7 @@ class TestTheZygote:
                 assert await host.works()
 
     async def test_killed_unnoticed_is_replaced_for_whoever_orders_a_worker(self) -> None:
-        """The order finds it dead, and is given to a new one."""
+        """The fork order fails, and is sent to a new zygote."""
         source = ZygoteSource()
         async with source.open():
             for _ in range(3):
@@ -123,7 +123,7 @@ class TestTheZygote:
             assert host.zygote == zygote
 
     async def test_out_of_descriptors_refuses_some_and_harms_nobody_who_runs(self) -> None:
-        """It has room for a few workers only; they go on while further orders are refused."""
+        """It has room for a few workers only; they continue while further orders are refused."""
         results: list[ExecutionResult] = []
         refused = anyio.Event()
 
@@ -170,7 +170,7 @@ class TestAWorkerKilled:
             assert message.endswith("(killed by SIGKILL)")
 
     async def test_as_a_spare_is_passed_over(self) -> None:
-        """All of the stock at once, and the host is not told before it uses it."""
+        """All spares at the same time, and the host is not notified before it uses one."""
         async with observed_runtime() as host:
             assert await host.works()
             os.close(await host.spare())
@@ -180,7 +180,7 @@ class TestAWorkerKilled:
             assert host.endings() == ["ok", "ok"]
 
     async def test_during_a_call_ran_and_lost_its_result(self) -> None:
-        """The call under way is cancelled, the code is not run again."""
+        """The call in flight is cancelled, the code is not run again."""
         results: list[ExecutionResult] = []
 
         async def run(host: ObservedRuntime) -> None:
@@ -266,7 +266,7 @@ class TestCancelling:
             assert await host.works()
 
     async def test_while_a_worker_is_forked_leaves_none(self) -> None:
-        """Whoever asked is gone; the worker that still comes finds nobody and leaves."""
+        """The caller has left; the worker that arrives later finds nobody and exits."""
         async with observed_runtime() as host:
             zygote = host.zygote
             with lowered_limit(zygote, resource.RLIMIT_NPROC, 0):

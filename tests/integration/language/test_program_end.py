@@ -1,4 +1,4 @@
-"""How a program ends in a live worker: what it left running is ended, what it lost is told."""
+"""How a program ends in a live worker: what it left running is ended, lost errors are reported."""
 
 from __future__ import annotations
 

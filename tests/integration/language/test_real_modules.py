@@ -116,7 +116,7 @@ class TestNumpy:
         assert (result.value, result.value_is_repr) == (0.5, False)
 
     def test_its_errors_are_the_users(self, runtime: Runtime) -> None:
-        """Caught by their class, or told with the user's line and none of the library's."""
+        """Caught by their class, or reported with the user's line and none of the library's."""
         caught = """
 import numpy as np
 try:
@@ -167,13 +167,13 @@ class TestTheLanguage:
     def test_still_refuses_what_it_refuses_elsewhere(
         self, runtime: Runtime, source: str, told: str
     ) -> None:
-        """It vouches for nothing here, and keeps honest code honest all the same."""
+        """It guarantees nothing here, but still gives honest code good errors."""
         error = runtime.run_sync(source).error
         assert error is not None
         assert told in error.message
 
     def test_a_refused_import_lists_what_is_granted(self, runtime: Runtime) -> None:
-        """Beside the facades, and without the parts of each."""
+        """In addition to the facades, and without the submodules of each."""
         error = runtime.run_sync("import pandas").error
         assert error is not None
         assert ", numpy, " in error.message
@@ -205,7 +205,7 @@ class TestTheLog:
         assert (with_modules.degraded, without.degraded) == (None, None)
 
     def test_says_it_within_the_chain(self, tmp_path: Path) -> None:
-        """Whoever takes it out of the file has edited the log."""
+        """Removing it from the file is an edit of the log."""
         with Runtime({"modules": ["idna"]}, audit=tmp_path) as runtime:
             runtime.run_sync("1")
         assert verify_log(tmp_path).status is VerifyStatus.OK
@@ -232,7 +232,7 @@ class TestAModuleThatIsMissing:
 
     @pytest.mark.anyio
     async def test_is_told_by_bind_run_and_session(self) -> None:
-        """For a policy that is not the runtime's own; which goes on."""
+        """For a policy that is not the runtime's own; the runtime continues."""
         audit = MemoryAuditLog()
         async with Runtime({}, audit=audit) as runtime:
             with pytest.raises(PolicyInvalidError, match="not_installed_anywhere"):

@@ -76,7 +76,7 @@ class Place:
     is_asked: anyio.Event = field(default_factory=anyio.Event)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Answer at once, or wait until nobody waits for it."""
+        """Answer immediately, or wait until nobody waits for it."""
         self.asked.append(request)
         self.is_asked.set()
         if self.answer is None:
@@ -188,7 +188,7 @@ class TestOneCall:
         assert result.unwrap() == "dropped a"
 
     async def test_what_is_shown_is_shown_whole(self) -> None:
-        """The record has the start of a long argument, and whoever approves has all of it."""
+        """The record has the start of a long argument, and the approver sees all of it."""
         place = Place(lambda request: allowing())
         name = "a" * 5000 + "end"
         result = await place.run("await caps.box.drop(name='a' * 5000 + 'end')")
@@ -206,7 +206,7 @@ class TestOneCall:
         assert "too long" in settled.note
 
     async def test_a_traced_call_can_be_asked_about(self) -> None:
-        """The ids of its span are in the records, and no business of whoever approves."""
+        """The ids of its span are in the records, and the approver does not get them."""
         place = Place(lambda request: allowing())
         async with Runtime(
             POLICY,
@@ -241,7 +241,7 @@ class TestOneCall:
         assert "no network" in caplog.text
 
     async def test_an_answer_of_another_kind_is_a_denial(self) -> None:
-        """True is no answer."""
+        """`True` is not a valid answer."""
         place = Place(lambda request: True)  # type: ignore[arg-type,return-value]
         assert (await place.run(denied())).unwrap() == "approval_denied"
 
@@ -298,7 +298,7 @@ await asyncio.gather(safely(), safely())
 @pytest.mark.anyio
 class TestCovers:
     async def test_an_approval_covers_this_call_alone(self) -> None:
-        """The next one is asked about anew."""
+        """The next one is asked about again."""
         place = Place(lambda request: allowing())
         await place.run(f"{DROP}\n{DROP}")
         assert (len(place.asked), place.effects) == (2, ["a", "a"])
@@ -378,7 +378,7 @@ class TestCovers:
             assert len(place.asked) == 2
 
     async def test_calls_that_wait_together_share_an_answer(self) -> None:
-        """As many of them as it covers go on; the others wait on."""
+        """As many of them as it covers continue; the others keep waiting."""
         place = Place()
         source = f"""
 import asyncio
@@ -461,7 +461,7 @@ class TestEnds:
         assert place.effects == []
 
     async def test_a_limit_ends_it_as_well(self) -> None:
-        """The processor limit goes on counting while a call waits."""
+        """The CPU limit keeps counting while a call waits."""
         place = Place()
         source = "import asyncio\nt = asyncio.create_task(caps.box.drop(name='a'))\n" + (
             "await asyncio.sleep(0.1)\nwhile True: pass"
@@ -481,7 +481,7 @@ class TestEnds:
             assert (await runtime.run(denied())).unwrap() == "approval_denied"
 
     async def test_a_call_that_waits_is_refused_when_it_is_revoked(self) -> None:
-        """At once, not when somebody answers."""
+        """Immediately, not when somebody answers."""
         place = Place()
         async with place.runtime() as runtime, anyio.create_task_group() as tasks:
             results: list[ExecutionResult] = []

@@ -209,7 +209,7 @@ def until_one_has_ended(processes: list[int]) -> None:
 
 
 def test_an_interrupt_of_run_sync_leaves_the_runtime_usable(tmp_path: Path) -> None:
-    """The execution is cancelled; whoever catches the interrupt can go on."""
+    """The execution is cancelled; a program that catches the interrupt can continue."""
     with Runtime({"allow": ["time.now"]}, registry=builtin_registry(), audit=tmp_path) as runtime:
         with pytest.raises(KeyboardInterrupt):
             runtime.run_sync(

@@ -1,4 +1,4 @@
-"""Many executions at once in one runtime, with different grants: none sees another's answer."""
+"""Many concurrent executions in one runtime, with different grants: none sees another's answer."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_refusal_that_is_not_caught_ends_the_code_as_usual(policy: dict[str, A
 
 
 def test_the_log_says_which_executions_were_learned_from() -> None:
-    """A usual run beside one says nothing of the kind, and sees nothing that is withheld."""
+    """A normal run at the same time has no such mark, and sees nothing that is withheld."""
     audit, probe = MemoryAuditLog(), "hasattr(caps, 'math')"
     with Runtime({}, registry=builtin_registry(), audit=audit) as runtime:
         learned = runtime.submit_learning(probe).result()

@@ -42,7 +42,7 @@ FAILING = {
 
 
 class ToldLog(MemoryAuditLog):
-    """A log that says when a policy was recorded, and refuses to record one if it is told to."""
+    """A log that says when a policy was recorded, and can be set to refuse to record one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class ToldLog(MemoryAuditLog):
 
 @dataclass
 class Place:
-    """A policy file, and a watch over it that looks when it is told to."""
+    """A policy file, and a reloader that polls when the test says so."""
 
     path: Path
     audit: ToldLog = field(default_factory=ToldLog)
@@ -134,7 +134,7 @@ class TestLooking:
         assert watch.in_force.bound.policy.id == "one"
 
     async def test_what_is_bad_in_another_way_each_time_is_recorded(self, place: Place) -> None:
-        """After three looks it is no half of a write."""
+        """After three polls it cannot be an unfinished write."""
         watch = place.watch()
         for number in range(3):
             place.write(f'{{"id": {number}')
@@ -214,7 +214,7 @@ class TestLooking:
         assert place.reloads("refused") == 0
 
     async def test_every_new_bad_content_is_recorded(self, place: Place) -> None:
-        """And a return to what is in force is no event."""
+        """And a return to the policy in force is not recorded."""
         watch = place.watch()
         for content in (BAD, "{", ONE, BAD):
             place.write(content)
@@ -254,7 +254,7 @@ class TestLooking:
         assert watch.in_force.bound.terms["files.list"].scope == before
 
     async def test_a_directory_that_was_replaced_is_found(self, tmp_path: Path) -> None:
-        """By its name, whatever became of the one before."""
+        """By its name, regardless of the result of the one before."""
         (tmp_path / "live").mkdir()
         place = Place(tmp_path / "live" / "policy.json")
         place.write(ONE)
@@ -295,7 +295,7 @@ class TestLooking:
     async def test_the_watch_outlives_a_failure(
         self, place: Place, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Told to the operator and counted, and the next look is made."""
+        """Logged for the operator and counted, and the next poll takes place."""
         watch = place.watch()
         watch.poll_s = 0.001
         place.write(TWO)

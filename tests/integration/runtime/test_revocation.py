@@ -33,7 +33,7 @@ from caps.security.audit import (
 
 pytestmark = pytest.mark.anyio
 
-# Calls `box.wait`, which goes on once the test says so, then asks for `box.put`.
+# Calls `box.wait`, which continues once the test says so, then asks for `box.put`.
 TWO_CALLS = """
 await caps.box.wait()
 try:
@@ -115,7 +115,7 @@ async def test_a_later_call_is_refused() -> None:
 
 
 async def test_a_call_under_way_is_stopped() -> None:
-    """The code is told, and that its effect is not known; so is the log."""
+    """The code and the log learn of it, and that its effect is not known."""
     place = Place()
     source = (
         "try:\n    await caps.box.hang()\nexcept PolicyDeniedError as e:\n    got = str(e)\ngot"

@@ -82,7 +82,7 @@ def test_an_invalid_policy_refuses_to_start_and_is_recorded() -> None:
 
 
 def test_code_that_cannot_be_recorded_does_not_run() -> None:
-    """The start of an execution is durable before its code is handed over."""
+    """The start of an execution is durable before its code is sent to a worker."""
     audit = MemoryAuditLog(capacity=1)
     with Runtime({}, audit=audit) as runtime:
         result = runtime.run_sync("1")
@@ -158,7 +158,7 @@ held
 
 
 def test_checked_code_with_calls_that_must_fail_does_not_run() -> None:
-    """All problems come at once, nothing was printed, and the log says that nothing ran."""
+    """All problems come together, nothing was printed, and the log says that nothing ran."""
     source = "print('hi')\nawait caps.math.ad(1, 2)\nawait caps.math.add(1, c=2)"
     audit = MemoryAuditLog()
     with Runtime({"allow": ["math.add"]}, registry=builtin_registry(), audit=audit) as runtime:
@@ -308,7 +308,7 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
     ],
 )
 def test_what_is_none_of_its_kind_is_one_plain_error(given: dict[str, Any], said: str) -> None:
-    """Told where it is handed over, and not from within the opening."""
+    """Reported where the argument is passed, and not when the runtime is opened."""
     with pytest.raises(ConfigurationError) as raised:
         Runtime({}, **given)
     assert str(raised.value).startswith(said)

@@ -1,4 +1,4 @@
-"""Sessions on real workers: what lives on, what bounds them, what ends them, what is recorded."""
+"""Sessions on real workers: what is kept, what limits them, what ends them, what is recorded."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ await asyncio.sleep(0)
         assert (result.value, result.stdout) == (True, "")
 
     async def test_a_task_that_will_not_end_is_given_up(self, scene: Scene) -> None:
-        """It runs no further in the next cell, and whoever awaits it is told."""
+        """It does not continue in the next cell, and code that awaits it gets an error."""
         source = """
 import asyncio
 ticks = []
@@ -281,7 +281,7 @@ while True:
         assert outcomes[-2:] == [(second.execution_id, "ok")] * 2
 
     async def test_the_places_of_calls_left_over_are_free_again(self, scene: Scene) -> None:
-        """A cell that leaves as many calls as may be under way takes none from the next."""
+        """A cell that leaves as many calls as may be in flight takes none from the next."""
         source = """
 import asyncio
 tasks = [asyncio.create_task(caps.count.wait()) for _ in range(2)]
@@ -561,7 +561,7 @@ class TestEvidence:
         assert {e.policy_id for e in scene.events(ExecutionStarted)} == {"other"}
 
     async def test_a_run_without_evidence_does_not_happen(self, scene: Scene) -> None:
-        """The worker is not handed the code, and the session goes on once there is evidence."""
+        """The worker does not get the code; the session continues once evidence can be written."""
         async with scene.session() as session:
             await session.run("x = 1")
             good, session._opened = session._opened, _without_audit(session)
@@ -728,7 +728,7 @@ await asyncio.sleep(0)
             assert (await session.run("len(await caps.slow.echo(size=3))")).value == 3
 
     async def test_kept_answers_take_a_bounded_part_of_memory(self) -> None:
-        """Beyond it the first call has its answer, and a repeat is told that it was not kept."""
+        """Beyond it the first call has its answer, and a repeat learns that it was not kept."""
         call = "len(await caps.slow.echo.options(idempotency_key='k{}')(size=6_000_000))"
         async with (
             Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,

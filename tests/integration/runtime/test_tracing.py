@@ -41,7 +41,7 @@ def _break(context: CallContext, payload: Any) -> None:
 
 @dataclass
 class Traced:
-    """A runtime's surroundings, with a tracer and a meter that keep what they are told."""
+    """The setup of a runtime, with a tracer and a meter that keep what is recorded."""
 
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
     reader: InMemoryMetricReader = field(default_factory=InMemoryMetricReader)
@@ -231,7 +231,7 @@ class TestConventions:
     async def test_a_failed_call_is_an_error_with_its_code(
         self, traced: Traced, call: str, error: str, outcome: str, reason: str
     ) -> None:
-        """Refused ones have a span, too; texts are for the result and the audit."""
+        """Refused ones have a span, too; messages are in the result and the audit log only."""
         async with traced.runtime() as runtime:
             await runtime.learn(f"await caps.{call}")
         span = traced.span(f"execute_tool {call[:-2]}")
@@ -363,7 +363,7 @@ class TestMcp:
         }
 
     async def test_the_span_of_the_transport_is_linked(self, traced: Traced) -> None:
-        """The client's is the parent all the same."""
+        """The client's span is the parent anyway."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="tcp")
         meta = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
         tracer = traced.provider.get_tracer("http")
@@ -381,7 +381,7 @@ class TestMcp:
         assert traced.span("tools/list").parent is None
 
     async def test_errors_are_told_by_their_kind(self, traced: Traced) -> None:
-        """Of tools, of the protocol, and of ours; a method that is made up is no name."""
+        """Of tools, of the protocol, and of ours; an invented method does not become a name."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="pipe")
         with mcp.request("tools/call", tool="execute_code") as request:
             request.fail(TOOL_ERROR)

@@ -178,7 +178,7 @@ class TestAWorker:
     async def test_meets_its_rlimit_first_and_gets_a_memory_error(
         self, place: CgroupLocation
     ) -> None:
-        """With both at the same number, code can catch it and go on."""
+        """With both at the same number, code can catch the error and continue."""
         source = """
 try:
     x = b'x' * (100 << 20)
@@ -290,7 +290,7 @@ async def test_a_group_that_vanished_costs_no_execution_and_is_told(
 async def test_a_worker_that_cannot_enter_its_group_is_moved_there(
     place: CgroupLocation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The kernel refuses the entrance: it is told once, and later workers are moved by the host."""
+    """The kernel refuses the entry: it is logged once, and the host moves later workers."""
     if not place.interface.entry_file:
         pytest.skip("groups have no entrance here; workers are moved anyway")
 

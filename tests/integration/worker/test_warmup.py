@@ -16,7 +16,7 @@ from support.processes import descendants, open_pidfds
 pytestmark = pytest.mark.anyio
 
 PATIENCE_SECONDS = 60
-# Rehearses as a worker does, and then looks for what its code made, and for what it wrote.
+# Runs the warm-up of a worker, and then searches for objects and output that it left.
 REHEARSED = """
 import gc, os, sys
 from caps.worker.inside.stdlib.importer import load_facades
@@ -49,7 +49,7 @@ def test_a_rehearsal_leaves_nothing_and_says_nothing() -> None:
 
 
 async def test_code_in_a_worker_finds_only_its_own_names() -> None:
-    """Whether that worker had the time to rehearse or not."""
+    """Whether that worker had the time for its warm-up or not."""
     source = "sorted(name for name in globals() if not name.startswith('__'))"
     with anyio.fail_after(PATIENCE_SECONDS):
         async with Runtime({}, audit=MemoryAuditLog()) as runtime:

@@ -113,7 +113,7 @@ def test_a_domain_with_scopes_that_is_given_none_reaches_nothing(
 
 
 def test_the_manifest_says_what_user_space_may_know(registry: CapabilityRegistry) -> None:
-    """Names, schemas and texts of what is granted; nothing of scopes."""
+    """Names, schemas and descriptions of what is granted; nothing of scopes."""
     bound = registry.bind({"allow": ["files.read"], "scopes": {"files": {"roots": ["/secret"]}}})
     (entry,) = bound.manifest
     assert (entry.name, entry.title, entry.description) == ("files.read", "Read", "Reads.")
@@ -254,7 +254,7 @@ def test_a_policy_whose_test_fails_is_refused(
 
 
 def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
-    """The worker is told of them rounded; what the broker checks stays exact."""
+    """The worker gets them rounded; what the broker checks stays exact."""
     registry = CapabilityRegistry()
     size = {"type": "integer", "maximum": 2**70, "minimum": -(10**400)}
     schema = {"type": "object", "properties": {"size": size}}

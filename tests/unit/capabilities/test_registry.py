@@ -205,7 +205,7 @@ def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:
 def test_what_says_nothing_of_a_capability_is_one_plain_error(
     given: dict[str, Any], said: str
 ) -> None:
-    """It names the argument; letters of a text would be tags of their own."""
+    """It names the argument; each letter of a string would become a tag."""
     registry = CapabilityRegistry()
     with pytest.raises(RegistrationError) as raised:
         registry.capability("box.put", **given)
@@ -226,7 +226,7 @@ def test_a_bad_name_is_told_in_one_line(name: str) -> None:
 
 @pytest.mark.parametrize("scope", [3, "Files", object, CapabilityRegistry()])
 def test_a_scope_is_a_class_of_its_kind(scope: Any) -> None:
-    """Told when the domain is declared, and not when a policy is bound."""
+    """Reported when the domain is declared, and not when a policy is bound."""
     said = "^scope must be a class derived from `Scope`, not `.*`$"
     with pytest.raises(RegistrationError, match=said):
         CapabilityRegistry().domain("box", scope=scope)

@@ -64,7 +64,7 @@ def test_a_problem_says_where_what_was_expected_and_what_was_there(
 
 
 def test_all_problems_are_told_up_to_sixteen() -> None:
-    """A caller can mend several at once, and nobody gets a million."""
+    """A caller can correct several together, and nobody gets a million."""
     schema = compiled({"items": {"type": "integer"}})
     assert [problem.path for problem in schema.problems(["a", 1, "b"])] == ["$[0]", "$[2]"]
     assert len(schema.problems(["a"] * 1000)) == 16
@@ -72,7 +72,7 @@ def test_all_problems_are_told_up_to_sixteen() -> None:
 
 @pytest.mark.parametrize("value", [["a"] * 2001, {"a": [["a"] * 1000] * 3}])
 def test_the_problems_of_a_large_value_are_not_searched(value: Any) -> None:
-    """Each would be copied with the whole value; that it does not fit is told all the same."""
+    """Each would be copied with the whole value; that it does not fit is reported anyway."""
     schema = compiled({"items": {"type": "integer"}, "additionalProperties": {"type": "integer"}})
     (problem,) = schema.problems(value)
     assert (problem.path, problem.got) == ("$", "more than 2000 items")

@@ -9,7 +9,7 @@ from caps.capabilities.spec import CapabilitySpec
 
 
 def test_a_name_is_all_that_a_spec_needs() -> None:
-    """Schemas, tags and texts are empty, and nothing is claimed."""
+    """Schemas, tags and descriptions are empty, and nothing is claimed."""
     spec = CapabilitySpec(name="files.read")
     assert (spec.domain, spec.function) == ("files", "read")
     assert (spec.schema_in, spec.schema_out, spec.tags) == ({}, {}, frozenset())

@@ -36,7 +36,7 @@ encode = msgspec.msgpack.encode
 
 
 class Pair:
-    """Both ends of one channel; what one sends the other receives at once."""
+    """Both ends of one channel; what one sends the other receives immediately."""
 
     def __init__(self, limits: FrameLimits = LIMITS) -> None:
         self.host = HostConnection(limits)
@@ -164,7 +164,7 @@ def test_a_message_is_taken_in_its_turn_and_at_no_other_time(
 
 
 def test_a_message_travels_only_in_its_own_direction() -> None:
-    """The host cannot be told to cancel, nor be handed a manifest."""
+    """The host accepts neither a cancel message nor a manifest."""
     pair = running()
     with pytest.raises(ProtocolError) as error:
         pair.forge(CancelMessage, 2, reason="now")
@@ -307,7 +307,7 @@ class TestRequests:
             assert violation_of(error) == "too_deep"
 
     def test_the_largest_payload_that_the_worker_sends_is_one_that_the_host_takes(self) -> None:
-        """Both ends count alike, so an honest worker is never taken for a liar."""
+        """Both ends count alike, so an honest worker is never taken for a misbehaving one."""
         limits = FrameLimits(max_items=10_000)
         pair = Pair(limits)
         to_running(pair)
@@ -429,7 +429,7 @@ class TestViolations:
         assert pair.host.state is State.FAILED
 
     def test_nothing_is_taken_after_a_violation(self) -> None:
-        """There is no resynchronising, in either direction, with a peer that lied."""
+        """There is no resynchronising, in either direction, after a violation."""
         pair = running()
         good = pair.worker.send(OutputMessage(text="x", **pair.worker.stamp()))
         with pytest.raises(ProtocolError):

@@ -32,7 +32,7 @@ def violation_of(error: pytest.ExceptionInfo[ProtocolError]) -> str:
 
 
 def nested(levels: int, leaf: Any = 0) -> Any:
-    """`leaf` inside so many lists."""
+    """`leaf` inside `levels` lists."""
     for _ in range(levels):
         leaf = [leaf]
     return leaf
@@ -220,7 +220,7 @@ class TestCheckShape:
 
     @pytest.mark.parametrize("key", [b"\x91\x01", b"\x81\x01\x01", b"\xc4\x01x", b"\xd4\x01x"])
     def test_refuses_keys_that_are_arrays_maps_bytes_or_extensions(self, key: bytes) -> None:
-        """Whatever has a hash that the sender could choose is no key."""
+        """A value whose hash the sender could choose is not a valid key."""
         body = b"\x92" + encode(PADDING) + b"\x81" + key + b"\x01"
         for keys in (TEXT_KEYS, SCALAR_KEYS):
             with pytest.raises(ProtocolError):

@@ -83,7 +83,7 @@ async def test_what_was_sent_before_closing_still_arrives(ends: Ends) -> None:
 
 
 async def test_sending_to_a_closed_peer_raises(ends: Ends) -> None:
-    """A peer that is gone is told by name."""
+    """A closed peer is reported by its own error."""
     left, right = ends
     right.close()
     with pytest.raises(ChannelClosedError):
@@ -186,7 +186,7 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
 
 
 async def test_a_send_that_is_cancelled_before_its_turn_tears_no_frame() -> None:
-    """The socket took a part of it, and whoever sends is cancelled before it can wait."""
+    """The socket took a part of it, and the sender is cancelled before it can wait."""
     left, raw = SocketTransport.pair()
     right = SocketTransport(raw)
     frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
@@ -246,7 +246,7 @@ async def test_bytes_that_nobody_reads_stay_in_the_kernel_and_cost_no_turns() ->
 
 
 async def test_what_comes_is_handed_over_until_something_comes_of_it(ends: Ends) -> None:
-    """Whoever takes the bytes says when the wait is over, and what it was for."""
+    """The consumer of the bytes says when the wait is over, and what its result is."""
     left, right = ends
     got: list[bytes] = []
 
@@ -267,7 +267,7 @@ async def test_what_comes_is_handed_over_until_something_comes_of_it(ends: Ends)
 
 
 async def test_an_error_of_who_takes_is_raised_where_it_is_waited_for(ends: Ends) -> None:
-    """And the transport goes on: what comes later can be received."""
+    """And the transport still works: later bytes can be received."""
     left, right = ends
 
     def refuse(data: bytes) -> None:
@@ -434,7 +434,7 @@ async def test_what_is_taken_is_taken_in_the_context_of_who_waits(ends: Ends) ->
 
 
 async def test_who_waits_too_long_is_told_and_misses_nothing(ends: Ends) -> None:
-    """What did come was handed over, and what comes later is for whoever waits next."""
+    """What did come was delivered, and what comes later is for the next reader."""
     left, right = ends
     taken: list[bytes] = []
     await left.send(b"early")
@@ -471,7 +471,7 @@ async def test_a_shorter_time_is_kept_after_a_longer_one(ends: Ends) -> None:
 
 
 async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends) -> None:
-    """The clock rings for the first in vain, and then for the second."""
+    """The timer of the first has no effect, and then that of the second fires."""
     left, right = ends
     await left.send(b"one")
     assert await right.receive_until(lambda data: data, 0.01) == b"one"

@@ -165,7 +165,7 @@ class TestRules:
     def test_without_its_approval_a_call_is_refused(
         self, use: ApprovalUse, reason: ReasonCode, message: str
     ) -> None:
-        """Not asked for, denied and too late are told apart; the rule is the one that asks."""
+        """Not requested, denied and too late are distinguished; the rule is the one that asks."""
         usage = msgspec.structs.replace(UNUSED, approval=use)
         decision = asked(grant_of(Terms(approve="files.read")), usage)
         assert (decision.allowed, decision.reason, decision.rule) == (False, reason, "files.read")
@@ -237,7 +237,7 @@ class TestRules:
         assert decision.detail == f"`{SECRET}` is outside"
 
     def test_the_order_of_the_rules(self) -> None:
-        """When everything is wrong at once, mending the first shows the next, down to an allow."""
+        """When everything is wrong, correcting the first shows the next, down to an allow."""
         terms = replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
         revoked = frozenset({"files.read"})
         steps = [

@@ -49,7 +49,7 @@ def refusal(source: Any) -> PolicyInvalidError:
 
 class TestModel:
     def test_the_empty_policy_allows_nothing_and_is_bounded(self) -> None:
-        """Defaults are no rules at all and a finite value for every limit."""
+        """The defaults: an empty list of rules and a finite value for every limit."""
         policy = SecurityPolicy()
         assert (policy.allow, policy.deny, policy.approve, policy.scopes) == ((), (), (), {})
         assert policy.limits == Limits(
@@ -112,7 +112,7 @@ class TestModel:
         assert policy.scope_of("web") is None
 
     def test_a_copy_with_changes_is_validated_and_named_anew(self) -> None:
-        """`model_copy` is no way around the checks, or to a policy under another's digest."""
+        """`model_copy` neither avoids the checks nor makes a policy with the digest of another."""
         policy = load_policy(FULL).policy
         assert policy.model_copy() == policy
         changed = policy.model_copy(update={"deny": ()})
@@ -165,7 +165,7 @@ class TestDryRun:
         assert policy.verdict("files.read") == RuleVerdict(RuleEffect.ALLOW, "files.*")
 
     def test_an_enforced_rule_may_be_spelled_out(self) -> None:
-        """Both spellings are the same policy."""
+        """Both forms are the same policy."""
         spelled = load_policy({"deny": [{"rule": "a.b", "mode": "enforce"}]}).policy
         assert spelled.sha256 == load_policy({"deny": ["a.b"]}).policy.sha256
         assert spelled.deny == ("a.b",)
@@ -498,7 +498,7 @@ class TestSources:
 
 class TestExamplesAndSchema:
     def test_there_are_examples(self) -> None:
-        """The parametrised tests below must not pass for want of files."""
+        """The parametrised tests below must not pass because there are no files."""
         assert {"deny-all.json", "reader.json"} <= {path.name for path in EXAMPLES}
 
     @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -115,7 +115,7 @@ class TestOnlyTrueIsAYes:
 
     @pytest.mark.parametrize("fields", BAD_COVERS, ids=stable_repr)
     def test_no_answer_covers_anything_else(self, fields: dict[str, Any]) -> None:
-        """Calls and seconds are whole numbers, the reach is one of two."""
+        """Calls and seconds are integers, the scope is one of two."""
         with pytest.raises(ValueError, match=r"^`\w+` should [^\n]*$"):
             ApprovalAnswer(**{"allowed": True, "by": "ada", **fields})
 
@@ -135,7 +135,7 @@ class TestOnlyTrueIsAYes:
 
     @pytest.mark.parametrize("fields", BAD_COVERS, ids=stable_repr)
     async def test_a_cover_that_is_none_denies(self, fields: dict[str, Any], caplog: Any) -> None:
-        """The call is refused; nothing is raised to whoever runs the code."""
+        """The call is refused; the caller of `run` gets no exception."""
 
         async def approve(_: ApprovalRequest) -> Any:
             return Unchecked(**{"allowed": True, "by": "ada", **fields})

@@ -76,7 +76,7 @@ async def test_no_answer_is_given_before_all_outcomes_are_recorded() -> None:
 
 
 async def test_a_log_that_takes_one_event_at_a_time_gets_them_in_the_same_order() -> None:
-    """Whoever wrote a sink of their own need not know of this."""
+    """The author of a custom sink need not know of this."""
     setup = BrokerSetup(MemoryAuditLog())
     assert [plain_answer(answer) for answer in await setup.call("a", "b")] == ["a", "b"]
     kinds = [type(event) for event in setup.audit.events]

@@ -76,7 +76,7 @@ async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path
         interrupt = Interrupt(interrupts)
         finished = interrupt.during(batch.step_sync)  # or it gave way, on a busy machine
         begun += [request.request_id for request in requests[: len(setup.called)]]
-        came = interrupt.left < 0  # perhaps where nobody hears of it, as the collector works
+        came = interrupt.left < 0  # perhaps where it cannot be seen, while the collector runs
         interrupts += came
         await batch.abandon()
         batch.close()
@@ -174,7 +174,7 @@ async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
 
 
 async def test_an_append_that_was_interrupted_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """Wherever it was: the next one is written, and so is what had been handed in."""
+    """Wherever it was: the next one is written, and so are the records appended before."""
     log = AuditLog.open(tmp_path)
     number, came = 0, True
     with anyio.fail_after(30):

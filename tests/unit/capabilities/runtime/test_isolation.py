@@ -15,7 +15,7 @@ from caps.protocol.errors import ConfigurationError, IsolationError
 
 
 def layers(**changed: Enforcement) -> list[Layer]:
-    """Every layer fully in force, but for the changed ones."""
+    """Every layer fully in force, except the changed ones."""
     return [
         Layer(name=name, enforcement=changed.get(name, Enforcement.FULLY), detail="")
         for name in LAYERS
@@ -64,7 +64,7 @@ def test_with_the_operators_word_the_records_name_the_gaps() -> None:
 def test_full_is_wanted_unless_somebody_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, variable: str | None, given: str | None, wanted: str
 ) -> None:
-    """The environment says it, and what is given in code stands in for that."""
+    """The environment sets it, and an argument overrides that."""
     if variable is not None:
         monkeypatch.setenv(Variable.ISOLATION.key, variable)
     assert isolation_mode(given) == wanted

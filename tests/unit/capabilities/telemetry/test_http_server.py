@@ -84,7 +84,7 @@ class TestServer:
         assert "\n" not in refused.value.message
 
     def test_the_port_is_free_again_afterwards(self, registry: CollectorRegistry) -> None:
-        """At once."""
+        """Immediately."""
         with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0
             asked(url)

@@ -66,7 +66,7 @@ class TestNames:
                 assert name.endswith(("_bytes_total", "_seconds_total"))
 
     def test_no_label_can_tell_executions_apart(self) -> None:
-        """Ids, paths and texts are for records and spans."""
+        """Ids, paths and messages are for records and spans."""
         labels = {label for _, names in existing().values() for label in names}
         assert not labels & {"execution_id", "request_id", "session", "principal", "agent", "path"}
 
@@ -117,7 +117,7 @@ class TestSharing:
         assert Metrics.of(CollectorRegistry()) is not unseen
 
     def test_a_registry_has_one_set_of_metrics(self) -> None:
-        """Whoever asks for those of the same registry gets the same, and none collides."""
+        """Metrics of the same registry are the same object, and none collides."""
         registry = CollectorRegistry()
         assert Metrics.of(registry) is Metrics.of(registry)
         assert Metrics.of(registry) is not Metrics.of(CollectorRegistry())

@@ -1,4 +1,4 @@
-"""`traceparent` is read as W3C spells it, and not otherwise."""
+"""`traceparent` is read in the format of W3C, and in no other."""
 
 from __future__ import annotations
 

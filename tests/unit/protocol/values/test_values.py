@@ -316,7 +316,7 @@ def test_size_is_bounded_exactly() -> None:
 
 
 def test_a_huge_integer_is_refused() -> None:
-    """An integer of more than a mebibyte is no result."""
+    """An integer of more than a mebibyte is not a valid result."""
     with pytest.raises(ValueError, match="too large"):
         encode_value(1 << (8 << 20), max_bytes=16 << 20)
 

@@ -16,7 +16,7 @@ from caps.providers.files.openat2 import open_beneath, opened_beneath, opened_re
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[int]:
-    """A directory with a file, links of every kind, and a secret beside it."""
+    """A directory with a file, links of every kind, and a secret next to it."""
     inside = tmp_path / "inside"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "file").write_text("public")
@@ -139,7 +139,7 @@ def test_a_missing_root_does_not_tell_where_it_would_be(tmp_path: Path) -> None:
 
 
 def test_a_fifo_is_not_opened(tmp_path: Path) -> None:
-    """A FIFO would block whoever opens it, and wake whoever waits on its other end."""
+    """A FIFO would block its opener, and wake a process that waits on its other end."""
     os.mkfifo(tmp_path / "fifo")
     with (
         opened_root(str(tmp_path)) as root,

@@ -29,7 +29,7 @@ call = functools.partial(file_call, "files.read")
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Path:
-    """An allowed directory with a secret beside it and links to both."""
+    """An allowed directory with a secret next to it and links to both."""
     inside = tmp_path / "sandbox"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "note.txt").write_text("héllo")
@@ -287,7 +287,7 @@ class TestStat:
 
     @pytest.mark.parametrize("path", ["link_out", "dir_out", "dir_out/missing"])
     def test_what_leads_out_is_a_scope_violation(self, sandbox: Path, path: str) -> None:
-        """Not even existence is told of what lies outside."""
+        """Not even the existence of anything outside is revealed."""
         with pytest.raises(ScopeViolationError):
             stat_file(call(sandbox), path)
 

@@ -31,7 +31,7 @@ class TestParsing:
         assert scope.allowlist == ("./sandbox", "/data")
 
     def test_the_defaults_are_one_mebibyte_and_writable(self) -> None:
-        """What a policy leaves out is bounded all the same."""
+        """What a policy leaves out is bounded anyway."""
         scope = scope_of("/data")
         assert (scope.read_only, scope.max_bytes) == (False, 1_048_576)
 

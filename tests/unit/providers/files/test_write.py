@@ -26,7 +26,7 @@ call = functools.partial(file_call, "files.write")
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Path:
-    """An allowed directory with another one beside it, and links to both."""
+    """An allowed directory with another one next to it, and links to both."""
     inside = tmp_path / "sandbox"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "note.txt").write_text("old")

@@ -82,7 +82,7 @@ class TestAnswers:
         ("text", "seconds"), [("1s", 1), ("90s", 90), ("10m", 600), ("2h", 7200), ("30d", 2592000)]
     )
     def test_spans_of_time(self, text: str, seconds: int) -> None:
-        """A whole number and its unit."""
+        """An integer and its unit."""
         assert parse_duration(text) == seconds
 
     @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ class TestTrust:
     def test_an_answer_that_cannot_be_read_is_a_denial(
         self, store: ApprovalDirectory, directory: Path, content: bytes
     ) -> None:
-        """Whoever wrote it: nothing but a whole and valid answer allows."""
+        """Regardless of its author: only a complete and valid answer allows."""
         request = approval_request()
         with store.posted(request):
             (directory / f"{request.id}.answer").write_bytes(content)
@@ -369,7 +369,7 @@ sys.stdin.read()
 
 
 def test_where_it_is_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The variable, else the user's state directory; beside the audit log there."""
+    """The variable, else the user's state directory, next to the audit log."""
     monkeypatch.setenv("CAPS_APPROVALS_PATH", str(tmp_path / "a"))
     assert default_approvals_directory() == tmp_path / "a"
     monkeypatch.delenv("CAPS_APPROVALS_PATH")

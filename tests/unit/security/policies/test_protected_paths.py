@@ -65,7 +65,7 @@ def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
-    """It leads nowhere, and the links in it are kept all the same."""
+    """It leads nowhere, and the links in it are kept anyway."""
     (tmp_path / "loop").symlink_to("loop")
     assert reaches(tmp_path, tmp_path / "loop" / "x")
     assert not reaches(tmp_path / "elsewhere", tmp_path / "loop" / "x")

@@ -215,7 +215,7 @@ def test_the_time_that_a_person_took_is_not_the_codes() -> None:
 
 
 def test_no_limit_becomes_wider_than_it_was() -> None:
-    """A margin is no reason to give more than was enough; modules stay as they are."""
+    """A margin must not give more than was enough; modules stay as they are."""
     limits = {"calls": 41, "wall_ms": 50, "memory_mb": 32, "output_bytes": 6, "concurrency": 1}
     then = {**OPEN, "limits": limits, "modules": ["numpy"]}
     found = learned(then, *[Call("time.now", {})] * 40, base=True)

@@ -222,7 +222,7 @@ def test_a_capability_that_is_gone() -> None:
 
 @pytest.mark.parametrize("path", ["/srv/" + "x" * 2000, "/srv/\\udcff"])
 def test_a_text_that_the_log_could_not_keep_counts_as_hidden(path: str) -> None:
-    """It was cut, or may stand for something that is no text."""
+    """It was cut, or may represent something that is not a string."""
     records = records_of(loaded({}), [Call("files.read", {"path": path})])
     (one,) = replay(REGISTRY, loaded(FILES), records)
     assert one.observed.hidden == {"path"}

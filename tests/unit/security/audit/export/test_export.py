@@ -304,7 +304,7 @@ def test_ocsf_weighs_what_happened(log: Path) -> None:
 
 
 def test_ocsf_time_is_that_of_the_record(log: Path) -> None:
-    """In milliseconds, beside the text that was signed for."""
+    """In milliseconds, in addition to the signed text."""
     for event, record in zip(exported(log, "ocsf"), recorded(log), strict=True):
         assert event["metadata"]["original_time"] == record["ts"]
         assert f"{event['time'] % 1000:03d}" == record["ts"][20:23]

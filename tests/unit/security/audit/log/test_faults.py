@@ -58,7 +58,7 @@ def child(body: str, *arguments: object) -> subprocess.Popen[str]:
 
 @pytest.mark.process
 def test_several_processes_share_one_chain(tmp_path: Path) -> None:
-    """Writers that append at once, with and without sync, leave one unbroken log."""
+    """Concurrent writers, with and without sync, leave one unbroken log."""
     body = """
         async def main():
             who, durability = sys.argv[2], Durability(sys.argv[3])
@@ -91,7 +91,7 @@ def test_several_processes_share_one_chain(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_what_a_killed_process_had_appended_is_there(tmp_path: Path) -> None:
-    """SIGKILL right after an append loses nothing, and the next writer goes on."""
+    """SIGKILL right after an append loses nothing, and the next writer continues."""
     body = """
         async def main():
             log = AuditLog.open(Path(sys.argv[1]))
@@ -134,7 +134,7 @@ def test_a_process_killed_within_a_write_leaves_a_torn_tail_that_is_mended(tmp_p
 
 @pytest.mark.parametrize("torn", [b"{", b'{"agent":"' + b"x" * 20_000, b"\0" * 4096])
 async def test_a_torn_tail_is_met_while_open_too(tmp_path: Path, torn: bytes) -> None:
-    """Another process crashed beside us: its half line goes, ours follows."""
+    """Another process crashed meanwhile: its half line is removed, ours follows."""
     async with AuditLog.open(tmp_path) as log:
         await log.append(decision("before"))
         with segment_of(tmp_path).open("ab") as file:
@@ -249,7 +249,7 @@ async def test_a_log_that_another_keeps_locked_is_an_audit_error(
 
 
 async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> None:
-    """The end cannot be pinned, and whoever closes is told so."""
+    """The end cannot be signed, and the caller of close gets the error."""
     log = AuditLog.open(tmp_path, lock_seconds=0.05)
     await log.append(decision("r1"))
     with segment_of(tmp_path).open("rb") as other:
@@ -376,7 +376,7 @@ async def test_a_hole_that_a_killed_writer_left_is_not_continued(tmp_path: Path)
 
 @pytest.mark.parametrize("keep", [0, 100])
 async def test_a_log_that_was_cut_while_open_is_refused(tmp_path: Path, keep: int) -> None:
-    """Writing on would bury the cut."""
+    """Writing more records would hide the cut."""
     log = AuditLog.open(tmp_path)
     os.truncate(segment_of(tmp_path), keep)
     with pytest.raises(AuditError, match="was cut while open"):
@@ -429,7 +429,7 @@ async def test_after_a_failed_sync_nothing_is_believed(
 
 
 async def test_without_sync_a_held_lock_does_not_block_the_loop(tmp_path: Path) -> None:
-    """While another process writes, other tasks of this one go on."""
+    """While another process writes, other tasks of this one continue."""
     log = AuditLog.open(tmp_path, durability=Durability.OS)
     with segment_of(tmp_path).open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)

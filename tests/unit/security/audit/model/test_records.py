@@ -96,7 +96,7 @@ def test_a_text_at_its_limit_is_whole() -> None:
 
 
 def test_a_long_shown_value_is_cut() -> None:
-    """Shown arguments have the same limit as other texts."""
+    """Shown arguments have the same limit as other strings."""
     shown = msgspec.json.decode(written(decision(shown={"path": "y" * 5000})))["shown"]
     assert shown["path"] == "y" * MAX_TEXT_CHARS + f"...[{5000 - MAX_TEXT_CHARS} more characters]"
 

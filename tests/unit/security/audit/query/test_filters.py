@@ -244,7 +244,7 @@ def test_reading_holds_a_line_and_not_the_log(tmp_path: Path) -> None:
 
 
 class TestHash:
-    """Equal values can be found by whoever holds the key of the log."""
+    """Equal values can be found with the key of the log."""
 
     @pytest.fixture
     def hidden(self, tmp_path: Path) -> Path:
@@ -319,7 +319,7 @@ class TestHash:
         assert "hmac-sha256" not in shown
 
     def test_a_text_is_not_the_number_that_it_spells(self, hidden: Path) -> None:
-        """`7` without --json is a text, which no call had."""
+        """`7` without --json is a string, which no call had."""
         digest = run("hash", "--audit", hidden, "7").output.strip()
         assert numbers(run("query", "--audit", hidden, "--json", "--value-hash", digest)) == []
 

@@ -68,7 +68,7 @@ async def test_a_place_that_was_away_gets_what_it_missed(tmp_path: Path) -> None
 async def test_a_place_that_cannot_be_written_is_told_when_the_log_is_closed(
     tmp_path: Path,
 ) -> None:
-    """Records and checkpoints go on meanwhile, one checkpoint for each that is due."""
+    """Records and checkpoints continue meanwhile, one checkpoint for each that is due."""
     log, elsewhere = tmp_path / "log", tmp_path / "elsewhere"
     opened = AuditLog.open(log, checkpoints_to=elsewhere, checkpoint_every=2)
     (elsewhere / CHECKPOINTS).mkdir()
@@ -116,7 +116,7 @@ async def test_the_last_record_is_signed_after_a_while(
 
 class TestRotatingTheKey:
     async def test_leaves_a_log_that_verifies_from_the_first_key(self, tmp_path: Path) -> None:
-        """Whoever kept the first public key follows two rotations to the third."""
+        """A verifier with the first public key follows two rotations to the third."""
         log, trusted = tmp_path / "log", tmp_path / "trusted.pub"
         await write(log, "a")
         shutil.copy(log / "signing.pub", trusted)

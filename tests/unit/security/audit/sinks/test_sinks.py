@@ -82,7 +82,7 @@ class TestAFile:
     async def test_that_comes_later_begins_at_the_beginning(
         self, tmp_path: Path, mode: str
     ) -> None:
-        """Whatever its mode, and it goes on after a restart."""
+        """In every mode, and it continues after a restart."""
         log, copy = tmp_path / "log", tmp_path / "copy"
         await write(log, [], "before")
         for name in ("a", "b"):
@@ -315,7 +315,7 @@ class TestOtlp:
 
 
 class TestWhatTheLogSaysOfItself:
-    """That it was mended, and that another key signs: to every sink, as all that it holds."""
+    """That it was repaired, and that another key signs: to every sink, like all other records."""
 
     @pytest.fixture(params=["syslog", "otlp", "stdout"])
     def sink(

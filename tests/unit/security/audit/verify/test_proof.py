@@ -115,7 +115,7 @@ def test_one_record_is_proven_by_its_number_or_hash(log: Path) -> None:
     ],
 )
 def test_two_readers_cannot_see_two_proofs(log: Path, old: bytes, new: bytes, why: str) -> None:
-    """What is given twice, unknown or missing is no proof, whatever else it proves."""
+    """A file with a duplicate, unknown or missing key is not a valid proof."""
     data = json.dumps(proof_of(log, "exec-1"), sort_keys=True, separators=(",", ":")).encode()
     keys = load_public_keys(log / "signing.pub")
     assert verify_proof(data, keys).status is ProofStatus.PROVEN
@@ -128,7 +128,7 @@ def test_two_readers_cannot_see_two_proofs(log: Path, old: bytes, new: bytes, wh
 
 
 def test_a_proof_that_was_laid_out_anew_is_still_one(log: Path) -> None:
-    """What counts are the values, not how the file spells them."""
+    """What counts are the values, not how the file encodes them."""
     proof = json.loads(json.dumps(proof_of(log, "exec-2"), indent=2))
     assert verdict(dict(reversed(proof.items())), log / "signing.pub")[0] == "proven"
 
@@ -261,7 +261,7 @@ def test_a_changed_proof_proves_nothing(
 
 @pytest.mark.parametrize("garbage", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'"x"'])
 def test_what_is_no_proof_is_malformed(log: Path, garbage: bytes) -> None:
-    """Nothing in it is believed, and nothing is raised."""
+    """Nothing in it is trusted, and nothing is raised."""
     keys = load_public_keys(log / "signing.pub")
     assert verify_proof(garbage, keys).status is ProofStatus.MALFORMED
 

@@ -295,7 +295,7 @@ def test_a_bad_checkpoint_is_named_by_its_own_file_and_line(log: Log, tmp_path: 
 
 
 def test_a_file_that_was_emptied_is_called_empty(log: Log) -> None:
-    """It is there, so to look for it would be in vain."""
+    """It exists, so a search for it would be useless."""
     log.path(8).write_bytes(b"")
     report = verify_log(log.directory)
     assert report.status is VerifyStatus.LOST_SEGMENT
@@ -303,7 +303,7 @@ def test_a_file_that_was_emptied_is_called_empty(log: Log) -> None:
 
 
 def test_a_replaced_key_is_unknown(log: Log) -> None:
-    """Be it the public key of the directory, or the one that signed anew."""
+    """The public key of the directory, or the key that signed again."""
     for name in ("signing.key", "signing.pub"):
         (log.directory / name).unlink()
     signer = Signer.load(log.directory)
@@ -315,7 +315,7 @@ def test_a_replaced_key_is_unknown(log: Log) -> None:
 
 
 def test_a_file_of_several_trusted_keys_covers_a_change_of_keys(log: Log) -> None:
-    """Checkpoints of either key are believed, in the order in which they were made."""
+    """Checkpoints of either key are trusted, in the order in which they were made."""
     old = (log.directory / "signing.pub").read_bytes()
     for name in ("signing.key", "signing.pub"):
         (log.directory / name).unlink()

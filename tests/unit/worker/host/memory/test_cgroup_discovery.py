@@ -35,7 +35,7 @@ ODD_NAME = "9 1 0:26 / /mnt/a\\040b\\134c rw - cgroup2 none rw\n"
 
 class TestMounts:
     def test_are_found_and_v2_comes_first(self) -> None:
-        """Optional fields before the dash vary in number; other controllers are no use."""
+        """Optional fields before the dash vary in number; other controllers are ignored."""
         assert read_mounts(HYBRID) == [
             Mount("/", Path("/sys/fs/cgroup/unified"), V2),
             Mount("/", Path("/sys/fs/cgroup/memory"), V1),
@@ -109,7 +109,7 @@ class TestTheChoice:
         assert v2_places(tmp_path, "/slice/service") == [service]
 
     def test_ends_at_the_mount(self, tmp_path: Path) -> None:
-        """What lies above the mount point is no group."""
+        """What is above the mount point is not a valid group."""
         mark(tmp_path.parent)
         assert v2_places(tmp_path, "/") == [tmp_path]
         os.removexattr(tmp_path.parent, "user.delegate")
@@ -149,7 +149,7 @@ class TestAGroup:
         return MemoryGroup(directory, interface)
 
     def test_of_v2_is_limited_by_one_write(self, tmp_path: Path) -> None:
-        """In bytes; the same limit again is no write."""
+        """In bytes; the same limit again is not written."""
         group = self.group(tmp_path, V2)
         group.limit(64)
         assert (tmp_path / "memory.max").read_text() == "67108864"
@@ -198,7 +198,7 @@ class TestAGroup:
     def test_of_v1_tells_whose_limit_killed(
         self, tmp_path: Path, kills: int, most: tuple[int, int], verdict: OutOfMemory | None
     ) -> None:
-        """It had been full, with or without swap, but for less than is asked for at once."""
+        """It had been full, with or without swap, except for less than one allocation."""
         files = {
             "memory.oom_control": f"oom_kill_disable 0\nunder_oom 0\noom_kill {kills}\n",
             "memory.max_usage_in_bytes": f"{most[0]}\n",

@@ -110,7 +110,7 @@ class TestTheStock:
             tasks.cancel_scope.cancel()
 
     async def test_is_refilled_when_an_execution_fails(self) -> None:
-        """At once, and not when the next one takes a spare."""
+        """Immediately, and not when the next caller takes a spare."""
         async with opened(dies_at_work) as pool:
             first, second = await pool.until_stocked(2)
             with pytest.raises(WorkerLostError):
@@ -328,7 +328,7 @@ class TestHalfAFrame:
     async def test_is_a_lie_unless_the_worker_was_killed(
         self, ending: ExitStatus, expected: type[Exception]
     ) -> None:
-        """Whoever is killed while writing lies to nobody; either way the code may have run."""
+        """A worker that is killed while writing is not a violation; the code may have run."""
 
         async def stops_in_mid_frame(worker: FakeWorker) -> None:
             await worker.take_code()

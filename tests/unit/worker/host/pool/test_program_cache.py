@@ -140,7 +140,7 @@ class TestTheChannel:
         assert caught.value.details["violation"] == "out_of_turn"
 
     def test_hands_no_code_to_a_compiler(self) -> None:
-        """Whoever compiles never runs anything."""
+        """A compiler process never runs anything."""
         host, _ = ready_pair()
         host.send(CompileMessage(source="1", filename="f", limits=LIMITS, **host.stamp()))
         with pytest.raises(ProtocolError):

@@ -208,7 +208,7 @@ class Ended:
     calls: Calls
     printed: list[str]
     long: int
-    """How often it was told that it takes long."""
+    """How often it was notified that it takes long."""
     outcome: ResultMessage | Exception
 
     @property
@@ -311,7 +311,7 @@ class TestAnHonestWorker:
         assert heard == ["quick", "slow"]
 
     async def test_whose_code_did_not_compile_never_started(self) -> None:
-        """A result without a start is no violation, and `started` stays False."""
+        """A result without a start is not a violation, and `started` stays False."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -326,7 +326,7 @@ class TestAnHonestWorker:
     async def test_that_is_over_at_once_does_not_take_long(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Nobody is told anything of it but its result."""
+        """Only its result is visible to others."""
         monkeypatch.setattr(supervisor, "SHORT_RUN_SECONDS", 20)
 
         async def script(worker: Worker) -> None:
@@ -357,7 +357,7 @@ class TestAnHonestWorker:
         assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 1)
 
     async def test_leaves_no_call_behind(self) -> None:
-        """The result ends the execution: calls under way are cancelled."""
+        """The result ends the execution: calls in flight are cancelled."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -384,7 +384,7 @@ class TestAnHonestWorker:
         ids=["object", "integer", "large", "surrogate", "details"],
     )
     async def test_is_told_when_an_answer_cannot_be_sent(self, answer: CallResponse) -> None:
-        """One call fails; the execution goes on."""
+        """One call fails; the execution continues."""
         heard: list[CapabilityResponseMessage] = []
 
         async def answered(_request: CapabilityRequestMessage) -> CallResponse:
@@ -419,7 +419,7 @@ class TestALiar:
     async def test_ends_its_own_execution(
         self, lie: Callable[[Worker], Awaitable[None]], expected: str
     ) -> None:
-        """Each lie is a ProtocolError with its name; its requests under way are cancelled."""
+        """Each violation is a ProtocolError with its name; requests in flight are cancelled."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -487,7 +487,7 @@ class TestALiar:
         assert (violation(ended), ended.execution.started) == ("garbage", True)
 
     async def test_caught_just_as_an_answer_is_ready_is_still_just_a_liar(self) -> None:
-        """The answer is dropped; the violation is what is told, and it is not wrapped."""
+        """The answer is dropped; the violation is what is raised, and it is not wrapped."""
         release = anyio.Event()
 
         async def answer(_request: CapabilityRequestMessage) -> CallResponse:
@@ -565,7 +565,7 @@ class TestBounds:
     async def test_the_wall_limit_counts_what_passed_before_the_first_call(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Code that computes and then asks has no more time than code that asks at once."""
+        """Code that computes and then asks has no more time than code that asks immediately."""
         now, left = [0.0], list[float]()
         clock = SimpleNamespace(monotonic=lambda: now[0])
         monkeypatch.setattr(supervisor, "time", clock)
@@ -588,7 +588,7 @@ class TestTheCpuLimit:
     """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
 
     async def test_ends_a_worker_that_has_used_it_up(self) -> None:
-        """Whatever its calls are waiting for; it counts from the moment the code is handed over."""
+        """Whatever its calls are waiting for; it counts from the moment the code is sent."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 7_000_000
@@ -712,7 +712,7 @@ class TestBytesInFlight:
         assert len(calls.handled) == 5
 
     async def test_the_wall_limit_ends_a_worker_that_is_not_read(self) -> None:
-        """Nothing is answered, so nothing more is read; time passes all the same."""
+        """Nothing is answered, so nothing more is read; time passes anyway."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -784,7 +784,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
         assert (ended.error.limit, ended.execution.started) == ("wall_ms", False)
 
     async def test_and_whose_worker_hangs_up_meanwhile_never_ran(self) -> None:
-        """How the worker ended is learnt where it is read from, and told as any other end."""
+        """A failing read tells how the worker ended, and it is reported as any other end."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -859,7 +859,7 @@ class TestALostWorker:
         assert ended.error.started is started
 
     async def test_whose_channel_the_host_closed_is_lost_like_any_other(self) -> None:
-        """While its code computes: who waits for its first word is told what it may raise."""
+        """While its code computes: a reader of the first message gets a documented error."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -872,7 +872,7 @@ class TestALostWorker:
         assert ended.error.started is True
 
     async def test_cancels_its_calls(self) -> None:
-        """Nobody is there to hear the answer."""
+        """Nobody is there to receive the answer."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -932,7 +932,7 @@ class TestPool:
 
     @pytest.mark.process
     async def test_a_worker_that_dies_at_once_is_tried_again_once_and_counted(self) -> None:
-        """Nothing ran, so once more is harmless; its status is told, and its place is free."""
+        """Nothing ran, so a retry is harmless; its status is reported, and its slot is free."""
         alive: list[int] = []
         pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "exit 7")), 1, alive.append)
         with pytest.raises(WorkerLostError, match="exit status 7") as error:

@@ -55,7 +55,7 @@ print([type(end).__name__ for end in await asyncio.gather(*tasks, return_excepti
         assert printed(source) == [str(["QueueShutDown"] * 3)]
 
     def test_at_once_drops_what_is_left_and_counts_it_as_dealt_with(self) -> None:
-        """Whoever joins goes on."""
+        """A task that joins continues."""
         source = """
 queue = asyncio.Queue()
 for n in range(3):
@@ -142,7 +142,7 @@ class TestTimers:
         assert len(loop._timers) < 1000
 
     def test_those_that_wait_are_kept(self) -> None:
-        """Only the dead ones go."""
+        """Only cancelled timers are removed."""
         loop = Loop(lambda _timeout: None)
         kept = [loop.timer(3600) for _ in range(500)]
         for _ in range(10_000):
@@ -163,7 +163,7 @@ except ValueError as error:
 
 
 class Ear:
-    """Hears of errors that nobody will ask for."""
+    """Collects errors that nobody will retrieve."""
 
     def __init__(self, loop: Loop) -> None:
         self.heard: list[tuple[str, BaseException]] = []
@@ -229,7 +229,7 @@ class TestUnseenErrors:
         ]
 
     def test_of_cancelled_tasks_are_none(self, loop: Loop) -> None:
-        """Being cancelled is no error, also not for a gather."""
+        """A cancellation is not an error, also not in a gather."""
         ear = Ear(loop)
         loop.task(failing(KeyError())).cancel()
         gather(failing(KeyError()), failing(KeyError())).cancel()
@@ -361,7 +361,7 @@ class TestObjectsInUsersHands:
         assert printed(f"print({made})") == [shown]
 
     def test_the_name_of_a_task_is_plain_text(self) -> None:
-        """Whatever `__str__` gives, no code of it runs when the name is told."""
+        """Whatever `__str__` returns, none of its code runs when the name is reported."""
         source = """
 class Odd(str):
     def __repr__(self):

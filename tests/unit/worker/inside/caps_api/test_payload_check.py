@@ -1,4 +1,4 @@
-"""(4) What a wrapper checks before it sends: a payload that fits, and slips told early."""
+"""(4) What a wrapper checks before it sends: a payload that fits, and early reports of mistakes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TestProblems:
     def test_a_slip_is_told_with_its_place(
         self, payload: dict[str, Any], path: str, expected: str
     ) -> None:
-        """Path and expectation say what to mend."""
+        """Path and expectation say what to correct."""
         assert told(payload) == [(path, expected)]
 
     def test_all_slips_are_told_at_once(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls of capabilities that cannot succeed, told before the first line runs, and nothing else."""
+"""Calls of capabilities that cannot succeed are reported before the first line runs."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_what_is_not_certain_is_not_told(source: str) -> None:
 
 
 def test_all_problems_are_told_at_once_in_order() -> None:
-    """One round is enough to mend them."""
+    """One round is enough to correct them."""
     source = (
         "x = await caps.flies.read('a')\n"
         "files = caps.fils\n"

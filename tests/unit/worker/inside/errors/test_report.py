@@ -313,7 +313,7 @@ def test_the_code_is_that_of_the_class_of_ours() -> None:
 
 
 def test_frames_of_earlier_cells_show_their_own_lines() -> None:
-    """Of two programs at once, each frame is told by the file that it is in."""
+    """With two programs, each frame is identified by its file."""
     first = compile_source("def f(n):\n    return g(n)", "<cell 1>")
     second = compile_source("def g(n):\n    return n.missing\nf(1)", "<cell 2>")
     names: dict[str, object] = {}

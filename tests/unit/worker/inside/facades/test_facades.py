@@ -121,7 +121,7 @@ def test_a_refused_import_names_what_there_is() -> None:
 
 @pytest.mark.parametrize("module", MODULE_ALTERNATIVES)
 def test_a_refused_import_names_the_capability_that_would_do(module: str) -> None:
-    """Who wants files or the network is told what a policy may grant."""
+    """Code that wants files or the network learns what a policy may grant."""
     with pytest.raises(ModuleNotFoundError, match=f"`caps.{MODULE_ALTERNATIVES[module]}` instead"):
         run(f"import {module}.anything")
 

@@ -1,4 +1,4 @@
-"""(4) What would be lost without a word is told, with the user's lines and within bounds."""
+"""(4) What would be lost silently is reported, with the user's lines and within bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.language_programs import run_program
 
 
 class Told:
-    """A program, and what is told of it."""
+    """A program, and what is reported about it."""
 
     def __init__(self, source: str) -> None:
         self.lines: list[str] = []
@@ -45,7 +45,7 @@ def test_a_coroutine_that_is_dropped_is_told_with_its_line(told: Told) -> None:
 
 @pytest.mark.parametrize("told", ["import asyncio\nasyncio.sleep(1)\n1\n"], indirect=True)
 def test_a_coroutine_of_ours_has_the_name_that_the_user_called(told: Told) -> None:
-    """Nothing of our own files is told."""
+    """Nothing of our own files is shown."""
     run_program(told.program)
     expected = "<agent>:2: RuntimeWarning: coroutine 'asyncio.sleep' was never awaited\n"
     assert told.text == f"{expected}  asyncio.sleep(1)\n"

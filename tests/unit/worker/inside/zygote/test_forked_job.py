@@ -39,7 +39,7 @@ def test_its_bytes_come_back_and_its_modules_do_not() -> None:
 
 
 def test_one_that_fails_says_why_and_is_known_to_have_failed() -> None:
-    """Nobody goes on with half of what it made."""
+    """Nobody continues with half of its result."""
     told = run("raise ValueError('no such thing')")
     assert told.stdout == "a forked job of the zygote failed (status 256)"
     assert "ValueError: no such thing" in told.stderr
