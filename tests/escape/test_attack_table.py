@@ -9,7 +9,7 @@ from escape.attacks import LAYERS, attacks_on
 
 
 def test_the_table_of_attacks_is_up_to_date() -> None:
-    """Every class is there, with the number of its attacks; `make attacks` writes it anew."""
+    """Every class is there, with the number of its attacks; `make attacks` writes it again."""
     assert not stale(DOCUMENT.read_text()), "run `make attacks`"
 
 
@@ -29,6 +29,6 @@ def test_a_stale_table_is_seen_and_mended(tmp_path: Path) -> None:
 
 
 def test_no_attack_is_named_like_a_test() -> None:
-    """They are data; nothing but the tests beside them may run them."""
+    """They are data; only the tests next to them may run them."""
     paths = [attack.path for layer in LAYERS for attack in attacks_on(layer)]
     assert [path for path in paths if path.name.startswith("test_")] == []

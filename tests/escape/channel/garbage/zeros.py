@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.raw(b"\0" * 4096)
+worker.raw(b"\0" * 4096)

@@ -3,8 +3,8 @@
 # cells: first
 # stopped: violation forged_id
 
-result = liar.result("first")
-liar.raw(result)
+result = worker.result("first")
+worker.raw(result)
 os.read(CHANNEL, 65536)
-liar.say(StartedMessage)
-liar.raw(result)
+worker.say(StartedMessage)
+worker.raw(result)

@@ -1,4 +1,4 @@
-"""Make the dictionary anew, and with it what it writes to."""
+"""Initialise the dictionary again, with another target."""
 
 # stopped: raises AttributeError
 # because: `__deepcopy__` reaches into the interpreter

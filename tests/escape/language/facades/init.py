@@ -1,4 +1,4 @@
-"""Initialise a facade anew."""
+"""Initialise a facade again."""
 
 # stopped: raises TypeError
 # because: takes exactly one argument

@@ -29,7 +29,7 @@ from support.command_workers import CommandWorkerSource
 pytestmark = pytest.mark.anyio
 
 # Says that it is ready, as a worker does, and garbage as soon as it gets code.
-LIAR = """
+HOSTILE_WORKER = """
 import os, struct
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
@@ -226,7 +226,7 @@ async def test_a_policy_that_is_refused_is_counted() -> None:
 async def test_a_worker_that_breaks_the_protocol_is_counted() -> None:
     """By what it broke."""
     samples = CollectorRegistry()
-    workers = CommandWorkerSource((sys.executable, "-I", "-c", LIAR))
+    workers = CommandWorkerSource((sys.executable, "-I", "-c", HOSTILE_WORKER))
     async with Runtime(
         POLICY_OF_NOTHING,
         audit=MemoryAuditLog(),

@@ -180,7 +180,7 @@ def test_what_has_a_plainer_form_crosses_as_that() -> None:
 def test_methods_of_a_subclass_are_not_asked() -> None:
     """A subclass is what its base holds, whatever it says of itself."""
 
-    class Liar(list[int]):
+    class Deceptive(list[int]):
         def __iter__(self) -> Any:
             raise KeyboardInterrupt
 
@@ -196,7 +196,7 @@ def test_methods_of_a_subclass_are_not_asked() -> None:
         def __len__(self) -> int:
             raise KeyboardInterrupt
 
-    assert crossed(Liar([1, 2])) == [1, 2]
+    assert crossed(Deceptive([1, 2])) == [1, 2]
     assert crossed(Text("x")) == "x"
 
 

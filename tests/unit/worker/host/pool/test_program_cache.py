@@ -97,15 +97,15 @@ def ready_pair() -> tuple[HostConnection, WorkerConnection]:
 
 def forged(execution: str, number: int) -> bytes:
     """What a lying worker would send to have its bytes kept."""
-    liar = WorkerConnection()
-    liar.send(ReadyMessage(protocol=1, python="3", **liar.stamp()))
-    liar.receive(
+    hostile = WorkerConnection()
+    hostile.send(ReadyMessage(protocol=1, python="3", **hostile.stamp()))
+    hostile.receive(
         (asking := _asked_host()).send(
             CompileMessage(source="", filename="f", limits=LIMITS, **asking.stamp())
         )
     )
     identity = f"{execution}:{number}"
-    return liar.send(CompiledMessage(program=b"poison", id=identity, timestamp=1.0))
+    return hostile.send(CompiledMessage(program=b"poison", id=identity, timestamp=1.0))
 
 
 def _asked_host() -> HostConnection:
