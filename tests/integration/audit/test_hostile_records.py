@@ -38,7 +38,7 @@ BOTH = pytest.mark.parametrize("mode", ["required", "best_effort"])
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """One server; each test has a database of its own."""
+    """One server; each test has its own database."""
     place = tmp_path_factory.mktemp("postgresql")
     with pytest.MonkeyPatch.context() as patched, running_postgres(place, patched) as made:
         yield made

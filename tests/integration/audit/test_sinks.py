@@ -1,4 +1,4 @@
-"""Sinks as an operator meets them: options, variables, metrics, the table of the log."""
+"""Sinks as an operator uses them: options, variables, metrics, the table of the log."""
 
 from __future__ import annotations
 

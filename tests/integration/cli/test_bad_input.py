@@ -249,7 +249,7 @@ _BOUNDED_KIB = 3 * 1024 * 1024
 
 @pytest.mark.process
 class TestProcesses:
-    """What only a process of its own can show: its descriptors, its memory and its end."""
+    """What only a separate process can show: its descriptors, its memory and its end."""
 
     def start(
         self, place: Place, command: str, *, redirect: str = "", stdout: int = subprocess.PIPE

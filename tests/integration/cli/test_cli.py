@@ -63,7 +63,7 @@ class Place:
         return str(self.directory / name)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The environment for a process of its own."""
+        """The environment for a separate process."""
         kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
         return {**kept, "CAPS_AUDIT_PATH": str(self.audit), **more}
 
@@ -282,7 +282,7 @@ Value()
         assert b"\x1b" not in shown
 
     def test_a_reader_that_leaves_does_not_end_the_run(self, place: Place) -> None:
-        """The code runs on to its end, with its evidence, and nobody sees a traceback."""
+        """The code runs to its end, with its evidence, and there is no traceback."""
         source = place.code("for n in range(2000):\n    print('line', n, 'x' * 100)")
         reader, writer = os.pipe()
         os.close(reader)
@@ -343,7 +343,7 @@ class TestExitCodes:
         ids=" ".join,
     )
     def test_2_bad_usage(self, place: Place, args: tuple[str, ...]) -> None:
-        """What was asked for makes no sense; no traceback says so."""
+        """The request makes no sense; one line says so, without a traceback."""
         result = place.caps(*args)
         assert result.exit_code == 2
         assert result.stderr
@@ -628,7 +628,7 @@ class TestPolicy:
         assert found["withheld"]["files.write"] == "not_allowed"
 
     def test_validate_says_what_waits_and_what_is_tried_out(self, place: Place) -> None:
-        """Granted with an approval, and denied in dry run, are lines of their own."""
+        """Granted with an approval, and denied in dry run, are separate lines."""
         tried = {"rule": "math.*", "mode": "dry_run"}
         other = place.policy_of({**READER, "approve": ["files.read"], "deny": [tried]})
         lines = place.caps("policy", "validate", other).stdout.splitlines()

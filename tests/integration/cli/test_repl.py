@@ -125,7 +125,7 @@ class TestFromAPipe:
 
 
 class Terminal:
-    """The command at a terminal of its own."""
+    """The command at its own terminal."""
 
     def __init__(self, place: Place) -> None:
         self._ours, theirs = pty.openpty()

@@ -139,7 +139,7 @@ class TestMetricsPort:
         assert not place.audit.exists()
 
     def test_an_address_that_is_none_ends_the_command_in_one_line(self, place: Place) -> None:
-        """Names are not looked up."""
+        """Host names are not resolved."""
         done = place.caps("run", "-", "--metrics-port", "0", "--metrics-address", "example")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
@@ -280,7 +280,7 @@ class TestExport:
         assert done.stdout == SHOWN + "[] 0\n"
 
     def test_who_loads_opentelemetry_later_is_traced_from_then_on(self, place: Place) -> None:
-        """It is looked for at each execution, not when the runtime is made."""
+        """It is searched for at each execution, not when the runtime is created."""
         code = (
             "import sys\n"
             "from caps import MemoryAuditLog, Runtime\n"
@@ -410,7 +410,7 @@ class TestProviders:
     def test_a_variable_that_the_sdk_cannot_read_is_told_in_one_line(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It is one of ours to tell, not a traceback."""
+        """It is one of our messages, not a traceback."""
         monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
         with (
             pytest.raises(

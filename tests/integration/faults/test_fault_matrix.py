@@ -144,7 +144,7 @@ def test_a_next_file_that_cannot_be_made(host: FaultHost) -> None:
 
 
 def test_a_required_sink_that_goes_down(host: FaultHost, receiver: LineReceiver) -> None:
-    """Calls are refused while it is away; when it is back it gets what it missed, and they work."""
+    """Calls are refused while it is down; when it is back it gets what it missed, and they work."""
     url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=required&deadline_ms=5000"
     host.fault = receiver.stop
     with host.open_runtime(url) as runtime:
@@ -207,7 +207,7 @@ def test_a_receiver_that_stops_reading(host: FaultHost, silent: SilentReceiver) 
         result.append(runtime.run_sync(source))
     assert result[0].status.value == "host_failed"
     assert 0 < len(host.files) < 900
-    # Which record found the buffers full hangs on their sizes: the decision of a call, which then
+    # Which record found the buffers full depends on their sizes: the decision of a call, which then
     # left no trace, or the outcome of one, which had its effect and gave no result.
     events = [record.event for record in read_records(host.log)]
     last = [e for e in events if isinstance(e, (DecisionMade, OutcomeRecorded))][-1]

@@ -1,6 +1,6 @@
 """The fault matrix, where a process must suffer: killed within a write, out of room, shut out.
 
-Each host is a process of its own. A kill strikes at a named stage: the system call that begins the
+Each host is a separate process. A kill comes at a named stage: the system call that begins the
 stage is replaced by one that ends the process with SIGKILL, as nothing can be caught then.
 """
 
@@ -206,7 +206,7 @@ host.fault = fault
     assert_fails_closed(told(program, tmp_path), tmp_path)
 
 
-# An ordinary user in a namespace of its own: root would not notice.
+# An ordinary user in a separate namespace: root would not notice.
 ORDINARY_USER = """
 from caps.worker.inside.confinement import linux
 maps = {"uid_map": f"1000 {os.getuid()} 1", "gid_map": f"1000 {os.getgid()} 1"}

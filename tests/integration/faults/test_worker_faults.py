@@ -81,7 +81,7 @@ class TestTheZygote:
             assert await host.works()
 
     async def test_that_does_not_answer_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A stopped zygote forks nothing and reaps nothing; it is ended and nobody notices."""
+        """A stopped zygote neither forks nor reaps; it is killed, and no execution fails."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.2)
         monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.1)
         async with observed_runtime() as host:
@@ -218,7 +218,7 @@ class TestAWorkerKilled:
             assert await host.works()
 
     async def test_after_its_result_was_sent_changes_nothing(self) -> None:
-        """The host is slow: the worker is gone before the host reads what it said last."""
+        """The host is slow: the worker has exited before the host reads its last message."""
         async with observed_runtime() as host:
             worker = await host.spare()
             gone: list[bool] = []
@@ -234,7 +234,7 @@ class TestAWorkerKilled:
 class TestCancelling:
     @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
     async def test_kills_the_worker_at_once(self) -> None:
-        """When `run` has returned the process is gone, and the log says that it was cancelled."""
+        """When `run` has returned the process is reaped, and the log says that it was cancelled."""
         async with observed_runtime() as host:
             worker = await host.spare()
             async with anyio.create_task_group() as tasks:

@@ -124,7 +124,7 @@ def test_coroutines_that_were_kept_and_never_awaited_are_told(runtime: Runtime) 
 
 
 def test_a_program_that_exits_in_a_task_ends_with_that(runtime: Runtime) -> None:
-    """As in asyncio, nobody can hold it up; the rest is cancelled."""
+    """As in asyncio, nothing can delay it; the rest is cancelled."""
     source = """
 import asyncio
 async def leaves():

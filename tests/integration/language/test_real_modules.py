@@ -45,7 +45,7 @@ def runtime(audit: MemoryAuditLog) -> Iterator[Runtime]:
 
 class TestNumpy:
     def test_beside_real_modules_every_private_name_is_guarded(self, runtime: Runtime) -> None:
-        """Nobody knows what attributes they make up; without them a name can be nobody's."""
+        """They may have any attributes; without them a name may be used by no library."""
         source = "from collections import deque\ndeque()._unheard_of"
         beside = runtime.run_sync(source)
         alone = runtime.run_sync(source, policy={"id": "alone", "allow": []})
@@ -137,7 +137,7 @@ told
         assert (result.status.value, result.error and result.error.type) == ("limit", "MemoryError")
 
     def test_two_executions_do_not_draw_the_same_numbers(self, runtime: Runtime) -> None:
-        """Workers are forks of one zygote, and yet each has a seed of its own."""
+        """Workers are forks of one zygote, but each has its own seed."""
         source = "import numpy as np\nnp.random.rand(4).tolist()"
         drawn = [tuple(runtime.run_sync(source).unwrap()) for _ in range(4)]
         assert len(set(drawn)) == 4
@@ -306,7 +306,7 @@ found
         assert events[-1].result.unwrap() == b"a.example"  # type: ignore[union-attr]
 
     async def test_a_namespace_and_a_module_cannot_share_a_name(self) -> None:
-        """One would hide the other without a word."""
+        """One would hide the other silently."""
         async with Runtime({}, audit=MemoryAuditLog(), namespace="idna") as runtime:
             with pytest.raises(RegistrationError, match="the policy grants the module"):
                 await runtime.run("1", policy={"modules": ["idna"]})

@@ -157,7 +157,7 @@ class TestOneCall:
         assert b"hunter2" not in b"".join(place.audit.lines)
 
     async def test_a_denied_call_does_not_happen(self) -> None:
-        """The code meets the same error as for any denial, with a reason of its own."""
+        """The code gets the same error as for any denial, with its own reason."""
         place = Place(lambda request: ApprovalAnswer(allowed=False, by="ada", reason="no"))
         result = await place.run(denied())
         assert result.unwrap() == "approval_denied"
@@ -272,7 +272,7 @@ await asyncio.gather(safely(), safely())
 
     @pytest.mark.parametrize("refused", [ApprovalRequested, ApprovalSettled])
     async def test_without_evidence_there_is_no_effect(self, refused: type[AuditEvent]) -> None:
-        """Nobody is asked unless the question is on record; no answer counts unless it is."""
+        """Nobody is asked unless the request is recorded; an answer counts only if it is."""
 
         class Failing(MemoryAuditLog):
             async def append(self, event: AuditEvent) -> None:
@@ -318,7 +318,7 @@ class TestCovers:
         assert (len(place.asked), len(place.effects)) == (1, 5)
 
     async def test_it_does_not_cover_the_same_policy_elsewhere(self, tmp_path: Path) -> None:
-        """Its relative paths lead to other files, which nobody was asked about."""
+        """Its relative paths lead to other files, for which there was no approval."""
         asked: list[ApprovalRequest] = []
 
         async def approve(request: ApprovalRequest) -> ApprovalAnswer:
@@ -472,7 +472,7 @@ class TestEnds:
         assert place.outcomes == [ApprovalOutcome.WITHDRAWN]
 
     async def test_a_directory_that_is_of_no_use_denies(self, tmp_path: Path) -> None:
-        """Nobody can be asked through it."""
+        """It cannot be used to ask anybody."""
         (tmp_path / "file").write_text("x")
         registry = Place().registry()
         async with Runtime(
@@ -499,7 +499,7 @@ class TestEnds:
 
 
 class Files:
-    """Where `caps run`, in a process of its own, may delete a file if somebody approves."""
+    """Where `caps run`, in a separate process, may delete a file if somebody approves."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -649,7 +649,7 @@ class TestCommand:
         assert len(done.stderr.splitlines()) == 1
 
     def test_a_list_of_nothing(self, files: Files) -> None:
-        """Where nobody ever asked there is not even a directory."""
+        """Without any request there is not even a directory."""
         assert files.caps("list", "--json").stdout == "[]\n"
         assert files.caps("list").stdout == "nothing waits for an approval\n"
 

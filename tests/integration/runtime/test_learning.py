@@ -74,7 +74,7 @@ def test_no_provider_is_called_without_a_grant() -> None:
 
 
 def test_what_the_policy_grants_works_as_usual() -> None:
-    """Learning takes nothing away."""
+    """Learning does not withhold granted capabilities."""
     with Runtime(
         {"allow": ["math.add"]}, registry=builtin_registry(), audit=MemoryAuditLog()
     ) as runtime:

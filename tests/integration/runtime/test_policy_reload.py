@@ -98,7 +98,7 @@ def place(tmp_path: Path) -> Place:
 
 class TestLooking:
     async def test_a_pipe_in_its_place_is_a_bad_policy(self, place: Place) -> None:
-        """Nobody waits for its other end; the next good file comes into force."""
+        """Nothing waits for its other end; the next good file comes into force."""
         watch = place.watch()
         place.path.unlink()
         os.mkfifo(place.path)
@@ -193,7 +193,7 @@ class TestLooking:
     async def test_a_bad_one_leaves_the_last_good_one_in_force(
         self, place: Place, content: Any
     ) -> None:
-        """It is recorded and counted once, however often it is looked at."""
+        """It is recorded and counted once, however often it is polled."""
         watch = place.watch()
         place.write(content)
         for _ in range(4):
@@ -204,7 +204,7 @@ class TestLooking:
         assert place.reloads("refused") == 1
 
     async def test_half_of_a_write_is_not_held_against_it(self, place: Place) -> None:
-        """What is bad at one look and good at the next was never refused."""
+        """What is bad at one poll and good at the next was never refused."""
         watch = place.watch()
         place.write(json.dumps(TWO)[:20])
         await watch.poll()
@@ -268,7 +268,7 @@ class TestLooking:
     async def test_a_change_that_cannot_be_recorded_does_not_come_into_force(
         self, place: Place
     ) -> None:
-        """It is tried again at the next look."""
+        """It is tried again at the next poll."""
         watch = place.watch()
         place.write(TWO)
         place.audit.is_full = True
@@ -332,7 +332,7 @@ class TestRuntime:
     async def test_new_executions_get_the_new_policy_and_running_ones_keep_theirs(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The variable's file is watched without being asked to; a session keeps its revision."""
+        """The variable's file is watched by default; a session keeps its revision."""
         monkeypatch.setenv("CAPS_POLICY_PATH", str(place.path))
         async with opened(place) as runtime, runtime.session() as session:
             assert not (await runtime.run(MUL)).ok
@@ -375,7 +375,7 @@ class TestRuntime:
                 pass
 
     async def test_a_closed_runtime_has_no_policy_in_force(self, place: Place) -> None:
-        """Its sample is gone with it."""
+        """Its sample is removed with it."""
         async with opened(place, place.path):
             labels = {"policy_id": "one", "policy_sha256": _sha256(place)}
             assert place.samples.get_sample_value("caps_policy_info", labels) == 1

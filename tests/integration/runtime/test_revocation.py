@@ -145,7 +145,7 @@ async def test_other_calls_and_other_executions_go_on() -> None:
 
 
 async def test_it_is_revoked_once() -> None:
-    """What is gone already is not taken and not recorded again."""
+    """What was revoked already is not revoked and not recorded again."""
     place = Place()
     async with place.runtime() as runtime, anyio.create_task_group() as tasks:
         tasks.start_soon(place.keep_result, runtime.run(TWO_CALLS))
@@ -160,7 +160,7 @@ async def test_no_effect_begins_while_the_decision_is_written() -> None:
     """Revoked between decision and effect, the call is not made; its outcome says so."""
 
     class Slow(MemoryAuditLog):
-        """Holds up the record of one decision until the grant is gone."""
+        """Delays the record of one decision until the grant is revoked."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -211,7 +211,7 @@ async def test_a_session_loses_it_for_good() -> None:
 
 
 async def test_a_revocation_that_cannot_be_recorded_holds_all_the_same() -> None:
-    """The caller learns that the evidence is missing; the power is gone."""
+    """The caller learns that the evidence is missing; the grant is revoked."""
 
     class Failing(MemoryAuditLog):
         async def append(self, event: AuditEvent) -> None:

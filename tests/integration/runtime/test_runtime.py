@@ -138,7 +138,7 @@ zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
 
 
 def test_a_value_that_changes_while_it_is_read_comes_as_its_repr() -> None:
-    """A zone of the code's own may do anything when it is asked for its offset."""
+    """A time zone class of the code may do anything when its offset is read."""
     source = """
 import datetime
 
@@ -424,7 +424,7 @@ def test_who_awaits_it_on_another_event_loop_is_told_at_once(way: str) -> None:
 
 
 def test_a_provider_without_an_await_may_use_anyio() -> None:
-    """Also where only asyncio itself was asked to run; it has no task by which anyio could tell."""
+    """Also under plain asyncio, where the provider has no task by which anyio could detect it."""
     registry = CapabilityRegistry()
 
     @registry.capability("host.clock")

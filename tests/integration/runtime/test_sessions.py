@@ -180,7 +180,7 @@ class TestWhatLivesOn:
         assert result.error.type == "NameError"
 
     async def test_an_execution_beside_a_session_finds_nothing_of_it(self, scene: Scene) -> None:
-        """`run` of the runtime takes a worker of its own, as always."""
+        """`run` of the runtime uses its own worker, as always."""
         async with Runtime({}, audit=scene.audit) as runtime, runtime.session() as session:
             await session.run("x = 1")
             assert not (await runtime.run("x")).ok
@@ -353,7 +353,7 @@ class TestLimits:
             assert (await session.run("b = bytearray(60 * 2**20)")).ok
 
     async def test_runs_are_bounded(self, scene: Scene) -> None:
-        """The run after the last is refused, and the worker is gone."""
+        """The run after the last is refused, and the worker has exited."""
         async with scene.session(max_runs=2) as session:
             worker = worker_of(session)
             await session.run("1")
@@ -363,7 +363,7 @@ class TestLimits:
             assert (session.ended, worker.is_over) == (SessionEnd.RUNS, True)
 
     async def test_a_session_that_nobody_uses_ends(self, scene: Scene) -> None:
-        """Its worker is killed while nobody looks."""
+        """Its worker is killed when the session is idle for too long."""
         async with scene.session(idle_ms=500) as session:
             await session.run("x = 1")
             await worker_of(session).ended()
@@ -675,7 +675,7 @@ async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:
 
 
 class TestWhatACellLeavesBehind:
-    """Requests that nobody waits for take nothing from the cells after them."""
+    """Requests that no cell waits for take nothing from later cells."""
 
     POLICY: ClassVar[dict[str, Any]] = {
         "allow": ["slow.*"],

@@ -374,7 +374,7 @@ class TestMcp:
 
     @pytest.mark.parametrize("text", ["", "00-xyz", 7, None, "0" * 55])
     async def test_what_names_no_trace_is_no_parent(self, traced: Traced, text: Any) -> None:
-        """It is the word of another program."""
+        """The value comes from another program and is not trusted."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="pipe")
         with mcp.request("tools/list", meta={"traceparent": text}):
             pass

@@ -70,7 +70,7 @@ async def test_the_cpu_limit_is_held_from_outside_before_the_kernel_would(source
 async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With the host's watch taken away, the kernel ends the code, and all records are the same."""
+    """Without the host's watch, the kernel ends the code, and all records are the same."""
 
     async def never(*_: object) -> bool:
         return False
@@ -402,7 +402,7 @@ async def test_cancelling_a_run_kills_the_worker_and_is_recorded() -> None:
 
 
 async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
-    """It is raised to the caller, the worker is gone, and the audit says the host failed."""
+    """It is raised to the caller, the worker has exited, and the audit says the host failed."""
     audit = MemoryAuditLog()
 
     def broken(_text: str) -> None:
@@ -417,5 +417,5 @@ async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
 
 
 def _children() -> list[str]:
-    """Processes of ours that are still there, zombies included."""
+    """Our own processes that still exist, including zombies."""
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()

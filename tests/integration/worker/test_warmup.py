@@ -66,7 +66,7 @@ def test_a_zygote_that_was_launched_ahead_is_gone_if_nobody_took_it() -> None:
 
 
 async def test_a_zygote_that_was_launched_ahead_is_the_one_that_forks() -> None:
-    """And the next one is started when it is gone."""
+    """And the next one is started when it has exited."""
     launched = launch()
     with anyio.fail_after(PATIENCE_SECONDS):
         source = ZygoteSource(launched=launched)

@@ -127,7 +127,7 @@ async def test_nothing_of_the_host_is_loaded_or_can_be() -> None:
 
 
 async def test_the_library_that_makes_the_filter_is_not_mapped() -> None:
-    """A child of the zygote made it, and took the library along."""
+    """A child of the zygote built it, and the library was loaded only there."""
     async with spare() as (_, process):
         assert "libseccomp" not in (process / "maps").read_text()
 

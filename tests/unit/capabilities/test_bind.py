@@ -54,7 +54,7 @@ def registry() -> CapabilityRegistry:
 
 
 def refusal(registry: CapabilityRegistry, **policy: Any) -> PolicyInvalidError:
-    """The error that `policy` meets."""
+    """The error that binding `policy` raises."""
     with pytest.raises(PolicyInvalidError) as caught:
         registry.bind(policy)
     return caught.value
@@ -269,7 +269,7 @@ def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
 
 
 class LooseScope(Scope):
-    """A scope whose methods answer with what the test says."""
+    """A scope whose methods return what the test sets."""
 
     answers: ClassVar[dict[str, Any]] = {}
 

@@ -37,7 +37,7 @@ def registry() -> CapabilityRegistry:
 
 
 def test_a_registry_is_empty_by_default() -> None:
-    """Nothing exists that nobody registered, so a policy can grant nothing."""
+    """Only registered capabilities exist, so a policy can grant nothing."""
     registry = CapabilityRegistry()
     assert (len(registry), list(registry), registry.domains) == (0, [], {})
     assert registry.inject("caps", "e1", {}).bound.granted == ()
@@ -52,7 +52,7 @@ def test_what_is_registered_is_found_and_listed_in_order(registry: CapabilityReg
 
 
 def test_what_is_handed_out_is_a_copy(registry: CapabilityRegistry) -> None:
-    """Nobody registers or removes by writing into a mapping."""
+    """The mapping cannot be used to register or remove."""
     for mapping in (registry.capabilities, registry.domains):
         dict.clear(mapping)  # type: ignore[arg-type]
     assert len(registry) == 3
@@ -74,7 +74,7 @@ def test_a_domain_is_declared_once(registry: CapabilityRegistry) -> None:
 
 @pytest.mark.parametrize("name", ["", "Box", "box.put", "_box", "box\n", "*"])
 def test_a_domain_needs_a_name(name: str) -> None:
-    """One short lowercase word."""
+    """One short lowercase identifier."""
     with pytest.raises(RegistrationError, match="is not a valid domain name"):
         CapabilityRegistry().domain(name)
 
@@ -108,7 +108,7 @@ def test_the_decorator_refuses_bad_and_reserved_names(name: str) -> None:
 def test_a_payload_is_an_object_and_without_a_schema_an_empty_one(
     registry: CapabilityRegistry,
 ) -> None:
-    """What nobody described takes no arguments."""
+    """A capability without a schema takes no arguments."""
     schema = registry.capabilities["box.put"].schema_in
     assert schema.problems({}) == ()
     assert [problem.expected for problem in schema.problems({"a": 1})] == ["no property `a`"]

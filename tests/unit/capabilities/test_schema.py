@@ -94,7 +94,7 @@ def test_a_problem_is_short_however_long_its_value() -> None:
 
 @pytest.mark.parametrize("value", [b"bytes", {1: "a"}, {1, 2}, object(), "\ud800"])
 def test_what_is_not_json_is_a_problem_and_no_error(value: Any) -> None:
-    """A value that no schema could speak of does not fit any."""
+    """A value that no schema can describe does not fit any."""
     (problem,) = compiled({}).problems(value)
     assert (problem.path, problem.expected) == ("$", "json-like data")
 
@@ -111,7 +111,7 @@ def test_a_reference_out_of_the_schema_is_refused(key: str, target: str) -> None
 
 
 def test_a_reference_into_the_schema_works() -> None:
-    """Definitions of its own may be used."""
+    """Its own definitions may be used."""
     schema = {"$defs": {"name": {"type": "string"}}, "items": {"$ref": "#/$defs/name"}}
     assert compiled(schema).problems(["a"]) == ()
     assert compiled(schema).problems([1]) == (Problem("$[0]", "type string", "1"),)

@@ -71,7 +71,7 @@ async def called(function: Callable[..., Any], payload: dict[str, Any]) -> Any:
 async def async_sum(a: int, b: int = 2) -> int:
     """Add two numbers.
 
-    The second one is two unless told otherwise.
+    The second one is two by default.
     """
     return a + b
 

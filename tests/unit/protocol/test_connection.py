@@ -172,7 +172,7 @@ def test_a_message_travels_only_in_its_own_direction() -> None:
 
 
 def test_an_end_does_not_send_out_of_turn() -> None:
-    """Our own side is held to the same table, and a refused message changes nothing."""
+    """The same table applies to our own side, and a refused message changes nothing."""
     pair = Pair()
     with pytest.raises(ProtocolError):
         pair.host.send(CancelMessage(id="host:1", timestamp=1.0, reason="x"))
@@ -202,7 +202,7 @@ class TestIdentifiers:
         assert violation_of(error) == "forged_id"
 
     def test_a_refused_message_of_our_own_leaves_no_gap(self) -> None:
-        """What could not be sent was not counted, so the next message has the number due."""
+        """What could not be sent was not counted, so the next message has the expected number."""
         pair = running()
         with pytest.raises(ProtocolError):
             pair.from_worker(OutputMessage, text="x" * LIMITS.max_frame_bytes)
@@ -441,7 +441,7 @@ class TestViolations:
             pair.host.send(CancelMessage(reason="x", **pair.host.stamp()))
 
     def test_what_came_before_a_violation_in_the_same_bytes_is_dropped(self) -> None:
-        """A good request in front of a lie is not acted on."""
+        """A valid request before a violation has no effect."""
         pair = running()
         good = pair.worker.send(OutputMessage(text="x", **pair.worker.stamp()))
         with pytest.raises(ProtocolError):

@@ -24,7 +24,7 @@ from caps.protocol.framing import (
 SMALL = FrameLimits(max_frame_bytes=16, max_depth=4, max_items=8)
 encode = msgspec.msgpack.encode
 ROOMY = FrameLimits(max_items=1_000_000)
-PADDING = "x" * 4096  # what makes a body large enough to be looked over
+PADDING = "x" * 4096  # makes a body large enough for the deep check
 
 
 def violation_of(error: pytest.ExceptionInfo[ProtocolError]) -> str:
@@ -104,7 +104,7 @@ class TestCheckDepth:
             check_depth(nested(100_000), 64)
 
     def test_of_data_that_holds_itself_many_times_ends(self) -> None:
-        """Looking level by level would hold ten to the sixty-fourth items."""
+        """A search level by level would hold ten to the sixty-fourth items."""
         knot: list[Any] = []
         knot.extend([knot] * 10)
         with pytest.raises(ProtocolError):
@@ -121,7 +121,7 @@ class TestCheckJsonLike:
         [None, True, 0, -(2**63), 1.5, "", [], {}, {"a": [1, {"b": None}]}, (1, 2), Colour.RED],
     )
     def test_passes_json_like_data(self, value: object) -> None:
-        """Tuples and enum members have a JSON form of their own, so they pass too."""
+        """Tuples and enum members have their own JSON form, so they pass too."""
         check_json_like(value)
 
     @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ async def test_a_cancelled_send_leaves_what_was_sent_at_once_behind_it() -> None
 async def test_who_was_cancelled_by_what_it_took_is_not_told_of_its_error(
     anyio_backend_name: str,
 ) -> None:
-    """There is nobody who waits for it any more, and the event loop is not bothered with it."""
+    """Nobody waits for it any more, and the event loop does no work for it."""
     left, raw = SocketTransport.pair()
     bothered: list[dict[str, Any]] = []
     if anyio_backend_name == "asyncio":

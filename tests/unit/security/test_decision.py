@@ -38,7 +38,7 @@ UNUSED = NOTHING_USED
 
 
 class Beneath(Scope):
-    """A scope that knows one prefix, and breaks when asked to."""
+    """A scope that knows one prefix, and raises if the test says so."""
 
     root: str = "/srv/"
 
@@ -96,7 +96,7 @@ class TestRules:
         assert decision == expected
 
     def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
-        """It has no effect of its own; everything else still applies to it."""
+        """It has no effect by itself; everything else still applies to it."""
         full = Usage(0, 0, 5, False)
         repeat = msgspec.structs.replace(full, key=KeyUse.REPEAT)
         assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
@@ -183,7 +183,7 @@ class TestRules:
         assert (asked(grant, given).allowed, asked(grant, given).rule) == (True, "files.*")
 
     def test_a_repeat_under_its_key_needs_no_approval(self) -> None:
-        """It has no effect of its own."""
+        """It has no effect by itself."""
         repeat = msgspec.structs.replace(UNUSED, key=KeyUse.REPEAT)
         assert asked(grant_of(Terms(approve="files.*")), repeat).allowed
 
@@ -389,7 +389,7 @@ class TestErrors:
     def test_a_limit_error_names_the_limit(
         self, usage: Usage, limit: str, allowed: int | str
     ) -> None:
-        """The caller can see which bound it met and wait, or ask for more."""
+        """The caller can see which limit it reached and wait, or ask for more."""
         error = error_for(asked(grant_of(SCOPED), usage), "files.read")
         assert isinstance(error, LimitExceededError)
         assert (error.limit, error.allowed) == (limit, allowed)

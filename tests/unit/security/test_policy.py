@@ -1,4 +1,4 @@
-"""(1) Policies: what is accepted, what is refused in which words, what the digest covers."""
+"""(1) Policies: what is accepted, what is refused with which message, what the digest covers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestModel:
         assert policy.limits.rate_for("web.fetch") == rate
 
     def test_an_exact_rate_comes_before_that_of_the_domain(self) -> None:
-        """The domain's rate is for the capabilities that have none of their own."""
+        """The domain's rate is for the capabilities without their own rate."""
         limits = load_policy(FULL).policy.limits
         assert limits.rate_for("web.fetch") == Rate(60, 60)
         assert limits.rate_for("web.head") == Rate(5, 1)
@@ -473,7 +473,7 @@ class TestSources:
         assert refusal(None).message.endswith("absent.json`: no such file")
 
     def test_what_cannot_be_read_is_refused(self, tmp_path: Path) -> None:
-        """A missing file, a directory, an endless device: each error says what it met."""
+        """A missing file, a directory, an endless device: each error says what it found."""
         assert refusal(tmp_path / "absent").message.endswith("no such file")
         assert "is a directory" in refusal(tmp_path).message
         assert "is not a regular file" in refusal("/dev/zero").message
@@ -534,7 +534,7 @@ class TestExamplesAndSchema:
         refusal(value)
 
     def test_the_checked_in_schema_is_current(self) -> None:
-        """The file is what the model says."""
+        """The file is the schema of the model."""
         assert json_schema.main(["--check", str(POLICIES / "policy.schema.json")]) == 0
 
     def test_a_stale_schema_is_reported_and_can_be_rewritten(

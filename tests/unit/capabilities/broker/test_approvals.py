@@ -1,4 +1,4 @@
-"""The approval desk by itself, with a clock of its own."""
+"""The approval queue alone, with its own clock."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class TestOnlyTrueIsAYes:
     @pytest.mark.parametrize("value", NOT_A_YES, ids=stable_repr)
     @pytest.mark.parametrize("make", [Unchecked, changed, None])
     async def test_it_denies(self, make: Any, value: object, caplog: Any) -> None:
-        """Also where the check of the answer was gone around."""
+        """Also if the check of the answer was bypassed."""
 
         async def approve(_: ApprovalRequest) -> Any:
             return value if make is None else make(allowed=value, by="ada")

@@ -88,7 +88,7 @@ class FailingLog(MemoryAuditLog):
 
 
 class BoxScope(Scope):
-    """A scope that forbids one size by looking, and leaves another to the provider."""
+    """A scope that refuses one size itself, and leaves another to the provider."""
 
     largest: int
 
@@ -182,7 +182,7 @@ class TestEvidence:
     async def test_the_decision_is_recorded_before_the_provider_is_called(
         self, bench: Bench
     ) -> None:
-        """A provider that looks finds its own decision, and no outcome."""
+        """A provider that reads the log finds its own decision, and no outcome."""
         seen: list[list[AuditEvent]] = []
         bench.provides("box.look", lambda context, payload: seen.append(bench.audit.events))
         await bench.execution().answer(asked("box.look"))
@@ -759,7 +759,7 @@ class TestResults:
 class TestIdempotency:
     @pytest.fixture
     def effects(self, bench: Bench) -> list[str]:
-        """What `box.act` did; it fails, after its effect, for the word `fail`."""
+        """What `box.act` did; it fails, after its effect, for the argument `fail`."""
         done: list[str] = []
 
         async def act(context: CallContext, payload: Any) -> int:

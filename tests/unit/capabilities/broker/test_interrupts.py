@@ -34,7 +34,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Interrupt:
-    """Comes at one of the places where Python looks for signals: calls, and returns to Python."""
+    """Comes at one of the places where Python checks for signals: calls, and returns to Python."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -151,7 +151,7 @@ async def test_where_a_log_cannot_be_read_an_interrupted_write_did_not_go_in(
 
 
 async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
-    """The same in other words is not the same, and what had to wait is not in either."""
+    """An equal event is not the same event, and what had to wait is not recorded either."""
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
         assert not log.has_recorded([])
         assert log.append_now([decision("a")])

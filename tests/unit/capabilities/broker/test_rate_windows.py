@@ -52,7 +52,7 @@ def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
 
 
 def test_keys_are_apart() -> None:
-    """Another policy, principal or capability has a window of its own."""
+    """Another policy, principal or capability has its own window."""
     windows = SlidingWindows()
     windows.add(KEY, PER_MINUTE, now=0.0)
     for other in (

@@ -1,4 +1,4 @@
-"""Whether the layers are enough: less than every one, fully, needs the operator's word."""
+"""Whether the layers are enough: anything less than all of them needs the operator's consent."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_full_is_wanted_unless_somebody_says_otherwise(
 
 @pytest.mark.parametrize("word", ["none", "BEST-EFFORT", "best_effort", "0", " full"])
 def test_any_other_word_is_refused(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """A misspelt word never widens anything."""
+    """A misspelt value never widens anything."""
     with pytest.raises(ConfigurationError, match=f"`{word}`"):
         isolation_mode(word)
     monkeypatch.setenv(Variable.ISOLATION.key, word)
@@ -101,7 +101,7 @@ PART_OF_THE_LANGUAGE = layers(language=Enforcement.PARTIALLY)
 
 
 def test_real_modules_that_were_granted_are_no_gap() -> None:
-    """The policy said so; nobody has to say it again."""
+    """The policy allowed it; no further consent is needed."""
     assert check_isolation(PART_OF_THE_LANGUAGE, "full", ("numpy",)) is None
 
 

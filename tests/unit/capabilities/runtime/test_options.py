@@ -33,7 +33,7 @@ def test_thirty_seconds_without_any_setting(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_environment_sets_it_and_an_argument_beats_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The embedding program has the last word."""
+    """The argument of the embedding program takes precedence."""
     monkeypatch.setenv(VARIABLE, "1500")
     assert capability_timeout_ms(None) == 1500
     assert capability_timeout_ms(20) == 20

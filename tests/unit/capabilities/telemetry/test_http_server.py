@@ -66,7 +66,7 @@ class TestServer:
             assert asked(url, path="/metrics?name=x")[0] == 200
 
     def test_a_client_that_says_nothing_holds_nobody_up(self, registry: CollectorRegistry) -> None:
-        """Each connection has a thread of its own."""
+        """Each connection has its own thread."""
         with metrics_server(registry, 0) as url:
             parts = urlsplit(url)
             with socket.create_connection((parts.hostname, parts.port), timeout=10):
@@ -97,7 +97,7 @@ class TestServer:
     def test_what_is_no_address_is_refused(
         self, registry: CollectorRegistry, port: int, address: str
     ) -> None:
-        """Names are not looked up: what they stand for may change."""
+        """Host names are not resolved: their addresses may change."""
         with pytest.raises(ConfigurationError), metrics_server(registry, port, address):
             pass
 

@@ -94,7 +94,7 @@ class TestRead:
         assert str(sandbox.parent) not in str(caught.value)
 
     def test_an_absolute_path_is_answered_as_given(self, sandbox: Path) -> None:
-        """The answer speaks the caller's language, tidied."""
+        """The answer has the path as the caller gave it, normalised."""
         answer = read(call("/nowhere", sandbox), f"{sandbox}//sub/./note.txt")
         assert answer["path"] == f"{sandbox}/sub/note.txt"
 
@@ -149,7 +149,7 @@ class TestRead:
             read(context, "/etc/passwd")
 
     def test_a_directory_swapped_for_a_link_never_leaks(self, sandbox: Path) -> None:
-        """Between a check and its use there is no gap to slip through."""
+        """There is no gap between the check and the use."""
         (sandbox / "door").mkdir()
         (sandbox / "door" / "note.txt").write_text("public")
         (sandbox / "other").symlink_to("../outside")
@@ -165,7 +165,7 @@ class TestRead:
         thread.start()
         seen: set[str] = set()
         try:
-            # Until both sides of the race were met, and at least 300 times.
+            # Until both results of the race occurred, and at least 300 times.
             for attempt in range(20_000):
                 if attempt >= 300 and len(seen) > 1:
                     break
@@ -281,7 +281,7 @@ class TestStat:
         assert (answer["exists"], answer["modified_at"], answer["size_bytes"]) == (False, None, 0)
 
     def test_the_root_is_a_directory(self, sandbox: Path) -> None:
-        """The allowed directory may be looked at, without telling its name on the host."""
+        """The allowed directory may be listed, without revealing its name on the host."""
         answer = stat_file(call(sandbox), ".")
         assert (answer["is_directory"], answer["name"], answer["path"]) == (True, ".", ".")
 

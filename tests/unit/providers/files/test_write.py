@@ -162,7 +162,7 @@ class TestWrite:
         assert (sandbox / "sub" / "note.txt").read_text() == "old"
 
     def test_the_scope_is_asked_again(self, sandbox: Path) -> None:
-        """The provider does not rely on its caller having asked."""
+        """The provider does not rely on a check by its caller."""
         for context, rule in (
             (call(sandbox, read_only=True), "read_only"),
             (call(sandbox, max_bytes=2), "max_bytes"),

@@ -1,4 +1,4 @@
-"""The directory in which calls wait: whole files, one answer, and nobody else's business."""
+"""The directory in which calls wait: whole files, one answer, and private to the user."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class TestAnswers:
             parse_duration(text)
 
     def test_ids_are_long_and_their_own(self) -> None:
-        """Nobody can guess one, and nothing else becomes a file name."""
+        """They cannot be guessed, and nothing else becomes a file name."""
         assert is_approval_id(new_approval_id())
         assert new_approval_id() != new_approval_id()
         assert not any(map(is_approval_id, ["", "..", "../" + "a" * 29, "A" * 32, "a" * 31]))
@@ -104,7 +104,7 @@ class TestWaiting:
     def test_a_posted_request_waits_until_it_is_taken_back(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """It is listed as it was asked, and leaves nothing."""
+        """It is listed as it was requested, and leaves nothing behind."""
         request = approval_request()
         with store.posted(request):
             assert store.pending() == [request]
@@ -142,7 +142,7 @@ class TestWaiting:
             assert not answer.allowed
 
     def test_they_are_listed_oldest_first(self, store: ApprovalDirectory) -> None:
-        """By when they were asked, not by their ids."""
+        """By the time of the request, not by their ids."""
         late = approval_request("0" * 32, asked_at="2025-01-02T00:00:00+00:00")
         early = approval_request("f" * 32)
         with store.posted(late), store.posted(early):
@@ -163,7 +163,7 @@ class TestWaiting:
                 assert caught.value.message.isprintable()
 
     def test_nobody_answers_what_nobody_waits_for(self, store: ApprovalDirectory) -> None:
-        """Unknown, gone, and no id at all."""
+        """Unknown, already removed, and not an id."""
         request = approval_request()
         with store.posted(request):
             pass
@@ -275,7 +275,7 @@ class TestTrust:
     def test_a_directory_that_is_held_is_no_request(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """And looking at it costs no descriptor."""
+        """And reading it leaks no descriptor."""
         name = directory / f"{new_approval_id()}.request"
         name.mkdir()
         descriptor = os.open(name, os.O_RDONLY)
@@ -303,7 +303,7 @@ class TestTrust:
         assert names_in(directory) == sorted(others)
 
     def test_a_request_is_never_replaced(self, store: ApprovalDirectory, directory: Path) -> None:
-        """What lies there under its name stays, and is not removed either."""
+        """What is there under its name stays, and is not removed either."""
         request = approval_request()
         (directory / f"{request.id}.request").write_text("another's")
         with pytest.raises(FileExistsError), store.posted(request):

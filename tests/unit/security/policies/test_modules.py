@@ -1,4 +1,4 @@
-"""Which real modules a policy may name, and in which words others are refused."""
+"""Which real modules a policy may name, and with which messages others are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock of the log among several who want it: nobody overtakes the first in line."""
+"""The lock of the log with several writers: none overtakes the first in the queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from caps.security.audit.files.lock import TURNSTILE, LogLock
 
 
 class _Writer:
-    """One process, as the kernel sees it: descriptors of its own."""
+    """One process, as the kernel sees it: its own descriptors."""
 
     def __init__(self, directory: Path, seconds: float = 20) -> None:
         self.path = directory / "log"
@@ -161,7 +161,7 @@ def test_who_finds_it_free_does_not_stay_in_line(tmp_path: Path) -> None:
 
 
 def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
-    """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
+    """Its holder may be stopped; a log that nobody holds is not refused because of that."""
     with writers(tmp_path, 1, seconds=0.05) as (writer,):
         with held(tmp_path / TURNSTILE):
             for _ in range(3):

@@ -57,7 +57,7 @@ async def test_a_log_that_another_process_writes_waits(tmp_path: Path) -> None:
 
 
 async def test_a_required_sink_waits(tmp_path: Path) -> None:
-    """It is asked whether it has the record, which takes its time."""
+    """It is asked whether it has the record, which takes a while."""
     sink = parse_sink(f"file://{tmp_path}/copy?mode=required")
     async with AuditLog.open(tmp_path / "log", durability=Durability.OS, sinks=[sink]) as log:
         assert not log.append_now([decision("a")])

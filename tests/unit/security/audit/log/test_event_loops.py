@@ -112,7 +112,7 @@ def test_what_gathered_is_written_though_no_loop_follows(
 def test_the_next_loop_can_close_the_log_at_once(
     tmp_path: Path, log: AuditLog, held: HeldSyncs, backend: str
 ) -> None:
-    """It waits for what the last one left, of which nobody can tell it."""
+    """It waits for what the last one left, of which it gets no notification."""
     leave_two(log, held, backend)
 
     async def close() -> None:
@@ -130,7 +130,7 @@ def test_the_next_loop_can_close_the_log_at_once(
 def test_a_loop_that_was_stopped_within_a_step_leaves_its_batch_to_the_next(
     tmp_path: Path, log: AuditLog, backend: str
 ) -> None:
-    """Nobody had been asked to write it yet."""
+    """No thread had been asked to write it yet."""
     leave_one(log)
 
     async def go_on() -> None:

@@ -36,7 +36,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 def child(body: str, *arguments: object) -> subprocess.Popen[str]:
-    """A process of its own that runs `body`, with `log`, `decision` and friends at hand."""
+    """A separate process that runs `body`, with `log`, `decision` and others in scope."""
     prelude = """
         import os, resource, signal, sys
         from pathlib import Path
@@ -261,7 +261,7 @@ async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> No
 
 @pytest.mark.process
 async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -> None:
-    """Another process that writes for a while makes nobody fail."""
+    """Another process that writes for a while causes no failure."""
     log = AuditLog.open(tmp_path)
     body = """
         import fcntl
@@ -286,7 +286,7 @@ async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -
 
 @pytest.mark.parametrize("durability", list(Durability))
 async def test_a_removed_log_is_not_recreated(tmp_path: Path, durability: Durability) -> None:
-    """Appends to a file that nobody can find any more are refused."""
+    """Appends to a file that was unlinked are refused."""
     log = AuditLog.open(tmp_path, durability=durability)
     segment_of(tmp_path).unlink()
     with pytest.raises(AuditError, match="removed or replaced"):
@@ -310,7 +310,7 @@ async def test_a_replaced_log_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_log_whose_directory_was_moved_is_refused(tmp_path: Path) -> None:
-    """The file is the same; but who looks where the log should be finds none of it."""
+    """The file is the same; but a reader of the log's path does not find it."""
     log = AuditLog.open(tmp_path / "log", durability=Durability.OS)
     await log.append(decision("before"))
     (tmp_path / "log").rename(tmp_path / "moved")
@@ -339,7 +339,7 @@ class CutsFirst:
 async def test_a_log_that_is_cut_between_the_check_and_the_write_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: float, durability: Durability
 ) -> None:
-    """As `copytruncate` of logrotate does it: no hole stays, and nobody writes on."""
+    """As `copytruncate` of logrotate does it: no hole stays, and no more is written."""
     path = segment_of(tmp_path)
     other = AuditLog.open(tmp_path, durability=durability)
     log = AuditLog.open(tmp_path, durability=durability)
@@ -384,7 +384,7 @@ async def test_a_log_that_was_cut_while_open_is_refused(tmp_path: Path, keep: in
 
 
 async def test_a_log_whose_end_was_edited_is_not_continued(tmp_path: Path) -> None:
-    """The last record must be sound, both for a new writer and for one that meets new lines."""
+    """The last record must be sound, both for a new writer and for one that finds new lines."""
     log = AuditLog.open(tmp_path)
     line = segment_of(tmp_path).read_bytes()
     with segment_of(tmp_path).open("ab") as file:
@@ -396,7 +396,7 @@ async def test_a_log_whose_end_was_edited_is_not_continued(tmp_path: Path) -> No
 
 
 async def test_a_robbed_log_is_not_started_anew(tmp_path: Path) -> None:
-    """Checkpoints without records mean that the records were taken away."""
+    """Checkpoints without records mean that the records were removed."""
     async with AuditLog.open(tmp_path) as log:
         await log.append(decision())
     segment_of(tmp_path).unlink()

@@ -243,7 +243,7 @@ def test_what_was_handed_in_is_written_though_the_loop_ends(tmp_path: Path, sync
 def test_a_log_serves_the_next_loop_though_the_last_one_left_in_a_hurry(
     tmp_path: Path, syncs: Syncs
 ) -> None:
-    """What the first left behind is written, and nobody in the second waits for ever."""
+    """What the first left behind is written, and no caller in the second waits for ever."""
     log = AuditLog.open(tmp_path)
     syncs.started.clear()
     syncs.release.clear()

@@ -170,7 +170,7 @@ async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
 async def test_files_that_are_compressed_while_they_are_listed_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """None is passed over: the listing has a name that is gone, and not the one that came."""
+    """None is skipped: the listing has a removed name, and lacks the one that was added."""
     await write(tmp_path, 20, rotation=Rotation(bytes=4096))
     expected = request_ids(tmp_path)
     listed = Path.iterdir
@@ -317,7 +317,7 @@ def test_the_variables_set_what_they_name(tmp_path: Path) -> None:
 async def test_nothing_follows_the_end_of_a_file_whose_successor_cannot_be_made(
     tmp_path: Path, durability: Durability
 ) -> None:
-    """The log takes nothing until there is a next file, however often it is asked."""
+    """The log records nothing until there is a next file, however often it is tried."""
     in_the_way = tmp_path / segment_name(2)
     settings = {"durability": durability, "rotation": Rotation(bytes=4096)}
     async with AuditLog.open(tmp_path, **settings) as log:  # type: ignore[arg-type]

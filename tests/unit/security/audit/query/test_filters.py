@@ -187,7 +187,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_since_is_inclusive_and_until_is_not(log: Path) -> None:
-    """Two spans that meet share no record."""
+    """Two adjacent spans share no record."""
     moment = json.loads(run("show", "--audit", log, "--json").output.splitlines()[4])["ts"]
     before = numbers(run("show", "--audit", log, "--json", "--until", moment))
     after = numbers(run("show", "--audit", log, "--json", "--since", moment))

@@ -88,7 +88,7 @@ async def test_a_place_that_keeps_another_log_is_refused(tmp_path: Path) -> None
 
 
 async def test_kept_checkpoints_that_are_not_there_are_not_passed_over(tmp_path: Path) -> None:
-    """A wrong path must not look like a sound log."""
+    """A wrong path must not look like a valid log."""
     await write(tmp_path / "log", "a")
     report = verify_log(tmp_path / "log", kept_checkpoints=tmp_path / "nowhere")
     assert report.status is VerifyStatus.UNREADABLE
@@ -279,7 +279,7 @@ class TestRotatingTheKey:
 
 
 class _Crashed(BaseException):
-    """Stands for the end of a process: nothing of ours catches it."""
+    """Represents the end of a process: none of our code catches it."""
 
 
 def _crash(*_: object) -> None:

@@ -59,7 +59,7 @@ def shown(proof: dict[str, Any]) -> list[int]:
 
 
 def test_an_execution_is_proven_with_the_public_key_alone(log: Path, tmp_path: Path) -> None:
-    """The log can be gone by then."""
+    """The log may be deleted by then."""
     target, key = tmp_path / "proof.json", tmp_path / "key.pub"
     assert run("prove", "exec-1", "--audit", log, "-o", target).exit_code == 0
     key.write_bytes((log / "signing.pub").read_bytes())
@@ -252,7 +252,7 @@ def say_more(proof: dict[str, Any]) -> None:
 def test_a_changed_proof_proves_nothing(
     log: Path, change: Callable[[dict[str, Any]], None], expected: str
 ) -> None:
-    """Each way of changing it has a name, and no record is handed out."""
+    """Each way of changing it has a name, and no record is returned."""
     proof = proof_of(log, "exec-1")
     change(proof)
     status, report = verdict(proof, log / "signing.pub")
@@ -320,7 +320,7 @@ def test_what_is_not_signed_yet_cannot_be_proven(log: Path) -> None:
 
 
 def test_a_log_that_is_not_sound_gives_no_proof(log: Path) -> None:
-    """Evidence that would not verify is not handed out."""
+    """Evidence that would not verify is not exported."""
     path = log / segment_name(2)
     path.write_bytes(path.read_bytes().replace(b'"r6"', b'"x6"'))
     result = run("prove", "8", "--audit", log)

@@ -129,7 +129,7 @@ def test_a_record_that_was_hashed_again_is_named(log: Log, seq: int) -> None:
 
 @pytest.mark.parametrize("seq", POSITIONS)
 def test_a_dropped_record_is_a_gap(log: Log, seq: int) -> None:
-    """Met at the record after it; the last one is a truncation, for it was signed."""
+    """Found at the record after it; the last one is a truncation, since it was signed."""
     log.change(log.path(seq), lambda lines: lines.pop((seq - 1) % SIZE))
     if seq == LAST:
         assert log.verify() == Found("truncated", *place(LAST - 1), LAST)
@@ -213,7 +213,7 @@ def test_a_cut_within_a_line_is_an_excuse_only_at_the_unsigned_end(log: Log, seq
 
 
 def test_a_torn_tail_is_a_crash(log: Log) -> None:
-    """It has a code of its own, for it is not an attack."""
+    """It has its own code, since it is not an attack."""
     log.change(log.path(LAST), lambda lines: lines.append(b'{"args_hmac":"hm'))
     assert log.verify() == Found("torn_tail", segment_name(3), 6, 16)
 

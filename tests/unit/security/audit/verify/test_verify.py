@@ -235,7 +235,7 @@ def test_a_lost_public_key_leaves_checkpoints_unproven(log: Path) -> None:
 
 
 def test_two_checkpoints_that_contradict_each_other_are_a_fork(log: Path) -> None:
-    """Both are signed, so one of two histories was thrown away."""
+    """Both are signed, so one of two histories was discarded."""
     append_checkpoint(log, Signer.load(log).sign(Head(10, "f" * 64)))
     assert verify_log(log).status is VerifyStatus.FORKED
 

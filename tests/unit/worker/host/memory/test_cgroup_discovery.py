@@ -1,4 +1,4 @@
-"""Where memory groups are looked for: the reading of /proc, and the choice among what it tells."""
+"""Where memory groups are searched for: parsing /proc, and choosing among the results."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class TestTheChoice:
 
 @pytest.mark.parametrize("named", ["sys/fs/cgroup", "/no/such/group", "/proc", "/tmp/../tmp"])
 def test_a_named_group_must_be_one(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator's word that cannot be kept is an error, and no other place is tried."""
+    """An operator's setting that cannot be used is an error, and no other place is tried."""
     monkeypatch.setenv("CAPS_CGROUP", named)
     with pytest.raises(ConfigurationError, match=f"CAPS_CGROUP is `{named}`; set "):
         find_locations()
@@ -182,7 +182,7 @@ class TestAGroup:
     def test_of_v2_tells_whose_limit_killed(
         self, tmp_path: Path, events: str, verdict: OutOfMemory | None
     ) -> None:
-        """A kill for the sake of a group above is counted here, too, but not as this one's."""
+        """A kill because of a parent group is counted here, too, but not as this group's."""
         assert self.group(tmp_path, V2, **{"memory.events": events}).out_of_memory() is verdict
 
     @pytest.mark.parametrize(

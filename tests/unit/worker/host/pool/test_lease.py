@@ -132,7 +132,7 @@ async def test_a_session_that_grew_too_old_while_its_clock_stood_still_ends_with
         async with pool.pool.open():
             lease = lease_of(pool)
             await lease.open()
-            await anyio.wait_all_tasks_blocked()  # the watch has looked, and knows of no end
+            await anyio.wait_all_tasks_blocked()  # the watch has polled, and found no end
             assert (await lease.run(CELL, UnansweredCalls(), print)).value == b"\x07"
             while lease.ended is None:
                 await anyio.lowlevel.checkpoint()

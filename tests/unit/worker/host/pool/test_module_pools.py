@@ -102,7 +102,7 @@ async def test_nothing_is_started_before_anybody_asks() -> None:
 
 
 async def test_the_empty_set_is_the_source_itself() -> None:
-    """As it is where no policy grants a module."""
+    """As it is if no policy grants a module."""
     async with opened() as pools:
         async with pools.pools.using(()) as pool:
             assert (await pool.run(JOB, UnansweredCalls(), print)).value == b"\x07"

@@ -49,7 +49,7 @@ class TestAProgram:
             assert [programs.should_compile(known) for _ in range(3)] == [False] * 3
 
     def test_of_a_worker_that_names_no_language_is_never_wanted(self) -> None:
-        """Nobody could tell for whom it is."""
+        """It is unknown which worker could use it."""
         programs = ProgramCache()
         assert [programs.should_compile(key(language="")) for _ in range(3)] == [False] * 3
 

@@ -160,7 +160,7 @@ class Worker:
         await self.transport.send(data)
 
     async def lie(self, kind: type[Any], **fields: Any) -> None:
-        """A message that our own machine would refuse to send."""
+        """A message that our own state machine would refuse to send."""
         message = kind(**{**self.connection.stamp(), **fields})
         await self.raw(frame(msgspec.msgpack.encode(message)))
 
@@ -466,7 +466,7 @@ class TestALiar:
         assert (violation(ended), ended.calls.begun) == ("out_of_turn", 0)
 
     async def test_of_another_version_is_refused(self) -> None:
-        """Both sides must speak the same protocol."""
+        """Both sides must have the same protocol version."""
 
         async def script(worker: Worker) -> None:
             await worker.say(ReadyMessage, protocol=2, python="3")
@@ -508,7 +508,7 @@ class TestALiar:
 
 class TestBounds:
     async def test_output_is_cut_off_at_its_limit(self) -> None:
-        """What fits is handed on, what does not ends the execution."""
+        """What fits is passed on, what does not ends the execution."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -521,7 +521,7 @@ class TestBounds:
         assert (ended.printed, ended.execution.started) == (["é" * 50], True)
 
     async def test_empty_output_counts_too(self) -> None:
-        """A worker cannot talk without end by saying nothing."""
+        """A worker cannot send empty output without end."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -605,7 +605,7 @@ class TestTheCpuLimit:
         assert (ended.execution.started, ended.calls.cancelled) == (True, ["r1"])
 
     async def test_leaves_alone_a_worker_that_waits(self) -> None:
-        """It is looked at now and then, and what it used to get ready is not the code's."""
+        """It is polled now and then, and what it used before the start does not count."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 7_000_000
@@ -620,7 +620,7 @@ class TestTheCpuLimit:
         assert isinstance(ended.outcome, ResultMessage)
 
     async def test_counts_only_what_the_code_used(self) -> None:
-        """And nothing at all if nobody could measure the end."""
+        """And nothing at all if the end could not be measured."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 500
@@ -773,7 +773,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
         assert (heard[1].source, ended.long) == (self.JOB.source, 1)
 
     async def test_is_not_waited_for_longer_than_the_wall_limit(self) -> None:
-        """A worker that does not read holds nobody up."""
+        """A worker that does not read blocks no other."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -797,7 +797,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
 
 class TestASession:
     async def test_the_next_cell_gets_code_and_no_manifest_and_no_late_answer(self) -> None:
-        """What the first cell asked and did not wait for is cancelled and never answered."""
+        """Requests that the first cell did not wait for are cancelled and never answered."""
         ours, theirs = MemoryTransport.pair()
         held = Held(ours)
         worker, connection = Worker(theirs, held), HostConnection()

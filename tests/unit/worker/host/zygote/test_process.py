@@ -164,7 +164,7 @@ async def crowded() -> AsyncIterator[Stage]:
 
 @contextmanager
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that a test takes for a worker; gone afterwards, however the test ends."""
+    """A process that serves as a worker in a test; killed afterwards, however the test ends."""
     with subprocess.Popen(("/bin/sleep", "600")) as child:
         try:
             yield child
@@ -218,7 +218,7 @@ class TestAFork:
 
     @pytest.mark.process
     async def test_whose_descriptor_got_lost_is_refused(self) -> None:
-        """A worker that nobody could kill is not used; its closed channel makes it leave."""
+        """A worker that could not be killed is not used; it exits when its channel is closed."""
         async with staged(lambda zygote, n: zygote.say(Forked(number=n))) as stage:
             assert "Too many open files" in stage.refusal
             assert is_closed(stage.channel)

@@ -1,4 +1,4 @@
-"""(4) What the `asyncio` of user space has of newer Pythons, and what is our own about it.
+"""(4) What the `asyncio` of user space has of newer Pythons, and where it differs.
 
 What it shares with the library is in test_asyncio_differential.
 """
@@ -181,7 +181,7 @@ async def failing(error: BaseException) -> None:
 
 class TestUnseenErrors:
     def test_of_a_task_that_is_gone_are_told_between_turns(self, loop: Loop) -> None:
-        """Nobody can ask for it any more."""
+        """It cannot be retrieved any more."""
         ear, error = Ear(loop), ValueError("x")
         loop.task(failing(error), name="mine")
         loop._turn()

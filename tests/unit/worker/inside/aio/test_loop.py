@@ -336,7 +336,7 @@ class TestTimers:
         assert [wait for wait in clock.waits if wait] == [5.0]
 
     def test_a_cancelled_one_is_not_waited_for(self, loop: Loop, clock: IdleClock) -> None:
-        """Nobody sleeps for a timer that nobody wants."""
+        """The loop does not sleep for a cancelled timer."""
 
         async def main() -> None:
             long = loop.timer(100)

@@ -155,7 +155,7 @@ class TestGather:
     def test_when_cancelled_cancels_all_and_waits_for_their_clean_up(
         self, aio: AsyncioFacade
     ) -> None:
-        """Nobody is left running behind."""
+        """No task is left running."""
         log: list[str] = []
 
         async def child(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Loading real modules as the zygote does it, each time in a process of its own."""
+"""Loading real modules as the zygote does it, each time in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.process
 
-# What a zygote does before it confines itself, with a directory of modules that nobody installed.
+# What a zygote does before it confines itself, with a directory of modules that are not installed.
 LOADING = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -131,7 +131,7 @@ def test_a_module_that_brings_our_host_along_is_refused(installed: Installed) ->
 
 
 def test_warnings_of_a_module_are_not_errors(installed: Installed) -> None:
-    """They are for its developers, and nobody here would read them."""
+    """They are for its developers, and nobody would read them here."""
     installed.module("warns.py", "import warnings\nwarnings.warn('old', DeprecationWarning)\n")
     assert installed.load("warns")["offered"] == ["warns"]
 

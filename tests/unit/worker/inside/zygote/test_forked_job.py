@@ -1,4 +1,4 @@
-"""What a zygote has done by a child of its own, whose libraries it does not get."""
+"""What a zygote runs in a child process, so that it does not load the libraries itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 def run(body: str) -> subprocess.CompletedProcess[str]:
-    """In an interpreter of its own: this one has threads, and modules."""
+    """In a separate interpreter: this one has threads, and modules."""
     program = ERRAND.format(body=body)
     command = (sys.executable, "-I", "-c", program)
     return subprocess.run(command, capture_output=True, text=True, check=True)
