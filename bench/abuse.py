@@ -3,14 +3,14 @@
     .venv/bin/python bench/abuse.py                        # every case, a few seconds each
     .venv/bin/python bench/abuse.py --case list --abusers 8 --rounds 3
 
-Each case runs in a host process of its own, with a real runtime, real workers and an audit log on
+Each case runs in a separate host process, with a real runtime, real workers and an audit log on
 disk. `--abusers` executions do what the case says, `--rounds` times, under default limits. An
 honest session calls `math.add` all the while and times each call itself. The script prints:
 
 - `peak`: how much the resident memory of the host grew at most, over its value before the abuse;
 - `left`: how much of that is still held a moment after the abuse;
 - `p99` and `max`: of the honest calls, next to the same without abuse;
-- `turn`: the most processor time that the event loop took for one turn, in which nobody else was
+- `turn`: the most processor time that the event loop took for one turn, in which no other was
   served. Unlike the others it does not depend on what else the machine does.
 
 It exits with 1 if a case holds more than `MAX_GROWTH_MB` for each abuser, leaves more than
@@ -290,7 +290,7 @@ def _percentile(seconds: list[float], percent: int) -> float:
 
 
 def measure(case: str, abusers: int, rounds: int) -> Figures:
-    """Run one case in a process of its own."""
+    """Run one case in a separate process."""
     done = subprocess.run(
         [sys.executable, __file__, "--inner", case, str(abusers), str(rounds)],
         stdout=subprocess.PIPE,
@@ -320,7 +320,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     names = [*CASES, FRAMES]
     parser.add_argument("--case", action="append", choices=names, help="only this one; repeatable")
-    parser.add_argument("--abusers", type=int, default=1, help="how many at once (default 1)")
+    parser.add_argument(
+        "--abusers", type=int, default=1, help="how many at the same time (default 1)"
+    )
     parser.add_argument("--rounds", type=int, default=2, help="how often each (default 2)")
     parser.add_argument("--max-wait-ms", type=float, default=float("inf"))
     chosen = parser.parse_args()

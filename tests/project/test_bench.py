@@ -70,7 +70,7 @@ def run_of(*outcomes: Outcome, effort: Effort = Effort.FULL) -> Run:
 
 
 def printed(show: Callable[[Console], None]) -> str:
-    """What a person reads, markup gone."""
+    """What a person reads, without markup."""
     console = Console(width=120, record=True, file=io.StringIO(), highlight=False)
     show(console)
     return console.export_text()
@@ -252,7 +252,7 @@ class TestAlternatives:
         assert names == [["made", "kept"], ["more"]]
 
     def test_an_alternative_is_to_a_goal_of_the_same_row(self) -> None:
-        """A misspelt name would make it a goal of its own."""
+        """A misspelt name would make it a separate goal."""
         for row in ROWS:
             promised = {each.name for each in row.comparisons if each.goal is not None}
             for each in row.comparisons:
@@ -508,7 +508,7 @@ class TestInterrupts:
     def test_a_peer_that_fails_of_it_ends_the_row(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        """It is not skipped, and nobody has a further turn."""
+        """It is not skipped, and no side has a further turn."""
         played: list[str] = []
 
         def side(name: str, peer: Peer | None) -> Contender:
@@ -597,7 +597,7 @@ class TestCatalogue:
         assert all(name.startswith(("cpu_", "decision")) for name in names)
 
     def test_a_row_that_does_not_exist_is_an_error(self) -> None:
-        """Else a misspelt name would measure nothing and look well."""
+        """Otherwise a misspelt name would measure nothing and look good."""
         with pytest.raises(LookupError, match="nothing_of_the_kind"):
             chosen(["decision", "nothing_of_the_kind"])
 

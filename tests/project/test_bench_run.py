@@ -104,7 +104,7 @@ def test_an_interrupted_run_keeps_the_rows_it_has(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        # The next row takes many seconds more, and nobody waits for them.
+        # The next row takes many seconds more, and the test does not wait for them.
         seen = next(line for line in process.stdout if "decision alone" in line)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
         told = process.stdout.read()

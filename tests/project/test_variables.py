@@ -1,4 +1,4 @@
-"""What the documents say of the environment variables is what the code does."""
+"""What the documents say about the environment variables is what the code does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(4) Tasks that meet at random in locks, queues, timeouts and cancellations do so as in asyncio.
+"""(4) Random tasks with locks, queues, timeouts and cancellations behave as in asyncio.
 
 A schedule is what each task does, step by step; one program plays it and prints every step.
 Python's own asyncio plays the same one on the same kind of clock.

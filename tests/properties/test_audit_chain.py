@@ -120,7 +120,7 @@ def test_the_writer_spells_as_rfc_8785_does(event: AuditEvent, prev: str, seq: i
 
 @given(events)
 def test_what_needs_no_mending_is_spelt_as_if_it_were_mended(event: AuditEvent) -> None:
-    """The short way and the careful one give the same text."""
+    """The fast path and the careful one give the same text."""
     assert encode_event(event) == encode_sanitized(event)
 
 

@@ -1,6 +1,6 @@
 """(6) The decision against a model of it that is too plain to be wrong, over random worlds.
 
-The model knows the policy as raw JSON and looks at each rule by itself; it shares no code with what
+The model reads the policy as raw JSON and checks each rule alone; it shares no code with what
 it judges. In addition there are properties that must hold for any rules.
 """
 
@@ -35,7 +35,7 @@ DOMAINS = ("files", "time", "web")
 NAMES = tuple(f"{domain}.{function}" for domain in DOMAINS for function in ("read", "write"))
 RULES = (*NAMES, *(f"{domain}.*" for domain in DOMAINS))
 SCOPED_DOMAINS = ("files", "web")  # the domains that declare a scope model
-# What a payload does when it is looked at.
+# What a payload does when it is checked.
 FITS, MISFIT, OUTSIDE, SCHEMA_RAISES, SCOPE_RAISES = range(5)
 
 
@@ -305,7 +305,7 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
 @EXAMPLES
 @given(worlds, st.sampled_from([SCHEMA_RAISES, SCOPE_RAISES]))
 def test_an_error_while_evaluating_never_allows(world: World, kind: int) -> None:
-    """A schema check or a scope that raises, where it is asked at all, is a refusal."""
+    """A schema check or a scope that raises, if it is called at all, is a refusal."""
     broken = replace(world, request=Request(world.request.capability, {"kind": kind}))
     decision = broken.decision()
     scoped = world.request.capability.split(".")[0] in SCOPED_DOMAINS

@@ -1,4 +1,4 @@
-"""The quick look at a payload never passes what the full check would find fault with."""
+"""The quick check of a payload never passes what the full check would refuse."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class TestRun:
         assert [e.policy_id for e in policies if isinstance(e, PolicyLoaded)] == ["reader"]
         assert not place.audit.exists()
 
-    def test_a_misspelt_variable_of_the_log_is_told(self, place: Place) -> None:
+    def test_a_misspelt_variable_of_the_log_is_reported(self, place: Place) -> None:
         """It has no effect, and the user who set it expected one."""
         result = place.run("1", CAPS_AUDIT_DURABLITY="os")
         assert (result.exit_code, result.stdout) == (0, "=> 1\n")
@@ -154,7 +154,7 @@ class TestRun:
             "caps: warning: nothing reads `CAPS_POLICY_PAHT`; did you mean `CAPS_POLICY_PATH`?",
         ]
 
-    def test_a_variable_that_is_like_none_is_told_without_a_guess(self, place: Place) -> None:
+    def test_a_variable_that_is_like_none_is_reported_without_a_guess(self, place: Place) -> None:
         """A suggestion that is not meant would not help."""
         result = place.run("1", CAPS_ZZZ="1")
         assert result.stderr == "caps: warning: nothing reads `CAPS_ZZZ`\n"
@@ -707,7 +707,7 @@ class TestPolicy:
         assert "  reason: unknown_capability\n" in result.stdout
         assert "  nearest: files.read\n" in result.stdout
 
-    def test_real_modules_are_told_with_what_they_mean(self, place: Place) -> None:
+    def test_real_modules_are_reported_with_what_they_mean(self, place: Place) -> None:
         """By `validate`, which loads them, by `explain`, and by the log of a run."""
         policy = json.loads(place.policy.read_text())
         place.policy.write_text(json.dumps({**policy, "modules": ["packaging", "idna"]}))
@@ -809,7 +809,7 @@ class TestCapabilities:
         for result in (by_option, by_variable):
             assert [entry["name"] for entry in json.loads(result.stdout)] == ["box.open"]
 
-    def test_a_registry_that_registers_badly_is_told_in_one_line(
+    def test_a_registry_that_registers_badly_is_reported_in_one_line(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its author sees what is wrong and not our frames."""

@@ -204,7 +204,7 @@ class TestExport:
         assert done.returncode == 0
         assert (bool(collector.spans), bool(collector.metrics)) == (spans, metrics)
 
-    def test_a_collector_that_is_away_is_told_in_one_line(self, place: Place) -> None:
+    def test_a_collector_that_is_away_is_reported_in_one_line(self, place: Place) -> None:
         """The run is not the worse for it."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
@@ -218,7 +218,7 @@ class TestExport:
         assert done.stderr.startswith("caps: warning: telemetry was not exported: ")
         assert done.stderr.count("\n") == 1
 
-    def test_a_collector_that_never_answers_is_told_in_one_line(self, place: Place) -> None:
+    def test_a_collector_that_never_answers_is_reported_in_one_line(self, place: Place) -> None:
         """The command ends anyway."""
         receiver = SilentReceiver()
         done = place.caps(
@@ -407,7 +407,7 @@ class TestProviders:
             assert providers.tracer is None
             assert trace.get_tracer_provider() is theirs
 
-    def test_a_variable_that_the_sdk_cannot_read_is_told_in_one_line(
+    def test_a_variable_that_the_sdk_cannot_read_is_reported_in_one_line(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is one of our messages, not a traceback."""

@@ -49,7 +49,7 @@ class TestTheZygote:
                     assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
                 assert await host.works()
 
-    async def test_killed_unnoticed_is_replaced_for_whoever_orders_a_worker(self) -> None:
+    async def test_killed_unnoticed_is_replaced_for_the_caller_that_orders_a_worker(self) -> None:
         """The fork order fails, and is sent to a new zygote."""
         source = ZygoteSource()
         async with source.open():
@@ -200,7 +200,7 @@ class TestAWorkerKilled:
             )
             assert (host.met, await host.works()) == (1, True)
 
-    async def test_while_it_prints_is_lost_and_no_liar(self) -> None:
+    async def test_while_it_prints_is_lost_and_is_no_violation(self) -> None:
         """Its last frame is cut in the middle; what came whole is kept."""
         async with observed_runtime() as host:
             worker = await host.spare()
@@ -233,7 +233,7 @@ class TestAWorkerKilled:
 
 class TestCancelling:
     @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
-    async def test_kills_the_worker_at_once(self) -> None:
+    async def test_kills_the_worker_immediately(self) -> None:
         """When `run` has returned the process is reaped, and the log says that it was cancelled."""
         async with observed_runtime() as host:
             worker = await host.spare()

@@ -182,7 +182,9 @@ def test_a_signal_kills_the_code_and_says_so_in_one_line(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_the_command_at_once(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_second_signal_ends_the_command_immediately(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     """The first waits for the log, which somebody else holds; the second does not."""
     with caps_run(tmp_path, "while True: pass") as caps:
         family = descendants(caps.pid)

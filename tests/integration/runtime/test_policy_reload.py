@@ -41,7 +41,7 @@ FAILING = {
 }
 
 
-class ToldLog(MemoryAuditLog):
+class ObservedLog(MemoryAuditLog):
     """A log that says when a policy was recorded, and can be set to refuse to record one."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Place:
     """A policy file, and a reloader that polls when the test says so."""
 
     path: Path
-    audit: ToldLog = field(default_factory=ToldLog)
+    audit: ObservedLog = field(default_factory=ObservedLog)
     samples: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def write(self, policy: Any) -> None:
@@ -171,7 +171,7 @@ class TestLooking:
         ]
         assert samples == ["two"]
 
-    async def test_another_spelling_of_the_same_policy_is_no_change(self, place: Place) -> None:
+    async def test_another_form_of_the_same_policy_is_no_change(self, place: Place) -> None:
         """Its digest is of the meaning."""
         watch = place.watch()
         place.write(json.dumps(ONE, indent=4))

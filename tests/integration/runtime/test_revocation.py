@@ -114,7 +114,7 @@ async def test_a_later_call_is_refused() -> None:
     assert place.samples.get_sample_value("caps_grants_revoked_total", labels) == 1
 
 
-async def test_a_call_under_way_is_stopped() -> None:
+async def test_a_call_in_flight_is_stopped() -> None:
     """The code and the log learn of it, and that its effect is not known."""
     place = Place()
     source = (

@@ -255,7 +255,9 @@ async def test_a_source_that_is_no_text_is_refused_before_anything_is_recorded(s
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["principal", "agent", "session"])
-async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: str) -> None:
+async def test_an_identity_that_is_not_a_string_is_refused_before_anything_is_recorded(
+    name: str,
+) -> None:
     """No reader could decode the records."""
     audit, who = MemoryAuditLog(), {name: cast("Any", 42)}
     async with Runtime({}, audit=audit) as runtime:
@@ -364,7 +366,7 @@ def test_absurd_settings_of_the_log_are_one_plain_error(
     assert len(str(raised.value)) < 300
 
 
-def test_a_namespace_that_nobody_could_write_is_refused_at_once() -> None:
+def test_a_namespace_that_nobody_could_write_is_refused_immediately() -> None:
     """And not by every execution."""
     with pytest.raises(RegistrationError, match=r"^`a\\nb` cannot be the name of a namespace$"):
         Runtime({}, namespace="a\nb")

@@ -380,7 +380,7 @@ class TestMcp:
             pass
         assert traced.span("tools/list").parent is None
 
-    async def test_errors_are_told_by_their_kind(self, traced: Traced) -> None:
+    async def test_errors_are_reported_by_their_kind(self, traced: Traced) -> None:
         """Of tools, of the protocol, and of ours; an invented method does not become a name."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="pipe")
         with mcp.request("tools/call", tool="execute_code") as request:

@@ -266,7 +266,7 @@ with Runtime({}, audit=MemoryAuditLog()) as runtime:
 """
 
 
-async def test_a_group_that_vanished_costs_no_execution_and_is_told(
+async def test_a_group_that_vanished_costs_no_execution_and_is_reported(
     place: CgroupLocation, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The rlimit holds that worker, the log says it once, and the layer counts it."""

@@ -67,7 +67,7 @@ async def test_the_cpu_limit_is_held_from_outside_before_the_kernel_would(source
     ]
 
 
-async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
+async def test_the_kernels_own_cpu_limit_is_reported_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without the host's watch, the kernel ends the code, and all records are the same."""

@@ -40,7 +40,7 @@ os.write(2, repr([left, said, type(sys.stdout).__name__]).encode())
 """
 
 
-def test_a_rehearsal_leaves_nothing_and_says_nothing() -> None:
+def test_a_warm_up_leaves_nothing_and_says_nothing() -> None:
     """Its functions and tasks are collected, and no byte reaches a channel."""
     told = subprocess.run(
         (sys.executable, "-I", "-c", REHEARSED), capture_output=True, text=True, check=True

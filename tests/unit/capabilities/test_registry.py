@@ -213,7 +213,7 @@ def test_what_says_nothing_of_a_capability_is_one_plain_error(
 
 
 @pytest.mark.parametrize("name", ["box.put\nbox.get", "no"])
-def test_a_bad_name_is_told_in_one_line(name: str) -> None:
+def test_a_bad_name_is_reported_in_one_line(name: str) -> None:
     """Whatever it holds."""
     registry = CapabilityRegistry()
 

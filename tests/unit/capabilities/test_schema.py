@@ -63,7 +63,7 @@ def test_a_problem_says_where_what_was_expected_and_what_was_there(
     assert compiled(schema).problems(value) == (problem,)
 
 
-def test_all_problems_are_told_up_to_sixteen() -> None:
+def test_all_problems_are_reported_up_to_sixteen() -> None:
     """A caller can correct several together, and nobody gets a million."""
     schema = compiled({"items": {"type": "integer"}})
     assert [problem.path for problem in schema.problems(["a", 1, "b"])] == ["$[0]", "$[2]"]

@@ -405,7 +405,7 @@ class TestSessions:
             pair.worker.receive(frame(encode(late)))
         assert violation_of(error) == "unasked_answer"
 
-    def test_whether_the_code_ran_is_told_by_the_cell(self) -> None:
+    def test_whether_the_code_ran_is_reported_by_the_cell(self) -> None:
         """A cell that did not compile never ran, although the one before it did."""
         pair = self.session()
         pair.from_worker(ResultMessage)

@@ -171,7 +171,7 @@ class TestCheckJsonLike:
                 check_json_like(value, SMALL)
             assert violation_of(error) == "too_many_items"
 
-    def test_of_data_that_holds_itself_is_refused_at_once(self) -> None:
+    def test_of_data_that_holds_itself_is_refused_immediately(self) -> None:
         """A list that holds itself is too deep, however often it does."""
         knot: list[Any] = []
         knot.extend([knot] * 10)

@@ -101,7 +101,7 @@ async def test_a_closed_end_neither_sends_nor_receives(ends: Ends) -> None:
         await left.receive()
 
 
-async def test_closing_wakes_whoever_waits_on_this_end(ends: Ends) -> None:
+async def test_closing_wakes_the_waiting_reader_on_this_end(ends: Ends) -> None:
     """A task that waits for bytes gets ChannelClosedError, not an endless wait."""
     left, _right = ends
     woken: list[str] = []
@@ -120,7 +120,7 @@ async def test_closing_wakes_whoever_waits_on_this_end(ends: Ends) -> None:
     assert woken == ["closed"]
 
 
-async def test_the_peer_closing_wakes_whoever_waits(ends: Ends) -> None:
+async def test_the_peer_closing_wakes_the_waiting_reader(ends: Ends) -> None:
     """A task that waits for bytes learns that there will be none."""
     left, right = ends
     got: list[bytes] = []
@@ -321,7 +321,7 @@ async def test_bytes_read_for_somebody_who_was_cancelled_are_taken_by_the_next()
     left.close()
 
 
-async def test_what_is_sent_at_once_arrives(ends: Ends) -> None:
+async def test_what_is_sent_immediately_arrives(ends: Ends) -> None:
     """Nobody has to wait for it if there is room."""
     left, right = ends
     assert left.send_now(b"now")
@@ -344,7 +344,7 @@ async def test_what_has_no_room_goes_before_what_is_sent_next() -> None:
     right.close()
 
 
-async def test_what_is_sent_at_once_does_not_overtake_a_send_under_way() -> None:
+async def test_what_is_sent_immediately_does_not_overtake_a_send_in_flight() -> None:
     """Though there is room by then: it would stand in the middle of the frame."""
     left, raw = SocketTransport.pair()
     frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
@@ -362,7 +362,7 @@ async def test_what_is_sent_at_once_does_not_overtake_a_send_under_way() -> None
     right.close()
 
 
-async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
+async def test_what_is_sent_immediately_to_nobody_is_reported(ends: Ends) -> None:
     """As for `send`."""
     left, _ = ends
     left.close()
@@ -370,7 +370,7 @@ async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
         left.send_now(b"x")
 
 
-async def test_a_cancelled_send_leaves_what_was_sent_at_once_behind_it() -> None:
+async def test_a_cancelled_send_leaves_what_was_sent_immediately_behind_it() -> None:
     """In the order in which it was sent, and nothing of it is lost."""
     left, raw = SocketTransport.pair()
     right = SocketTransport(raw)

@@ -72,7 +72,7 @@ class TestServer:
             with socket.create_connection((parts.hostname, parts.port), timeout=10):
                 assert asked(url)[0] == 200
 
-    def test_a_port_in_use_is_told_in_one_line(self, registry: CollectorRegistry) -> None:
+    def test_a_port_in_use_is_reported_in_one_line(self, registry: CollectorRegistry) -> None:
         """With what to do about it."""
         with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0

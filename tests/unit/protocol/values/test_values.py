@@ -321,7 +321,7 @@ def test_a_huge_integer_is_refused() -> None:
         encode_value(1 << (8 << 20), max_bytes=16 << 20)
 
 
-def test_a_list_that_holds_itself_is_refused_at_once() -> None:
+def test_a_list_that_holds_itself_is_refused_immediately() -> None:
     """Neither a hang nor a crash: it is too deep."""
     knot: list[Any] = []
     knot.extend([knot] * 10)

@@ -123,7 +123,7 @@ class TestRead:
             ("x" * 300, "longer than a path may be"),
         ],
     )
-    def test_a_failure_is_told_without_host_paths(
+    def test_a_failure_is_reported_without_host_paths(
         self, sandbox: Path, path: str, words: str
     ) -> None:
         """User space learns what is wrong with the path that it gave, and nothing more."""
@@ -131,7 +131,7 @@ class TestRead:
             read(call(sandbox), path)
         assert str(sandbox) not in caught.value.message
 
-    def test_a_fifo_is_refused_at_once(self, sandbox: Path) -> None:
+    def test_a_fifo_is_refused_immediately(self, sandbox: Path) -> None:
         """A call must not wait for somebody to write."""
         os.mkfifo(sandbox / "fifo")
         with pytest.raises(ProviderError, match="not a regular file"):

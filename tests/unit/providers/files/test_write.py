@@ -139,7 +139,7 @@ class TestWrite:
             ("x" * 256, "longer than"),
         ],
     )
-    def test_a_failure_is_told_without_host_paths(
+    def test_a_failure_is_reported_without_host_paths(
         self, sandbox: Path, path: str, words: str
     ) -> None:
         """User space learns what is wrong with the path that it gave."""

@@ -254,7 +254,7 @@ class TestTrust:
             os.link(directory / f"{request.id}.request", directory / f"{other}.request")
             assert store.pending() == [request]
 
-    def test_odd_entries_are_told_and_keep_nobody_from_asking(
+    def test_odd_entries_are_reported_and_keep_nobody_from_asking(
         self, store: ApprovalDirectory, directory: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Directories and links under names like ours are neither read nor removed."""

@@ -180,7 +180,7 @@ async def failing(error: BaseException) -> None:
 
 
 class TestUnseenErrors:
-    def test_of_a_task_that_is_gone_are_told_between_turns(self, loop: Loop) -> None:
+    def test_of_a_task_that_is_gone_are_reported_between_turns(self, loop: Loop) -> None:
         """It cannot be retrieved any more."""
         ear, error = Ear(loop), ValueError("x")
         loop.task(failing(error), name="mine")
@@ -188,7 +188,7 @@ class TestUnseenErrors:
         loop._turn()
         assert ear.heard == [("Task 'mine' exception was never retrieved", error)]
 
-    def test_of_a_task_that_is_held_are_told_at_the_end_in_order(self, loop: Loop) -> None:
+    def test_of_a_task_that_is_held_are_reported_at_the_end_in_order(self, loop: Loop) -> None:
         """Until then somebody might ask."""
         ear, errors = Ear(loop), [ValueError("x"), KeyError("y")]
         held = [loop.task(failing(error)) for error in errors]
@@ -216,7 +216,7 @@ class TestUnseenErrors:
         report_unretrieved(loop)
         assert ear.heard == []
 
-    def test_of_a_future_and_of_a_callback_are_told(self, loop: Loop) -> None:
+    def test_of_a_future_and_of_a_callback_are_reported(self, loop: Loop) -> None:
         """Not only tasks fail."""
         ear = Ear(loop)
         loop.future().set_exception(KeyError())

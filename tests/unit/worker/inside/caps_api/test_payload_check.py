@@ -98,13 +98,13 @@ class TestProblems:
             ),
         ],
     )
-    def test_a_slip_is_told_with_its_place(
+    def test_a_slip_is_reported_with_its_place(
         self, payload: dict[str, Any], path: str, expected: str
     ) -> None:
         """Path and expectation say what to correct."""
         assert told(payload) == [(path, expected)]
 
-    def test_all_slips_are_told_at_once(self) -> None:
+    def test_all_slips_are_reported_together(self) -> None:
         """The caller need not try again for each."""
         assert len(told({"count": 0, "mode": "x"})) == 3
 

@@ -105,7 +105,7 @@ def test_a_deep_recursion_is_folded() -> None:
     assert len(report.frames) == 40
 
 
-def test_the_chain_of_causes_is_told_causes_first() -> None:
+def test_the_chain_of_causes_is_reported_causes_first() -> None:
     """Causes and contexts are linked as Python links them."""
     report = report_of(
         """
