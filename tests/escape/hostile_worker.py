@@ -82,7 +82,7 @@ class HostileWorker:
         return self.made(CapabilityRequestMessage, **asked)
 
     def touch_as_data(self, **fields: Any) -> dict[str, Any]:
-        """The same as plain data, for what no message class would take."""
+        """The same as plain data, for fields that no message class accepts."""
         asked = {"request_id": "r1", "capability": "probe.touch", "payload": {}}
         return {"type": "capability_request", **self.stamp(), **asked, **fields}
 

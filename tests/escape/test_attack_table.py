@@ -20,7 +20,7 @@ def test_every_class_of_attacks_is_described_and_has_some() -> None:
 
 
 def test_a_stale_table_is_seen_and_mended(tmp_path: Path) -> None:
-    """Only what stands between the marks is written."""
+    """Only the text between the marks is written."""
     document = tmp_path / "SECURITY.md"
     document.write_text(f"before\n{BEGIN}| old |\n{END}after\n")
     assert stale(document.read_text())

@@ -526,7 +526,7 @@ class Secret:
 
 
 def attempt(source: str) -> tuple[list[str], str]:
-    """Run an attempt; what it got hold of, and how it ended."""
+    """Run an attempt; what it reached, and how it ended."""
     taken: list[str] = []
 
     def take(value: Any) -> None:

@@ -198,7 +198,7 @@ def test_the_users_lack_of_rights_stops_it_alone(
     ],
 )
 def test_what_is_left_stops_it(ground: ProvingGround, attack: KernelAttack, kernel: str) -> None:
-    """One of the layers that stop it is among those that are left, and it does."""
+    """One of the layers that stop it is still in force, and stops it."""
     result = ground.run(kernel, WEAKER[kernel], attack)
     assert not worked(result), f"it worked: {result.value!r}"
 

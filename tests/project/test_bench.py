@@ -241,7 +241,7 @@ class TestAlternatives:
         assert Goal(findings=judge_all(EITHER, samples())).verdict is Verdict.SKIPPED
 
     def test_others_are_goals_of_their_own(self) -> None:
-        """And what has no goal is none."""
+        """And a comparison without a goal is not one."""
         comparisons = (
             *EITHER,
             Comparison(name="more", ours="made", against="peer", goal=1.0),
@@ -453,7 +453,7 @@ class TestTurns:
 
 
 class TestInterrupts:
-    """The signal goes to this process; rows are made up, and what runs them is not."""
+    """The signal goes to this process; only the rows are invented."""
 
     def ended(
         self,
@@ -602,7 +602,7 @@ class TestCatalogue:
             chosen(["decision", "nothing_of_the_kind"])
 
     def test_every_peer_has_an_extra_of_its_own(self) -> None:
-        """And what it is skipped with names that extra."""
+        """And the message of a skipped row names that extra."""
         extras = [peer.extra for peer in EVERYONE]
         assert sorted(set(extras)) == sorted(extras)
 

@@ -106,7 +106,7 @@ class TestReading:
 
 class TestAlerts:
     def test_the_file_is_made_of_groups_of_rules(self) -> None:
-        """Nothing but what Prometheus knows, and no name twice."""
+        """Only fields that Prometheus knows, and no name twice."""
         assert set(ALERTS) == {"groups"}
         for group in ALERTS["groups"]:
             assert set(group) == {"name", "rules"}

@@ -290,7 +290,7 @@ def test_a_policy_without_allows_denies_everything(world: World) -> None:
 @EXAMPLES
 @given(worlds, usages)
 def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
-    """What was used up cannot be what allows a request."""
+    """A request is never allowed because something is used up."""
     before = world.usage
     later = Usage(
         before.calls + usage.calls,

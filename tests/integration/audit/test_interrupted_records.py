@@ -102,7 +102,7 @@ def test_a_log_that_fails_too_does_not_hide_the_interrupt(
 def test_no_outcome_stands_without_its_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
-    """An interrupt while the decisions of several calls are drawn up: none of them is made."""
+    """An interrupt while the decisions of several calls are prepared: no call is made."""
     decided, left = CallEvidence.decision_record, [3]
 
     def interrupting(self: CallEvidence, *args: Any) -> Any:

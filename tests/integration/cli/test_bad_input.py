@@ -298,7 +298,7 @@ class TestProcesses:
         ],
     )
     def test_streams_that_are_closed(self, place: Place, command: str, redirect: str) -> None:
-        """What they would get is dropped; the exit code says how it ended."""
+        """The output is dropped; the exit code says how it ended."""
         ended = self.start(place, command, redirect=redirect)
         assert (ended.returncode, ended.stdout, ended.stderr) == (ExitCode.OK, "", "")
 

@@ -183,7 +183,7 @@ class TestRun:
         assert rows == {variable.name for variable in Variable}
 
     def test_options_beat_the_variables(self, place: Place) -> None:
-        """What was said on the spot is what was meant."""
+        """The option on the command line takes precedence."""
         chosen = place.directory / "chosen"
         result = place.run("1", "--audit", str(chosen), CAPS_POLICY_PATH="/no/such/policy.json")
         assert result.exit_code == 0
@@ -373,7 +373,7 @@ class TestExitCodes:
         ids=["missing wrapper", "outside the scope"],
     )
     def test_3_the_policy_refused(self, place: Place, source: str, capability: str) -> None:
-        """What was not caught names the capability and the policy."""
+        """The uncaught error names the capability and the policy."""
         result = place.run(source)
         assert result.exit_code == 3
         last = result.stderr.splitlines()[-1]
@@ -653,7 +653,7 @@ class TestPolicy:
         assert result.stdout == "allow: allowed\n  reason: allowed\n  rule: math.*\n"
 
     def test_explain_a_denial(self, place: Place) -> None:
-        """Exit code 3, the reason, and what would have to change."""
+        """Exit code 3, the reason, and the change that would allow it."""
         result = self.explain(place, "files.write", '{"path": "a", "content": "b"}')
         assert result.exit_code == 3
         assert result.stdout.startswith("deny: ")

@@ -169,7 +169,7 @@ class TestLint:
         assert "warning: shadowed-allow at /allow/1: " in result.stdout
 
     def test_what_the_exit_code_counts(self, desk: Desk) -> None:
-        """By default warnings do, and what is only worth knowing does not."""
+        """By default warnings do, and findings of level info do not."""
         assert desk.policy("lint", desk.reader).exit_code == 0
         assert desk.policy("lint", desk.reader, "--fail-on", "info").exit_code == FOUND
         bare = desk.file("bare.json", {"allow": ["time.now"]})
@@ -177,7 +177,7 @@ class TestLint:
         assert desk.policy("lint", bare, "--fail-on", "error").exit_code == 0
 
     def test_for_programs(self, desk: Desk) -> None:
-        """Also of a policy that does not fit what is registered."""
+        """Also of a policy that does not fit the registry."""
         policy = desk.file("p.json", {"allow": ["math.ad"]})
         result = desk.policy("lint", policy, "--json")
         (first, *_) = json.loads(result.stdout)["findings"]

@@ -190,7 +190,7 @@ class TestAtATerminal:
     def test_an_interrupt_kills_the_cell_and_a_new_session_follows(
         self, place: Place, terminal: Terminal
     ) -> None:
-        """Which is said; at the prompt it only drops what was typed."""
+        """The command says so; at the prompt it only drops the typed text."""
         terminal.until(">>> ")
         terminal.type("x = 1\n")
         terminal.interrupt_at_the_prompt()

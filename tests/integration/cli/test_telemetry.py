@@ -241,7 +241,7 @@ class TestExport:
     def test_what_is_not_there_ends_the_command_in_one_line(
         self, place: Place, variables: dict[str, str]
     ) -> None:
-        """With the variable, and what it may be."""
+        """With the variable, and its allowed values."""
         done = place.caps("run", "-", **variables)
         assert done.returncode == 2
         assert done.stderr.startswith("caps: OTEL_")

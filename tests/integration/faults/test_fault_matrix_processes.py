@@ -193,7 +193,7 @@ def assert_fails_closed(said: dict[str, Any], place: Path) -> None:
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
-    """RLIMIT_FSIZE: what was written of the record is taken back."""
+    """RLIMIT_FSIZE: the written part of the record is removed."""
     program = f"""{PRELUDE}
 def fault():
     size = (host.log / "audit-000001.jsonl").stat().st_size

@@ -94,7 +94,7 @@ class TestTheZygote:
             assert await host.works()
 
     async def test_that_holds_less_than_the_one_before_is_not_used(self) -> None:
-        """What was judged at the opening stays true: no code runs with fewer layers than that."""
+        """The check at the opening stays valid: no code runs with fewer layers than that."""
         async with observed_runtime() as host:
             assert await host.works()
             held = host.runtime.layers
@@ -201,7 +201,7 @@ class TestAWorkerKilled:
             assert (host.met, await host.works()) == (1, True)
 
     async def test_while_it_prints_is_lost_and_is_no_violation(self) -> None:
-        """Its last frame is cut in the middle; what came whole is kept."""
+        """Its last frame is cut in the middle; complete frames are kept."""
         async with observed_runtime() as host:
             worker = await host.spare()
             printed: list[str] = []

@@ -105,7 +105,7 @@ print("printed")
 
 
 def test_a_call_that_was_not_awaited_is_reported_where_it_stands(runtime: Runtime) -> None:
-    """The slip that agents make most: a capability without `await`."""
+    """The most frequent mistake of agents: a capability without `await`."""
     result = runtime.run_sync('print("a")\ncaps.time.now()\nprint("b")\n')
     assert result.stdout == (
         "a\n"

@@ -358,7 +358,7 @@ class TestRuntime:
     async def test_what_is_no_file_cannot_be_watched(
         self, place: Place, source: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """To ask for it is an error, not a wish."""
+        """Requesting it is an error, not ignored."""
         monkeypatch.delenv("CAPS_POLICY_PATH", raising=False)
         with pytest.raises(ConfigurationError, match="`watch` needs a policy from a file"):
             async with opened(place, source, watch=True):

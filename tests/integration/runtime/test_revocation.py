@@ -133,7 +133,7 @@ async def test_a_call_in_flight_is_stopped() -> None:
 
 
 async def test_other_calls_and_other_executions_go_on() -> None:
-    """Only what the rule covers is taken, and only from that execution."""
+    """Only what the rule covers is revoked, and only from that execution."""
     place = Place()
     async with place.runtime() as runtime, anyio.create_task_group() as tasks:
         tasks.start_soon(place.keep_result, runtime.run(TWO_CALLS))

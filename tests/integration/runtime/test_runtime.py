@@ -101,7 +101,7 @@ def test_a_result_tells_its_value_from_a_stand_in() -> None:
 
 
 def test_values_of_the_library_cross_whole() -> None:
-    """What the code made of facades arrives as the same thing."""
+    """Objects that the code created through facades arrive with their types."""
     source = """
 import datetime, decimal, dataclasses, enum, collections, fractions, uuid
 
@@ -405,7 +405,7 @@ async def test_a_sync_way_in_says_what_to_use_in_an_event_loop() -> None:
 
 @pytest.mark.parametrize("way", ["run", "learn", "stream", "session"])
 def test_who_awaits_it_on_another_event_loop_is_told_at_once(way: str) -> None:
-    """What it waits for would never come there."""
+    """The loop that it waits for would never run there."""
     with Runtime({}, audit=MemoryAuditLog()) as runtime:
 
         async def elsewhere() -> None:

@@ -171,7 +171,7 @@ async def test_cancelling_the_reader_ends_the_execution(scene: Scene) -> None:
 
 
 async def test_an_error_before_the_start_is_raised_to_the_reader(scene: Scene) -> None:
-    """A bad policy, or a runtime that is not open; the runtime is none the worse."""
+    """A bad policy, or a runtime that is not open; the runtime stays usable."""
     with pytest.raises(PolicyInvalidError):
         await anext(scene.runtime.stream("1", policy={"allow": ["nonsense"]}))
     with pytest.raises(ConfigurationError, match="not open"):

@@ -138,7 +138,7 @@ class TestParents:
         assert all(is_below(execution, traced.span("embedder")) for execution in executions)
 
     def test_also_of_a_caller_without_an_event_loop(self, traced: Traced) -> None:
-        """The context goes along into the thread of the loop."""
+        """The context is passed to the thread of the loop."""
         tracer = traced.provider.get_tracer("embedder")
         with traced.runtime() as runtime, tracer.start_as_current_span("embedder"):
             runtime.run_sync(ECHO)
@@ -196,7 +196,7 @@ class TestParents:
 
 class TestConventions:
     async def test_a_call_is_the_execution_of_a_tool(self, traced: Traced) -> None:
-        """With the names that the conventions give to what is known of it."""
+        """With the attribute names of the conventions."""
         async with traced.runtime() as runtime:
             await runtime.run(ECHO, agent="helper")
         call = traced.span("execute_tool box.echo")

@@ -174,7 +174,7 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
 
 
 def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:
-    """Nothing of it is left out, be it revoked or watched."""
+    """Nothing of it is left out, also if it is revoked or watched."""
     injected = registry.inject("tools", "e1", {"allow": ["box.*"]})
     grant = injected.revoking("box.put").for_learning()
     for field in fields(grant):  # none would be missed for having its default

@@ -57,7 +57,7 @@ def registered(function: Callable[..., Any], **more: Any) -> CapabilitySpec:
 
 
 async def called(function: Callable[..., Any], payload: dict[str, Any]) -> Any:
-    """What the provider made from `function` answers, held to its schemas."""
+    """What the provider made from `function` returns, checked against its schemas."""
     registry = CapabilityRegistry()
     registry.capability("box.put")(function)
     entry = registry.capabilities["box.put"]

@@ -481,7 +481,7 @@ async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_closed_end_is_kept_by_no_clock() -> None:
-    """What somebody might have waited for is let go with it, and not an hour later."""
+    """What somebody might have waited for is released with it, and not an hour later."""
     left, raw = SocketTransport.pair()
     with raw:
         raw.send(b"one")

@@ -23,7 +23,7 @@ def registry() -> CapabilityRegistry:
 
 
 async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: Scope | None) -> Any:
-    """What the provider of `name` answers, its payload and its answer held to their schemas."""
+    """The answer of the provider of `name`; payload and answer are checked by their schemas."""
     entry = registry.capabilities[name]
     context = CallContext(
         execution_id="e1",

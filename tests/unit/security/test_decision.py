@@ -105,7 +105,7 @@ class TestRules:
         assert outside.reason is ReasonCode.SCOPE_VIOLATION
 
     def test_a_key_with_other_arguments_is_refused(self) -> None:
-        """The caller learns that it is the key, and what it would have to be used with."""
+        """The problem names the key, not an argument."""
         decision = asked(grant_of(SCOPED), msgspec.structs.replace(UNUSED, key=KeyUse.CONFLICT))
         assert decision.reason is ReasonCode.PAYLOAD_INVALID
         assert [problem.path for problem in decision.problems] == ["idempotency_key"]

@@ -560,7 +560,7 @@ class TestNames:
 
 
 class TestUncheckedParts:
-    """What was built around the checks of the model decides nothing."""
+    """A policy that was created without the checks of the model decides nothing."""
 
     def test_a_policy_that_was_never_validated_is_refused(self) -> None:
         """In `model_construct` a string would match by its substrings."""

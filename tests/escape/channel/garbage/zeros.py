@@ -1,4 +1,4 @@
-"""Send nothing but zeros."""
+"""Send only zeros."""
 
 # stopped: violation garbage
 

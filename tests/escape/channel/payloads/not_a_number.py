@@ -1,4 +1,4 @@
-"""Ask with what is not a number in the payload."""
+"""Ask with NaN in the payload."""
 
 # stopped: violation not_json_like
 

@@ -1,4 +1,4 @@
-"""Replay in the second cell what was true of the first."""
+"""Replay the result of the first cell in the second."""
 
 # cells: first
 # stopped: violation forged_id

@@ -96,7 +96,7 @@ BAD_COVERS: list[dict[str, Any]] = [
 
 
 async def answer_of(approver: Callable[[ApprovalRequest], Any]) -> tuple[ApprovalUse, Any]:
-    """What the desk makes of an approver, and the record of it."""
+    """What the queue does with an approver's answer, and the record of it."""
     log = MemoryAuditLog()
     desk = ApprovalQueue(log, Metrics(CollectorRegistry()), approver)
     result = await desk.ask(asked_call(), 60_000)

@@ -59,7 +59,7 @@ def asked(capability: str, payload: dict[str, Any] | None = None, **more: Any) -
 
 
 def value_of(answer: CallResponse) -> Any:
-    """The result in an answer, which must be none of failure."""
+    """The result in an answer, which must not be a failure."""
     assert answer.failure is None
     assert isinstance(answer.result, msgspec.Raw)
     return msgspec.msgpack.decode(answer.result)

@@ -125,7 +125,7 @@ async def test_a_log_knows_whether_an_interrupted_write_went_in(
 async def test_what_another_thread_writes_meanwhile_is_not_taken_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    """It waited for the file that the interrupt let go; what is lost is not called safe."""
+    """It waited for the file that the interrupt released; a lost record does not count as safe."""
     events = [decision("interrupted")]
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):

@@ -124,7 +124,7 @@ def test_a_grant_excuses_no_other_gap(name: str) -> None:
 
 
 def test_a_runtime_judges_layers_again_when_they_are_others() -> None:
-    """A zygote that was started again, or other modules, is never taken for what was before."""
+    """A zygote that was started again, or other modules, is never taken for the earlier one."""
     judge = CachedIsolationCheck("best-effort")
     full, weak = tuple(layers()), tuple(WEAK)
     assert judge.check(full, ()).verdict is None

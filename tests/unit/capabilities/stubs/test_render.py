@@ -85,7 +85,7 @@ class TestGrant:
         )
 
     def test_nothing_of_the_scope_is_shown(self, tmp_path: Path) -> None:
-        """Where files lie on the host is none of the code's business."""
+        """The code does not learn where files are on the host."""
         registry = builtin_registry()
         policy = {"allow": ["files.*"], "scopes": {"files": {"allowlist": [str(tmp_path)]}}}
         assert str(tmp_path) not in render(registry.bind(policy), domains=registry.domains)

@@ -224,7 +224,7 @@ async def test_a_policy_that_is_refused_is_counted() -> None:
 
 @pytest.mark.process
 async def test_a_worker_that_breaks_the_protocol_is_counted() -> None:
-    """By what it broke."""
+    """By the broken rule."""
     samples = CollectorRegistry()
     workers = CommandWorkerSource((sys.executable, "-I", "-c", HOSTILE_WORKER))
     async with Runtime(

@@ -248,7 +248,7 @@ class TestTrust:
     def test_a_request_under_another_name_is_not_listed(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """What is shown is what an answer goes to."""
+        """An answer applies to exactly what was shown."""
         request, other = approval_request(), new_approval_id()
         with store.posted(request):
             os.link(directory / f"{request.id}.request", directory / f"{other}.request")

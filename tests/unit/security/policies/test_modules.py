@@ -54,7 +54,7 @@ def test_the_machine_is_refused_with_its_reason(name: str) -> None:
 
 
 def test_our_own_package_is_refused() -> None:
-    """What it has to give is granted by `allow`."""
+    """Its capabilities are granted by `allow`."""
     assert "use `allow`" in refusal("caps")
 
 

@@ -68,7 +68,7 @@ def test_a_scope_that_is_set_opens_all_that_only_it_withheld() -> None:
 
 
 def test_an_approval_that_stands_in_the_way() -> None:
-    """Said as what it is: without anybody's approval."""
+    """The change says that calls would need no approval any more."""
     found = explained({"allow": ["math.add"], "approve": ["math.add"]}, "math.add", a=1, b=2)
     assert patch_of(found) == [{"op": "remove", "path": "/approve/0"}]
     assert "without anybody's approval" in found.changes[0].opens

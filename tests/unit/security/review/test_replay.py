@@ -1,4 +1,4 @@
-"""`replay`: which recorded decisions another policy turns, and what cannot be known."""
+"""`replay`: which recorded decisions another policy changes, and what cannot be known."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ def test_filters_and_a_file(log: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(log: Path, tmp_path: Path) -> None:
-    """Half an export is none."""
+    """An incomplete export does not replace a file."""
     target = tmp_path / "out.jsonl"
     target.write_text("before")
     with (log / "audit-000001.jsonl").open("ab") as file:

@@ -519,7 +519,7 @@ def test_what_cannot_be_made_in_a_log_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_place_for_checkpoints_that_cannot_be_made_is_named(tmp_path: Path, place: str) -> None:
-    """It is not the log that is at fault."""
+    """The fault is not that of the log."""
     (tmp_path / "file").write_text("")
     with pytest.raises(AuditError) as caught:
         AuditLog.open(tmp_path / "log", checkpoints_to=tmp_path / place)

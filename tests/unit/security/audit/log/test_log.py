@@ -371,7 +371,7 @@ async def test_what_is_no_event_is_refused_and_the_log_goes_on(tmp_path: Path) -
 async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
     tmp_path: Path, durability: Durability
 ) -> None:
-    """Of one append all or none, and that of the others in the batch is none of its business."""
+    """All records of one append or none, independent of the others in the batch."""
     bad = decision("bad", shown={"x": object()})
     log = AuditLog.open(tmp_path, durability=durability)
     async with log, anyio.create_task_group() as tasks:

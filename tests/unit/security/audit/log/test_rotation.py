@@ -259,7 +259,7 @@ async def test_following_goes_on_across_compression(tmp_path: Path) -> None:
 
 
 async def test_a_log_whose_newest_file_is_gone_is_not_continued(tmp_path: Path) -> None:
-    """A new chain there would cover up what is missing."""
+    """A new chain there would hide what is missing."""
     await write(tmp_path, 20, rotation=Rotation(bytes=5000), compress=True)
     segment_paths(tmp_path)[-1].unlink()
     with pytest.raises(AuditError, match="is gone"):

@@ -1,4 +1,4 @@
-"""Events are held to what a record may contain, so that they can always be written."""
+"""Events are checked against what a record may contain, so that they can always be written."""
 
 from __future__ import annotations
 

@@ -386,7 +386,7 @@ class TestStats:
         assert "alice" not in output
 
     def test_an_empty_log_has_no_span(self, tmp_path: Path) -> None:
-        """Nothing is made up."""
+        """Nothing is invented."""
         assert run("stats", "--audit", tmp_path).output == "0 records\n"
 
     def test_invented_names_do_not_fill_the_memory(self) -> None:

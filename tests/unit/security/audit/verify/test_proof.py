@@ -1,4 +1,4 @@
-"""A proof stands without the log: what it shows cannot be changed, and others stay unseen."""
+"""A proof is valid without the log: its records cannot be changed, and others stay unseen."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_log_that_was_written_anew_differs_from_its_checkpoint(log: Path) -> N
 
 
 def test_a_cut_that_tears_a_line_past_a_checkpoint_is_a_truncation(log: Path) -> None:
-    """A torn tail is an excuse only for what no checkpoint covers."""
+    """A torn tail explains the loss only of records that no checkpoint covers."""
     report = after(log, lambda lines: [*lines[:7], lines[7][:20]])
     assert report.status is VerifyStatus.TRUNCATED
 

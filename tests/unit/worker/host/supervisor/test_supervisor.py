@@ -679,7 +679,7 @@ class TestBytesInFlight:
         assert isinstance(ended.outcome, ResultMessage)
 
     async def test_answers_that_are_not_taken_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A worker that asks and never listens cannot make the host keep answer upon answer."""
+        """A worker that asks and never listens cannot make the host keep more and more answers."""
         taken = anyio.Event()
         sent: list[int] = []
 
@@ -925,7 +925,7 @@ class TestProcess:
 class TestPool:
     @pytest.mark.process
     async def test_a_worker_that_dies_of_a_nameless_signal_is_told(self) -> None:
-        """An escaped worker can choose how it dies; the host is none the worse."""
+        """An escaped worker can choose how it exits; the host is not affected."""
         pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "kill -40 $$")), 1, lambda _: None)
         with pytest.raises(WorkerLostError, match="signal 40"):
             await pool.run(JOB, Calls(), print)
