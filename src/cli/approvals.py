@@ -90,7 +90,7 @@ def allow(
 ) -> None:
     """Allow the call; by default only this one.
 
-    With --calls and --for, what follows in the same execution or session is covered, too, until
+    With --calls and --for, later calls in the same execution or session are covered, too, until
     either is used up.
     """
     from caps.security.approvals.model import ApprovalAnswer, ApprovalScope, parse_duration

@@ -37,7 +37,7 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        # click lists the values of an option on lines of their own.
+        # click lists the values of an option on separate lines.
         message = printable(" ".join(error.format_message().split()), MAX_MESSAGE_CHARACTERS)
         raise click.UsageError(message, getattr(error, "ctx", None)) from None
     except OSError as error:

@@ -77,8 +77,8 @@ def repl(
     """Run cells from the terminal or a pipe in one session, in which variables are kept.
 
     An empty line ends a cell; if the input begins with `# %%`, only such lines do. Ctrl-C kills
-    the cell that runs and with it the session, and a new one is opened; Ctrl-D leaves. From a
-    pipe all cells are run, and the exit code is that of the first that did not end well.
+    the running cell and its session, and a new session is opened; Ctrl-D leaves. From a pipe, all
+    cells are run, and the exit code is that of the first cell that failed.
     """
     from caps.capabilities.runtime.runtime import Runtime
     from caps.cli.telemetry import telemetry

@@ -83,7 +83,7 @@ def form_options(command: Command) -> Command:
         command(form=form, **arguments)
 
     csv_flag = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
-    json_flag = click.option("--json", "as_json", is_flag=True, help="Print one object a line.")
+    json_flag = click.option("--json", "as_json", is_flag=True, help="Print one object per line.")
     return json_flag(csv_flag(collect))
 
 

@@ -38,9 +38,9 @@ def policy() -> None:
 @registry_option
 @json_option
 def validate(file: str | None, registry_name: str | None, as_json: bool) -> None:
-    """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests.
+    """Parse FILE (or CAPS_POLICY_PATH), check it against the registry and run its tests.
 
-    If it grants real modules, a zygote loads them for real.
+    If it grants real modules, a zygote loads them as a check.
     """
     from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.decision import ReasonCode

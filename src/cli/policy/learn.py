@@ -58,8 +58,8 @@ def learn(
 ) -> None:
     """Propose the smallest policy for SOURCE: a file of code, or the directory of an audit log.
 
-    Code runs under the policy that is given, and no more is granted: what it asks for beyond that
-    is refused and recorded, and it may take several rounds to see all of it. The proposal goes to
+    Code runs under the given policy, and nothing more is granted: further calls are refused and
+    recorded, and it may take several rounds to see all of them. The proposal is printed to
     standard output, the evidence for each part of it to standard error.
     """
     from caps.security.policies.load import load_policy
