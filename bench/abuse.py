@@ -4,7 +4,7 @@
     .venv/bin/python -m bench.abuse --case list --abusers 8 --rounds 3
     .venv/bin/python -m bench.abuse --case frames --rounds 2500 --seconds 900
 
-Each case runs in a host process of its own, with a real runtime, real workers and an audit log on
+Each case runs in a separate host process, with a real runtime, real workers and an audit log on
 disk. `--abusers` executions do what the case says, `--rounds` times and for at least `MIN_SECONDS`,
 under default limits. An honest session calls `math.add` all the while and times each call itself.
 The script prints:
@@ -14,7 +14,7 @@ The script prints:
 - `left`: how much of that is still held a moment after the abuse, and `trim`: how much of it after
   the C library was made to return what is free;
 - `p50`, `p99` and `max`: of the honest calls, next to the 99th percentile without abuse;
-- `turn`: the most processor time that the event loop took for one turn, in which nobody else was
+- `turn`: the most processor time that the event loop took for one turn, in which no other was
   served. Unlike the others it does not depend on what else the machine does;
 - `load`: the load average of the machine at the end of the case.
 
@@ -286,7 +286,7 @@ def _percentile(seconds: list[float], percent: int) -> float:
 
 
 def measure(case: str, abusers: int, rounds: int, seconds: float = CASE_SECONDS) -> Figures:
-    """Run one case in a process of its own."""
+    """Run one case in a separate process."""
     done = subprocess.run(
         [
             sys.executable,
@@ -325,7 +325,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     names = [*CASES, STREAMED, FRAMES, FLOODS]
     parser.add_argument("--case", action="append", choices=names, help="only this one; repeatable")
-    parser.add_argument("--abusers", type=int, default=1, help="how many at once (default 1)")
+    parser.add_argument(
+        "--abusers", type=int, default=1, help="how many at the same time (default 1)"
+    )
     parser.add_argument("--rounds", type=int, default=2, help="how often each (default 2)")
     parser.add_argument("--seconds", type=float, default=CASE_SECONDS, help="for each case")
     parser.add_argument("--max-wait-ms", type=float, default=float("inf"))

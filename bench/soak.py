@@ -1,6 +1,6 @@
 """The soak test: thousands of executions, many concurrently, must leave nothing behind.
 
-    .venv/bin/python bench/soak.py --executions 10000 --at-once 64
+    .venv/bin/python bench/soak.py --executions 10000 --concurrent 64
 
 Executions of every kind take turns: values, prints, capability calls, errors, a limit reached, a
 caller that cancels. The resources of the host and the zygote are read before, during and after. The
@@ -68,7 +68,7 @@ class Soak:
     """One run: the number of executions done, how they ended, and the readings so far."""
 
     executions: int
-    at_once: int
+    concurrent: int
     ended: Counter[str] = field(default_factory=Counter)
     on_the_way: dict[int, Reading] = field(default_factory=dict)
     done: int = 0
@@ -81,7 +81,7 @@ class Soak:
             began = time.perf_counter()
             numbers = itertools.count()
             async with anyio.create_task_group() as tasks:
-                for _ in range(self.at_once):
+                for _ in range(self.concurrent):
                     tasks.start_soon(self._work, runtime, short, numbers)
             seconds = time.perf_counter() - began
             self.on_the_way[100] = await self._settled()
@@ -191,7 +191,7 @@ def leaks(before: Reading, half: Reading, end: Reading, after: Reading) -> list[
 def report(soak: Soak, before: Reading, after: Reading, seconds: float) -> list[str]:
     """Print the figures, and return what leaked."""
     at = soak.on_the_way
-    print(f"\nexecutions    {soak.done} in {seconds:.1f} s, {soak.at_once} at once")
+    print(f"\nexecutions    {soak.done} in {seconds:.1f} s, {soak.concurrent} at the same time")
     print(f"executions/s  {soak.done / seconds:.1f}")
     for what in ("processes", "descriptors"):
         first, last, left = (getattr(reading, what) for reading in (before, at[100], after))
@@ -216,10 +216,10 @@ def main() -> None:
         "--executions", type=int, default=10_000, help="how many in all (default 10000)"
     )
     parser.add_argument(
-        "--at-once", type=int, default=64, help="how many at the same time (default 64)"
+        "--concurrent", type=int, default=64, help="how many at the same time (default 64)"
     )
     chosen = parser.parse_args()
-    soak = Soak(chosen.executions, chosen.at_once)
+    soak = Soak(chosen.executions, chosen.concurrent)
 
     async def everything() -> tuple[Reading, Reading, float]:
         with tempfile.TemporaryDirectory() as directory:

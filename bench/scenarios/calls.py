@@ -44,7 +44,7 @@ async def _call(effort: Effort, progress: Progress) -> Samples:
         Contender(_ECHO, echo.echoes),
         Contender(_SYNC, monty.times_itself(_in_a_row("add(2, 3)")), MONTY),
         Contender(_ASYNC, monty.times_itself_async(_in_a_row("await add(2, 3)")), MONTY),
-        Contender(_MCP, mcp.calls(_MCP_TIMES, at_once=False), MCP),
+        Contender(_MCP, mcp.calls(_MCP_TIMES, concurrent=False), MCP),
     )
     return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
 
@@ -53,7 +53,7 @@ async def _gather(effort: Effort, progress: Progress) -> Samples:
     sides = (
         Contender("caps", caps.times_itself(_AT_ONCE.format(call="caps.math.add(a=2, b=3)"))),
         Contender(_GATHER, monty.times_itself_async(_AT_ONCE.format(call="add(2, 3)")), MONTY),
-        Contender(_MCP, mcp.calls(100, at_once=True), MCP),
+        Contender(_MCP, mcp.calls(100, concurrent=True), MCP),
     )
     return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
 

@@ -15,7 +15,7 @@ from bench.interleaving import Stopwatch, Turn
 _SERVER = Path(__file__).with_name("mcp_server.py")
 
 
-def calls(how_many: int, *, at_once: bool) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+def calls(how_many: int, *, concurrent: bool) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     """Several calls of `add`; the time of one, or of all if they are sent concurrently."""
 
     @asynccontextmanager
@@ -32,7 +32,7 @@ def calls(how_many: int, *, at_once: bool) -> Callable[[], AbstractAsyncContextM
             async def call() -> None:
                 _check(await session.call_tool("add", {"a": 2, "b": 3}))
 
-            yield _together(call, how_many) if at_once else _in_turn(call, how_many)
+            yield _together(call, how_many) if concurrent else _in_turn(call, how_many)
 
     return opened
 

@@ -29,7 +29,7 @@ def approvals() -> None:
 @approvals_option
 @json_option
 def list_(directory: Path | None, as_json: bool) -> None:
-    """Print what waits, oldest first."""
+    """Print the waiting calls, oldest first."""
     found: list[ApprovalRequest] = []
     not_files: list[str] = []
     with report_errors():
@@ -54,7 +54,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
 @approvals_option
 @json_option
 def show(approval_id: str, directory: Path | None, as_json: bool) -> None:
-    """Print all that is known of one; the start of its ID will do."""
+    """Print everything about one call; the start of its ID is enough."""
     with report_errors(), _open_for(approval_id, directory) as store:
         found = _as_object(store.find(approval_id))
     if as_json:
@@ -88,9 +88,9 @@ def allow(
     reason: str | None,
     directory: Path | None,
 ) -> None:
-    """Let the call go on; by default this one call and no other.
+    """Allow the call; by default only this one.
 
-    With --calls and --for, what follows in the same execution or session is covered, too, until
+    With --calls and --for, later calls in the same execution or session are covered, too, until
     either is used up.
     """
     from caps.security.approvals.model import ApprovalAnswer, ApprovalScope, parse_duration
@@ -115,7 +115,7 @@ def allow(
 @_REASON
 @approvals_option
 def deny(approval_id: str, by: str | None, reason: str | None, directory: Path | None) -> None:
-    """Refuse the call; the code meets a PolicyDeniedError."""
+    """Refuse the call; the code gets a PolicyDeniedError."""
     from caps.security.approvals.model import ApprovalAnswer
 
     try:

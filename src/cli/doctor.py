@@ -21,7 +21,7 @@ _STYLES = {"fully": "green", "partially": "yellow", "not": "red"}
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Start a zygote for real and say which layers it could put in force.
+    """Start a real zygote and print which layers it could put in force.
 
     Exit code 0 if all of them are, 6 if not.
     """
@@ -78,7 +78,7 @@ def _print_table(found: dict[str, Any]) -> None:
         f"memory is bounded by {found['memory']}",
         highlight=False,
     )
-    how = Column("how", overflow="fold")  # a path that is cut is of no use
+    how = Column("how", overflow="fold")  # a path that is cut is useless
     table = Table("layer", "in force", how, "what to do", box=None, pad_edge=False)
     for layer in found["layers"]:
         table.add_row(

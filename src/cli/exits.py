@@ -41,7 +41,7 @@ def fail(message: str, code: ExitCode) -> NoReturn:
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """End the command at an error of ours: with its message and exit code, without a traceback."""
+    """End the command at one of our errors: with its message and exit code, without a traceback."""
     try:
         yield
     except PolicyInvalidError as error:

@@ -39,10 +39,10 @@ def read_input(name: str | Path, max_bytes: int) -> bytes:
 
 
 def read_text(name: str | Path, max_bytes: int) -> str:
-    """The same as UTF-8 text, without a mark of byte order; a longer text is cut."""
+    """The same as UTF-8 text, without a mark of byte order; longer text is cut."""
     data = read_input(name, max_bytes)
     try:
-        # The caller refuses a text that is too long, so a character that was cut does not matter.
+        # The caller refuses text that is too long, so a character that was cut does not matter.
         return data.decode("utf-8-sig", "replace" if len(data) > max_bytes else "strict")
     except UnicodeDecodeError as error:
         fail(f"`{name}` is not UTF-8 text: byte {error.start}", ExitCode.BAD_USAGE)
@@ -55,7 +55,7 @@ def parse_payload(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         fail(f"the payload is not valid JSON: {error}", ExitCode.BAD_USAGE)
     if not isinstance(value, dict):
-        fail("the payload must be a json object", ExitCode.BAD_USAGE)
+        fail("the payload must be a JSON object", ExitCode.BAD_USAGE)
     return value
 
 

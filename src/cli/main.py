@@ -37,7 +37,8 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        message = printable(error.format_message(), MAX_MESSAGE_CHARACTERS)
+        # click lists the values of an option on separate lines.
+        message = printable(" ".join(error.format_message().split()), MAX_MESSAGE_CHARACTERS)
         raise click.UsageError(message, getattr(error, "ctx", None)) from None
     except OSError as error:
         if is_of_output(error):
@@ -91,17 +92,17 @@ def main() -> None:
 
     \b
     Exit codes:
-      0  the code ran to its end, or the command did what it was asked
+      0  the code ran to its end, or the command succeeded
       1  the code failed
       2  bad usage
-      3  the policy refused the code something that it did not catch
-      4  the policy is missing, malformed, or does not fit what is registered
+      3  the policy refused a call and the code did not catch the error
+      4  the policy is missing, malformed, or does not fit the registry
       5  a limit of the policy was reached
       6  the host failed: worker lost, protocol broken, audit or standard output not writable
-      7  a policy tool found something: a failed test, a flaw, a wider policy, a turned decision
+      7  a policy tool found something: a failed test, a flaw, a wider policy, a changed decision
       130  interrupted; the code was killed
       141  nobody reads standard output any more
       143  terminated (SIGTERM); the code was killed
-    `caps audit verify` has codes of its own, from 10 on, `verify-proof` from 30 on.
+    `caps audit verify` has its own codes from 10 on, `verify-proof` from 30 on.
     """
     warn_unknown_variables()

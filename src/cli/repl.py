@@ -1,4 +1,4 @@
-"""`caps repl`: runs cells from a terminal or a pipe in one session, in which names persist.
+"""`caps repl`: runs cells from a terminal or a pipe in one session, in which variables are kept.
 
 A cell ends at an empty line; if the input begins with `# %%`, only such lines separate the cells.
 At a terminal, a first line that opens no block or bracket is a cell by itself. Nothing is parsed
@@ -74,11 +74,11 @@ def repl(
     metrics_address: str,
     registry_name: str | None,
 ) -> None:
-    """Run cells from the terminal or a pipe in one session; names live on between them.
+    """Run cells from the terminal or a pipe in one session, in which variables are kept.
 
     An empty line ends a cell; if the input begins with `# %%`, only such lines do. Ctrl-C kills
-    the cell that runs and with it the session, and a new one is opened; Ctrl-D leaves. From a
-    pipe all cells are run, and the exit code is that of the first that did not end well.
+    the running cell and its session, and a new session is opened; Ctrl-D leaves. From a pipe, all
+    cells are run, and the exit code is that of the first cell that failed.
     """
     from caps.capabilities.runtime.runtime import Runtime
     from caps.cli.telemetry import telemetry
@@ -162,14 +162,16 @@ class Prompt:
             if not self._interactive:
                 raise
             session.close()
-            click.echo("caps: interrupted; the code was killed, and its names are gone", err=True)
+            click.echo(
+                "caps: interrupted; the code was killed, and its variables are lost", err=True
+            )
             return
         print_result(result, self._output)
         self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
             result.status.value, ExitCode.HOST_FAILED
         )
         if session.ended is not None:
-            click.echo("caps: the session has ended; its names are gone", err=True)
+            click.echo("caps: the session has ended; its variables are lost", err=True)
 
 
 class CellReader:

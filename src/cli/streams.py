@@ -58,7 +58,7 @@ def flush_output() -> OSError | None:
 
     Afterwards nothing is buffered: what could not be written is dropped.
     """
-    _flush(sys.stderr)  # nobody can be told, and the interpreter would fail at its end
+    _flush(sys.stderr)  # it cannot be reported, and the interpreter would fail at its end
     return _flush(sys.stdout)
 
 
@@ -98,7 +98,7 @@ def is_of_output(error: OSError) -> bool:
 def exit_without_output(error: OSError) -> NoReturn:
     """End the command whose output could not be written.
 
-    Nothing more is written to it. If its reader is gone there is no message, as in other commands:
+    Nothing more is written to it. If its reader has left there is no message, as in other commands:
     `caps audit show | head`.
     """
     discard_output()
@@ -111,7 +111,7 @@ def exit_without_output(error: OSError) -> NoReturn:
 class ProgramOutput:
     """Prints what a program prints. `lost` is why some of it could not be written, if so.
 
-    The run goes on without its output, for its effects and its evidence.
+    The run continues without its output, for its effects and its evidence.
     """
 
     def __init__(self, *, raw: bool = False) -> None:

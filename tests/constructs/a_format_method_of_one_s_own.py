@@ -1,4 +1,4 @@
-# a format method of one's own
+# a method that is called `format`
 class Report:
     def format(self, n): return n + 1
 result = Report().format(1)

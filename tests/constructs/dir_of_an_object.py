@@ -1,4 +1,4 @@
-# `dir` of an object of the user's
+# `dir` of an object of the code's own class
 class Thing:
     def method(self): ...
 

@@ -1,4 +1,4 @@
-# an enum whose members are made by `__new__`
+# an enum whose members are created by `__new__`
 from enum import Enum
 
 

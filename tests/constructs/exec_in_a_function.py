@@ -1,4 +1,4 @@
-# `exec` in a function leaves the variables outside alone
+# `exec` in a function does not change variables outside
 total = 5
 
 

@@ -1,4 +1,4 @@
-# `__exit__` gets the error and may swallow it
+# `__exit__` gets the error and may suppress it
 class Swallow:
     def __enter__(self):
         return self

@@ -1,4 +1,4 @@
-# `__getattr__` answers for attributes that are not there
+# `__getattr__` for missing attributes
 class Lazy:
     def __init__(self, held):
         self._held = held

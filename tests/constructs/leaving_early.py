@@ -1,4 +1,4 @@
-# `raise SystemExit` with a clean code is caught like any
+# `raise SystemExit(0)` can be caught
 try:
     raise SystemExit(0)
 except SystemExit as error:

@@ -1,4 +1,4 @@
-# `str.format` in its ways
+# forms of `str.format`
 assert "{} {x:>{w}}".format(1, x=2, w=3) == "1   2"
 assert "{0[a]} {0[b][1]}".format({"a": 1, "b": [2, 3]}) == "1 3"
 assert "{a!r}".format_map({"a": "x"}) == "'x'"

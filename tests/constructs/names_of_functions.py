@@ -1,4 +1,4 @@
-# a decorator that hands on name and docstring by hand
+# a decorator that copies name and docstring itself
 def traced(function):
     def wrapper(*args):
         return function(*args)

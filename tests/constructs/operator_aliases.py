@@ -1,4 +1,4 @@
-# one operator method as another
+# one operator method assigned as another
 class Value:
     def __init__(self, x):
         self.x = x

@@ -1,4 +1,4 @@
-# a method that moves `self` along
+# a method that rebinds `self`
 class Node:
     def __init__(self, value, following=None):
         self._value = value

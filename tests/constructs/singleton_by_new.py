@@ -1,4 +1,4 @@
-# `__new__` that makes one instance
+# `__new__` that creates one instance only
 class Single:
     _made = None
 

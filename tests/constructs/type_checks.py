@@ -1,4 +1,4 @@
-# `type(x)` in its ways
+# uses of `type(x)`
 assert type(3) is int
 assert type("a") in (int, str)
 assert type([]) == list

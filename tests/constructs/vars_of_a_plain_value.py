@@ -1,4 +1,4 @@
-# `vars` of what has no dictionary
+# `vars` of an object without a dictionary
 try:
     vars(1)
     told = None

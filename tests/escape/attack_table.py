@@ -1,6 +1,6 @@
-"""The table of attack classes in SECURITY.md: how many attacks each has is counted, never written.
+"""The table of attack classes in SECURITY.md: the number of attacks is counted.
 
-`make attacks` writes it anew; a test fails when it is stale.
+`make attacks` writes it again; a test fails if it is stale.
 """
 
 from __future__ import annotations
@@ -16,79 +16,79 @@ BEGIN, END = "<!-- attacks: written by `make attacks` -->\n", "<!-- end of attac
 # What the attacks of each class try. A class is a directory, or the first word of a file's name.
 CLASSES: dict[str, dict[str, str]] = {
     "language": {
-        "async": "the loop and frames, by coroutines, tasks and what is awaited",
-        "asyncio": "the event loop, its tasks and queues",
-        "attributes": "names that lead to the interpreter or are private, spelt or made up",
-        "builtins": "builtins that are left out, and those that stay, misused",
-        "classes": "methods that change how attributes and classes come about; private inheritance",
-        "copies": "attributes that a copy reads or writes by name, and copies of our own objects",
-        "dataclasses": "code made from the names of fields",
-        "decorators": "attributes written by a decorator",
-        "descriptors": "what reads and writes attributes on behalf of a class",
-        "dictionaries": "the dictionary of an object, and what writes into it",
-        "enums": "members made from anything, and the hooks of enums",
-        "evaluation": "text that is run as code, and the variables that it sees",
-        "exceptions": "tracebacks, objects inside errors, groups, and breaking the report",
-        "facades": "what lies behind the names of a module, and changing it",
-        "formats": "attributes read by a text",
-        "frames": "the frames of callers",
-        "functions": "code, globals, cells and defaults of functions",
-        "generators": "the frame of a generator, and running it out of turn",
-        "hooks": "methods that are told of attributes, copies and unfinished classes",
-        "imports": "modules that are not offered",
-        "memory": "the interpreter's memory, by code that runs in the midst of its loops",
-        "metaclasses": "the real `type`, or another metaclass",
-        "nesting": "the stack of the compiler and of the interpreter",
-        "patterns": "attributes read by a `match`",
-        "places": "a refused name in every place that the grammar has",
-        "privacy": "private attributes, where one check serves for many",
-        "resources": "time, memory and output without end",
-        "typing": "text evaluated as code, and what an alias passes on",
-        "unicode": "names that are folded to others, and other encodings",
+        "async": "reach the loop and frames through coroutines, tasks and awaitables",
+        "asyncio": "reach inside the event loop, its tasks and queues",
+        "attributes": "read private names and names that lead to the interpreter",
+        "builtins": "use missing builtins, and misuse the others",
+        "classes": "change how attributes and classes are created; inherit private names",
+        "copies": "read or write attributes by name through a copy; copy objects of the runtime",
+        "dataclasses": "inject code through the names of fields",
+        "decorators": "write attributes through a decorator",
+        "descriptors": "read and write attributes through descriptors",
+        "dictionaries": "write to the dictionary of an object",
+        "enums": "create members from arbitrary values; misuse the hooks of enums",
+        "evaluation": "run text as code, and reach the variables that it sees",
+        "exceptions": "use tracebacks, objects inside errors and groups; break the error report",
+        "facades": "reach or change what is behind a facade",
+        "formats": "read attributes through a format string",
+        "frames": "reach the frames of callers",
+        "functions": "reach the code, globals, cells and defaults of functions",
+        "generators": "reach the frame of a generator, or re-enter it",
+        "hooks": "define methods that are called with attributes, copies or unfinished classes",
+        "imports": "import other modules than the facades",
+        "memory": "corrupt the interpreter's memory with code that runs inside its C loops",
+        "metaclasses": "use the real `type`, or another metaclass",
+        "nesting": "exhaust the stack of the compiler or the interpreter",
+        "patterns": "read attributes through `match`",
+        "places": "write a refused name in every place that the grammar allows",
+        "privacy": "read private attributes where one check covers several accesses",
+        "resources": "use unlimited time, memory and output",
+        "typing": "evaluate text as code; reach objects through generic aliases",
+        "unicode": "use names that Unicode folds to others, and other encodings",
     },
     "kernel": {
-        "channel": "the worker's own socket, used for more than talking",
-        "descriptor": "descriptors that are inherited or made anew",
-        "device": "devices",
-        "file": "reading, writing, listing, linking, watching files",
-        "identity": "another user, group or capability",
-        "ipc": "queues and semaphores of the system",
-        "kernel": "calls that no worker needs: bpf, io_uring, modules, keys, perf, other tables",
-        "limit": "exhausting the host, and lifting or dodging limits",
-        "memory": "memory that can be executed, or belongs to libraries",
-        "mount": "mounts and roots",
-        "namespace": "namespaces",
-        "proc": "/proc",
-        "process": "new processes, and seeing, tracing or changing others",
-        "sandbox": "undoing what the sandbox has set",
-        "secret": "secrets in the environment, in libraries, on disk",
-        "signal": "signals to anybody",
-        "socket": "sockets of every family",
-        "sysfs": "/sys",
-        "timer": "timers, which interrupt",
+        "channel": "misuse the worker's own socket",
+        "descriptor": "use inherited descriptors, or create new ones",
+        "device": "open devices",
+        "file": "read, write, list, link or watch files",
+        "identity": "become another user or group, or gain a Linux capability",
+        "ipc": "use queues and semaphores of the system",
+        "kernel": "make other system calls: bpf, io_uring, modules, keys, perf, other tables",
+        "limit": "exhaust the host; raise or evade limits",
+        "memory": "make memory executable, or change that of libraries",
+        "mount": "mount file systems, or change the root",
+        "namespace": "enter or create namespaces",
+        "proc": "read or write /proc",
+        "process": "create processes; see, trace or change others",
+        "sandbox": "undo the settings of the sandbox",
+        "secret": "find secrets in the environment, in libraries, on disk",
+        "signal": "send signals to any process",
+        "socket": "open sockets of every family",
+        "sysfs": "read or write /sys",
+        "timer": "set timers that interrupt",
     },
     "channel": {
-        "descriptors": "descriptors, credentials and urgent bytes beside the stream",
-        "endings": "dying, stopping, closing, and not leaving",
-        "floods": "frames without end",
-        "forged": "what is not granted, and what only the host may say",
-        "garbage": "bytes that are no message",
-        "interleaved": "frames within frames, and out of order",
-        "oversized": "more than there may be",
-        "payloads": "payloads that are no data",
-        "replayed": "what was said before",
-        "sessions": "lie in a later cell of a session",
-        "slow": "byte by byte, and never completing",
-        "truncated": "less than was announced",
-        "turn": "messages out of turn",
-        "types": "types and fields that do not exist",
-        "version": "other versions of the protocol",
+        "descriptors": "send descriptors, credentials or urgent bytes with the stream",
+        "endings": "exit, stop, close the channel, or refuse to exit",
+        "floods": "send frames without end",
+        "forged": "request what is not granted; send messages that only the host may send",
+        "garbage": "send bytes that are not a message",
+        "interleaved": "send frames within frames, or out of order",
+        "oversized": "exceed the size limits",
+        "payloads": "send payloads that are not plain data",
+        "replayed": "send a message again",
+        "sessions": "misbehave in a later cell of a session",
+        "slow": "send byte by byte, or never complete a frame",
+        "truncated": "send less than announced",
+        "turn": "send messages out of turn",
+        "types": "send unknown types and fields",
+        "version": "use other versions of the protocol",
     },
 }
 
 
 def table() -> str:
-    """The rows, and the sum of each layer above its classes."""
+    """The rows: the total of each layer, then its classes."""
     lines = ["| layer | class | tries | attacks |", "|---|---|---|---|"]
     for layer in LAYERS:
         counts = Counter(attack.kind for attack in attacks_on(layer))
@@ -105,7 +105,7 @@ def _link(layer: str, kind: str) -> str:
 
 
 def stale(text: str) -> bool:
-    """Whether the table in the document is another one."""
+    """Whether the table in the document differs from the current one."""
     return _inside(text) != table()
 
 

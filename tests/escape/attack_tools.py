@@ -11,7 +11,7 @@ libc.syscall.restype = ctypes.c_long
 
 
 def raw(call, *arguments):
-    """Make a system call, by its name or its number; OSError with what the kernel said."""
+    """Make a system call, by its name or its number; OSError with the error of the kernel."""
     number = NUMBERS.get(call, call)
     wide = [ctypes.c_long(item) if isinstance(item, int) else item for item in arguments]
     result = libc.syscall(ctypes.c_long(number), *wide)

@@ -55,7 +55,7 @@ class Attack:
 
     @property
     def marks(self) -> set[str]:
-        """The names of all marks; a comment of another form is none."""
+        """The names of all marks; a comment of another form is not a mark."""
         return set(re.findall(r"^# ([a-z]+): ", self.source, re.MULTILINE))
 
 

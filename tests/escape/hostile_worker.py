@@ -1,8 +1,8 @@
-"""A worker that lies. Started in place of the real one, it speaks the protocol and then breaks it.
+"""A misbehaving worker. Started instead of the real one, it follows the protocol, then breaks it.
 
 `python -I hostile_worker.py ATTACK WHEN`, with the channel as descriptor 0, like the real thing.
-The attack is a file of `channel/`. It runs before the handshake, after it, or when it has said that
-the code has started; it finds everything that is here, and `liar`.
+The attack is a file of `channel/`. It runs before the handshake, after it, or when it has sent that
+the code has started; it finds everything that is here, and `worker`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHANNEL = 0
 encoder = msgspec.msgpack.Encoder()
 
 
-class Liar:
+class HostileWorker:
     """An honest handshake, then raw frames of any kind."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Liar:
         return self.made(CapabilityRequestMessage, **asked)
 
     def touch_as_data(self, **fields: Any) -> dict[str, Any]:
-        """The same as plain data, for what no message class would take."""
+        """The same as plain data, for fields that no message class accepts."""
         asked = {"request_id": "r1", "capability": "probe.touch", "payload": {}}
         return {"type": "capability_request", **self.stamp(), **asked, **fields}
 
@@ -124,13 +124,13 @@ def outcome(answer: CapabilityResponseMessage) -> str:
 
 
 def main(attack: str, when: str) -> None:
-    liar = Liar()
+    worker = HostileWorker()
     if when != "before_ready":
-        liar.handshake()
+        worker.handshake()
     if when == "after_start":
-        liar.say(StartedMessage)
-    exec(compile(Path(attack).read_bytes(), attack, "exec"), {**globals(), "liar": liar})
-    liar.wait_for_the_end()
+        worker.say(StartedMessage)
+    exec(compile(Path(attack).read_bytes(), attack, "exec"), {**globals(), "worker": worker})
+    worker.wait_for_the_end()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ WORKED = "it worked: "
 
 
 class Secret:
-    """Stands for any object of ours or of a library that user code can get hold of."""
+    """Represents any object of ours or of a library that user code can reach."""
 
     def __init__(self) -> None:
         self._hidden = "loot"

@@ -91,7 +91,7 @@ class Scene:
         limits = {**self.policy["limits"], **json.loads(attack.mark("limits") or "{}")}
         policy = {**self.policy, "limits": limits}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pool, "_MIN_SPARES", 0)  # one liar is enough, and quicker than three
+            patch.setattr(pool, "_MIN_SPARES", 0)  # one worker is enough, and quicker than three
             async with Runtime(
                 policy, registry=self.registry, audit=self.audit, workers=self.workers
             ) as runtime:
@@ -113,7 +113,7 @@ IN_A_SESSION = [attack for attack in ATTACKS.values() if "cells" in attack.marks
 @pytest.mark.process
 @pytest.mark.parametrize("attack", IN_ONE_RUN, ids=str)
 async def test_the_attack_does_not_work(scene: Scene, attack: Attack) -> None:
-    """The host ends it as it has to, no provider is reached in vain, and it is all recorded."""
+    """The host ends it as marked, no provider is called without a grant, and all is recorded."""
     result = await scene.run(attack)
     word, _, reason = (attack.mark("stopped") or "").partition(" ")
     assert result.status.value == STATUSES[word], result.error or result.value
@@ -131,7 +131,7 @@ async def test_the_attack_does_not_work(scene: Scene, attack: Attack) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("attack", IN_A_SESSION, ids=str)
 async def test_a_lie_in_a_later_cell_ends_the_session(scene: Scene, attack: Attack) -> None:
-    """The cell before it stands, nothing reaches a provider, and there is no third."""
+    """The first cell keeps its result, nothing reaches a provider, and there is no third."""
     scene.choose(attack)
     async with (
         Runtime(
@@ -151,7 +151,7 @@ async def test_a_lie_in_a_later_cell_ends_the_session(scene: Scene, attack: Atta
 
 
 def assert_as_marked(attack: Attack, scene: Scene, result: ExecutionResult) -> None:
-    """What the marks say beside how it was stopped is what happened."""
+    """What the other marks say is what happened."""
     seen = {
         "decisions": [[event.decision, event.reason] for event in scene.events(DecisionMade)],
         "outcomes": [[event.status.value, event.reason] for event in scene.events(OutcomeRecorded)],

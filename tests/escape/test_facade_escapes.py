@@ -1,7 +1,7 @@
 """Ways out through the standard library of user space, each tried for real.
 
 As in the suite of the language: an attempt hands what it got to `take`, or calls `escaped` when it
-did what it must not be able to do. It counts as stopped only if it ends as is written beside it:
+did what it must not be able to do. It counts as stopped only if it ends as written next to it:
 with that refusal, or harmlessly (`HARMLESS`), having got nothing.
 """
 
@@ -514,7 +514,7 @@ ATTEMPTS = {**ATTRIBUTES, **CLASSES, **EVALUATION, **HOLDERS, **SYSTEM}
 
 
 class Secret:
-    """Stands for any object of ours or of a library that user code can get hold of."""
+    """Represents any object of ours or of a library that user code can reach."""
 
     _hint: int = 0
 
@@ -526,7 +526,7 @@ class Secret:
 
 
 def attempt(source: str) -> tuple[list[str], str]:
-    """Run an attempt; what it got hold of, and how it ended."""
+    """Run an attempt; what it reached, and how it ended."""
     taken: list[str] = []
 
     def take(value: Any) -> None:

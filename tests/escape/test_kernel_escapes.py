@@ -1,7 +1,7 @@
 """Attacks on the layers beneath the language, with the language layer off: plain CPython, ctypes.
 
-Every file in `kernel/` is one attack; `kernel_attacks` says how it is read. Here each meets all
-layers at once, as it would in use; `test_kernel_layers.py` lets it meet them one by one.
+Every file in `kernel/` is one attack; `kernel_attacks` says how it is read. Here each runs against
+all layers together, as in use; `test_kernel_layers.py` runs it against each one alone.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def deep(n):
 
 @pytest.mark.process
 def test_ordinary_work_needs_nothing_that_is_refused(runtime: Runtime) -> None:
-    """Large and many allocations, freed and taken again, live without mprotect and its like."""
+    """Large and many allocations, also after a free, work without mprotect and similar calls."""
     result = runtime.run_sync(LOAD)
     assert result.unwrap()[0] is True
     assert result.value[2:] == [64, 20_000_000, 900]
@@ -117,7 +117,7 @@ def test_ordinary_work_needs_nothing_that_is_refused(runtime: Runtime) -> None:
 
 @pytest.mark.process
 def test_memory_that_ran_out_is_an_error_of_the_code(runtime: Runtime) -> None:
-    """At the memory limit the allocator goes on with what it has; the process does not abort."""
+    """At the memory limit the allocator uses what it has; the process does not abort."""
     result = runtime.run_sync(
         "kept = []\n"
         "try:\n"

@@ -9,7 +9,7 @@ this layer that stops it, and no other. Two layers are proved otherwise:
 - identity with everything else left out. It is never left out itself: no attack here ever has the
   rights of root, and none runs if they could not be given up.
 
-The attacks then meet what a weaker kernel, or a broken layer, would leave of the whole.
+The attacks then run with the layers that a weaker kernel, or a broken layer, would leave.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LEAVABLE = ("namespaces", "root", "privileges", "landlock", "seccomp", "rlimits"
 NEEDS: dict[str, Held] = {
     "identity": frozenset(),
     "namespaces": frozenset(),
-    "root": frozenset({"namespaces"}),  # a root of one's own needs mounts of one's own
+    "root": frozenset({"namespaces"}),  # its own root needs its own mounts
     "privileges": frozenset({"namespaces"}),  # who is not root has capabilities only in there
     "landlock": frozenset({"privileges"}),  # the kernel asks for no_new_privs first
     "seccomp": frozenset({"privileges"}),  # the same
@@ -83,7 +83,7 @@ def _arguments(held: Held) -> tuple[str, ...]:
 
 
 def _check(layers: tuple[Layer, ...], held: Held) -> None:
-    """Exactly what was asked for is in force, or there is nothing to prove and much to harm."""
+    """Exactly the requested layers are in force; otherwise the test proves nothing."""
     found = {layer.name: layer for layer in layers}
     if found["identity"].enforcement is not Enforcement.FULLY:
         _give_up(f"attacks may not run as root: {found['identity'].detail}")
@@ -136,7 +136,7 @@ class ProvingGround:
 
 @pytest.fixture(scope="module")
 def ground(host: EscapeTargets) -> Iterator[ProvingGround]:
-    """Workers that are held as weakly as was asked, by a user who can do the machine no harm."""
+    """Workers with the requested layers only, run by a user who cannot harm the machine."""
     status = Path("/proc/self/status").read_text()
     if os.geteuid() != 0 and not re.search(r"^CapEff:\s+0+$", status, re.MULTILINE):
         _give_up("attacks may not run with capabilities; start the tests without any")  # root drops
@@ -198,7 +198,7 @@ def test_the_users_lack_of_rights_stops_it_alone(
     ],
 )
 def test_what_is_left_stops_it(ground: ProvingGround, attack: KernelAttack, kernel: str) -> None:
-    """One of the layers that stop it is among those that are left, and it does."""
+    """One of the layers that stop it is still in force, and stops it."""
     result = ground.run(kernel, WEAKER[kernel], attack)
     assert not worked(result), f"it worked: {result.value!r}"
 

@@ -42,7 +42,7 @@ ENDINGS = {"harmless": harmless, "limited": limited, "lost": lost}
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How an attack ended, in the words of the mark `stopped`, and what was said."""
+    """How an attack ended, as a value of the mark `stopped`, and the message."""
 
     stopped: str
     said: str
@@ -112,7 +112,7 @@ def test_the_way_out_is_closed(attack: Attack) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
 def test_the_way_out_is_closed_in_a_worker(runtime: Runtime, attack: Attack) -> None:
-    """The same in a locked-down worker; whatever becomes of that, the host has a clean answer."""
+    """The same in a confined worker; however that ends, the host gets a clean result."""
     result = runtime.run_sync(attack.source)
     assert_stopped(attack, end_of(result), result.stdout)
 
@@ -160,5 +160,5 @@ def _open_globals(
 
 @pytest.mark.process
 def test_an_attack_that_works_is_seen_from_the_host(runtime: Runtime) -> None:
-    """The judge is at hand in the worker, and its verdict crosses."""
+    """The judge is available in the worker, and its verdict reaches the host."""
     assert WORKED in runtime.run_sync("escaped()").stdout

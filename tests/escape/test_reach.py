@@ -29,7 +29,7 @@ from support.user_space_values import SAMPLES, unconnected_caps
 # What stands behind the objects that user space holds, and must stay there.
 OURS = (AttributeGuards, RequestSender, Channel, Importer, Loop, OwnClasses, Program)
 
-# Beyond these only the few chains go on that never end.
+# Only the few chains that never end are longer.
 STEPS = 12
 
 # Arguments for errors that insist on some.

@@ -77,7 +77,7 @@ def granted() -> Iterator[Runtime]:
 def test_numpy_leads_out_of_the_language_and_no_further(
     granted: Runtime, host: EscapeTargets, attack: str
 ) -> None:
-    """Nothing is read, written, started or reached, and the host goes on."""
+    """Nothing is read, written, started or reached, and the host continues."""
     host.reset()
     file, port = host.facts["file"], host.facts["port"]
     known = f"FILE, NEW, PORT = {file!r}, {f'{file}.new'!r}, {port}"

@@ -70,7 +70,7 @@ def run_of(*outcomes: Outcome, effort: Effort = Effort.FULL) -> Run:
 
 
 def printed(show: Callable[[Console], None]) -> str:
-    """What a person reads, markup gone."""
+    """What a person reads, without markup."""
     console = Console(width=120, record=True, file=io.StringIO(), highlight=False)
     show(console)
     return console.export_text()
@@ -193,7 +193,7 @@ class TestResults:
         assert told == {"start": [0.5, 0.4, 0.3], "end": [1.25, 0.9, 0.6]}
 
     def test_the_details_of_a_quick_run_hold_no_verdict(self) -> None:
-        """Whoever reads the file is not misled either."""
+        """A reader of the file is not misled either."""
         comparison = Comparison(name="a", against="peer", goal=0.1)
         one = outcome(comparison, samples(caps=[1.0], peer=[1.0]), effort=Effort.QUICK)
         found = details(run_of(one, effort=Effort.QUICK))["rows"]["row"]["comparisons"]["a"]
@@ -241,7 +241,7 @@ class TestAlternatives:
         assert Goal(findings=judge_all(EITHER, samples())).verdict is Verdict.SKIPPED
 
     def test_others_are_goals_of_their_own(self) -> None:
-        """And what has no goal is none."""
+        """And a comparison without a goal is not one."""
         comparisons = (
             *EITHER,
             Comparison(name="more", ours="made", against="peer", goal=1.0),
@@ -252,7 +252,7 @@ class TestAlternatives:
         assert names == [["made", "kept"], ["more"]]
 
     def test_an_alternative_is_to_a_goal_of_the_same_row(self) -> None:
-        """A misspelt name would make it a goal of its own."""
+        """A misspelt name would make it a separate goal."""
         for row in ROWS:
             promised = {each.name for each in row.comparisons if each.goal is not None}
             for each in row.comparisons:
@@ -408,7 +408,7 @@ class TestTurns:
         assert found.values == {"slow": [1.0], "quick": [1.0, 1.0, 1.0]}
 
     async def test_a_peer_that_is_missing_is_skipped_and_says_how_to_get_it(self) -> None:
-        """The others are measured all the same."""
+        """The others are measured anyway."""
         side = broken("nobody", AssertionError("it was opened"), NOBODY)
         found = await take_turns((side,), Rounds(1, 60, settle=False), lambda *_: None)
         assert found.values == {}
@@ -422,7 +422,7 @@ class TestTurns:
         assert found.skipped == {"here": "here cannot do it: no decorators"}
 
     async def test_a_peer_that_fails_in_its_turn_takes_no_further_part(self) -> None:
-        """What it did before does not count, and the others go on."""
+        """What it did before does not count, and the others continue."""
         played: list[str] = []
 
         def side(name: str, peer: Peer | None) -> Contender:
@@ -453,7 +453,7 @@ class TestTurns:
 
 
 class TestInterrupts:
-    """The signal goes to this process; rows are made up, and what runs them is not."""
+    """The signal goes to this process; only the rows are invented."""
 
     def ended(
         self,
@@ -508,7 +508,7 @@ class TestInterrupts:
     def test_a_peer_that_fails_of_it_ends_the_row(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        """It is not skipped, and nobody has a further turn."""
+        """It is not skipped, and no side has a further turn."""
         played: list[str] = []
 
         def side(name: str, peer: Peer | None) -> Contender:
@@ -597,12 +597,12 @@ class TestCatalogue:
         assert all(name.startswith(("cpu_", "decision")) for name in names)
 
     def test_a_row_that_does_not_exist_is_an_error(self) -> None:
-        """Else a misspelt name would measure nothing and look well."""
+        """Otherwise a misspelt name would measure nothing and look good."""
         with pytest.raises(LookupError, match="nothing_of_the_kind"):
             chosen(["decision", "nothing_of_the_kind"])
 
     def test_every_peer_has_an_extra_of_its_own(self) -> None:
-        """And what it is skipped with names that extra."""
+        """And the message of a skipped row names that extra."""
         extras = [peer.extra for peer in EVERYONE]
         assert sorted(set(extras)) == sorted(extras)
 

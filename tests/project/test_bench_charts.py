@@ -44,7 +44,7 @@ def drawn(directory: Path, effort: Effort, **ours: float) -> str:
 
 
 def labels(svg: str) -> list[str]:
-    """Text is drawn as outlines; what it says stands beside them."""
+    """Text is drawn as outlines; the text itself is next to them in the file."""
     return re.findall(r"<!-- (.*?) -->", svg)
 
 
@@ -57,7 +57,7 @@ def test_alternatives_are_one_goal(tmp_path: Path) -> None:
 
 
 def test_a_goal_that_is_missed_has_its_colour(tmp_path: Path) -> None:
-    """Beside one that is met."""
+    """Next to one that is met."""
     svg = drawn(tmp_path, Effort.FULL, slow=9.0, quick=1.0)
     assert MET in svg
     assert MISSED in svg

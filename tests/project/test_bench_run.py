@@ -66,7 +66,7 @@ def test_latest_json_has_the_promised_form(
 def test_the_details_tell_of_everybody(
     done: subprocess.CompletedProcess[str], results: Path
 ) -> None:
-    """Whoever is not measured is skipped, with what installs it."""
+    """A peer that is not measured is skipped, with the command that installs it."""
     assert done.returncode == 0
     row = json.loads((results / "details.json").read_text())["rows"]["session_cell"]
     assert row["contenders"]["caps"]["samples"] > 0
@@ -104,7 +104,7 @@ def test_an_interrupted_run_keeps_the_rows_it_has(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        # The next row takes many seconds more, and nobody waits for them.
+        # The next row takes many seconds more, and the test does not wait for them.
         seen = next(line for line in process.stdout if "decision alone" in line)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
         told = process.stdout.read()

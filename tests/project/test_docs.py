@@ -1,4 +1,4 @@
-"""What the documents name is there."""
+"""What the documents name exists."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def test_every_row_of_the_fault_matrix_has_its_test() -> None:
 
 
 def test_every_test_of_the_fault_matrix_is_on_its_page() -> None:
-    """What is shown is also told."""
+    """A tested fault is also documented."""
     page = (ROOT / "docs" / "fault-matrix.md").read_text()
     files = (ROOT / "tests" / "integration" / "faults").glob("test_fault_matrix*.py")
     defined = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text())}

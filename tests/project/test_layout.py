@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 TESTS = ROOT / "tests"
 MAX_MODULES = 16
+TOP_FOLDERS = ("src", "tests", "bench", "scripts", "examples")
 # Folders of programs that run in a sandbox; pytest does not collect them.
 PROGRAMS = ("constructs", "refused", "escape/channel", "escape/kernel", "escape/language")
 
@@ -31,6 +32,10 @@ def relative(folder: Path) -> str:
 
 def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def modules_in(*folders: str) -> list[Path]:
+    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def modules_of_tests() -> list[Path]:
@@ -60,6 +65,16 @@ def test_every_package_is_installed() -> None:
     """The list in `pyproject.toml` names all packages that exist, and no other."""
     existing = [".".join(("caps", *one.relative_to(SOURCES).parts)) for one in PACKAGES]
     assert project()["tool"]["setuptools"]["packages"] == sorted(existing)
+
+
+def test_every_exception_of_a_tool_is_about_a_file_that_exists() -> None:
+    """Otherwise a moved file would lose its rule unnoticed."""
+    tools = project()["tool"]
+    ruff, excluded = tools["ruff"], tools["mypy"]["exclude"]
+    patterns = [*ruff["extend-exclude"], *ruff["lint"]["per-file-ignores"]]
+    files = [file.relative_to(ROOT).as_posix() for file in modules_in(*TOP_FOLDERS)]
+    assert [one for one in patterns if not any(ROOT.glob(one))] == []
+    assert [one for one in excluded if not any(re.match(one, file) for file in files)] == []
 
 
 @pytest.mark.parametrize("folder", folders_with_modules(TESTS / "unit"), ids=relative)

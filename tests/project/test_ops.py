@@ -106,7 +106,7 @@ class TestReading:
 
 class TestAlerts:
     def test_the_file_is_made_of_groups_of_rules(self) -> None:
-        """Nothing but what Prometheus knows, and no name twice."""
+        """Only fields that Prometheus knows, and no name twice."""
         assert set(ALERTS) == {"groups"}
         for group in ALERTS["groups"]:
             assert set(group) == {"name", "rules"}
@@ -175,7 +175,7 @@ class TestDashboard:
                 assert label in SERIES[named.metric] | TARGET_LABELS
 
     def test_every_metric_is_somewhere_on_it(self) -> None:
-        """What is counted is shown, but for what is said by another panel."""
+        """Everything that is counted is shown, except what another panel covers."""
         shown = {named.metric for query in queries() for named in metrics_used_in(query)}
         families = {name.removesuffix("_bucket") for name in shown}
         counted = {

@@ -17,9 +17,9 @@ SCRIPT = Path(__file__).parents[2] / "bench" / "soak.py"
 
 @pytest.mark.process
 def test_a_few_hundred_executions_leave_nothing_behind() -> None:
-    """Sixteen at once, of every kind: no process, descriptor, zombie or growth is left."""
+    """Sixteen concurrent ones of every kind: no process, descriptor, zombie or growth is left."""
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--executions", "300", "--at-once", "16"],
+        [sys.executable, SCRIPT, "--executions", "300", "--concurrent", "16"],
         capture_output=True,
         text=True,
         check=False,
@@ -54,7 +54,9 @@ def soak() -> ModuleType:
         ("end", {"zygote_kb": 17513}, "the zygote grew by 513 kB from 50% to the end"),
     ],
 )
-def test_a_leak_is_told(soak: ModuleType, when: str, changes: dict[str, int], told: str) -> None:
+def test_a_leak_is_reported(
+    soak: ModuleType, when: str, changes: dict[str, int], told: str
+) -> None:
     """Each bound, one over."""
     sound = soak.Reading(descriptors=10, processes=1, zombies=0, host_kb=50_000, zygote_kb=17_000)
     readings: dict[str, Any] = dict.fromkeys(("before", "half", "end", "after"), sound)

@@ -131,7 +131,7 @@ async def test_inject_gives_the_grant_of_one_execution(sandbox: Path) -> None:
 @pytest.mark.process
 @pytest.mark.spec("Invariant: namespaced injection only; no global pollution")
 async def test_user_space_has_one_name_more(sandbox: Path) -> None:
-    """Beside `caps`, nothing is put among the user's names, and a domain is no name of its own."""
+    """Only `caps` is added to the user's names; a domain is not a name by itself."""
     source = "found = []\n" + "".join(
         f"try:\n    {name}\n    found.append('{name}')\nexcept NameError:\n    pass\n"
         for name in ("files", "read", "math", "caps")

@@ -1,4 +1,4 @@
-"""What the documents say of the environment variables is what the code does."""
+"""What the documents say about the environment variables is what the code does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_variable_has_the_prefix_and_a_name_of_its_own() -> None:
 
 
 def stated_default(variable: Variable) -> str | None:
-    """The value that is said to be the same as none; None if it is no plain value."""
+    """The documented default value; None if it is not a plain value."""
     found = re.fullmatch(r"`([a-z0-9-]+)`", variable.default)
     return None if found is None else found[1]
 

@@ -1,4 +1,4 @@
-"""(4) Tasks that meet at random in locks, queues, timeouts and cancellations do so as in asyncio.
+"""(4) Random tasks with locks, queues, timeouts and cancellations behave as in asyncio.
 
 A schedule is what each task does, step by step; one program plays it and prints every step.
 Python's own asyncio plays the same one on the same kind of clock.
@@ -100,7 +100,7 @@ def test_any_schedule_goes_as_under_asyncio(schedule: list[list[tuple[str, int]]
 
 
 def test_the_player_plays() -> None:
-    """A schedule with everything in it prints what it does: the property above is not empty."""
+    """A schedule with everything in it prints its steps: the property above is not vacuous."""
     schedule: list[list[tuple[Any, int]]] = [[(what, 1) for what in STEPS] for _ in range(2)]
     with pytest.MonkeyPatch.context() as ours:
         lines = run_in_user_space(f"SCHEDULE = {schedule!r}\n{PLAYER}", ours).splitlines()

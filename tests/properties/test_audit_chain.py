@@ -120,13 +120,13 @@ def test_the_writer_spells_as_rfc_8785_does(event: AuditEvent, prev: str, seq: i
 
 @given(events)
 def test_what_needs_no_mending_is_spelt_as_if_it_were_mended(event: AuditEvent) -> None:
-    """The short way and the careful one give the same text."""
+    """The fast path and the careful one give the same text."""
     assert encode_event(event) == encode_sanitized(event)
 
 
 @given(events)
 def test_every_record_can_be_read(event: AuditEvent) -> None:
-    """What was mended to be written still fits its type."""
+    """What was sanitized to be written still fits its type."""
     line, head = seal(encode_event(event), "2025-01-01T00:00:00.000000Z", ORIGIN)
     record = decode(line[:-1])
     assert (type(record.event), record.hash) == (type(event), head.hash)
@@ -207,7 +207,7 @@ def verdict(lines: list[bytes]) -> VerifyStatus:
 
 @given(st.integers(0, 5), st.data())
 def test_every_changed_byte_is_found(index: int, data: st.DataObject) -> None:
-    """No byte of a line can change unseen, not even to another spelling of the same record."""
+    """No byte of a line can change unnoticed, not even to another encoding of the same record."""
     line = bytearray(CHAIN[index])
     place = data.draw(st.integers(0, len(line) - 1))
     line[place] ^= data.draw(st.integers(1, 255))

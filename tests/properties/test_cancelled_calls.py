@@ -159,7 +159,7 @@ def assert_every_decision_has_its_end(events: Sequence[AuditEvent]) -> None:
 
 
 async def cancelled_after(turns: int, act: Callable[[], Awaitable[None]]) -> bool:
-    """Run `act`, and cancel it after so many turns of the loop; whether it was cancelled."""
+    """Run `act`, and cancel it after `turns` turns of the loop; whether it was cancelled."""
     with anyio.CancelScope() as scope:
         async with anyio.create_task_group() as group:
 
@@ -240,7 +240,7 @@ def test_wherever_its_task_is_cancelled_by_asyncio(scenario: str) -> None:
 def test_calls_of_a_real_log_that_are_cancelled_at_random(
     tmp_path: Path, durability: Durability
 ) -> None:
-    """Of all kinds, several at once; every decision in the file has its end in the file."""
+    """Of all kinds, several concurrently; every decision in the file has its outcome there."""
     chance = random.Random(13)
 
     async def main() -> None:

@@ -1,7 +1,7 @@
 """(6) The decision against a model of it that is too plain to be wrong, over random worlds.
 
-The model knows the policy as raw JSON and looks at each rule by itself; it shares no code with what
-it judges. Beside it stand the properties that must hold whatever the rules are.
+The model reads the policy as raw JSON and checks each rule alone; it shares no code with what
+it judges. In addition there are properties that must hold for any rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DOMAINS = ("files", "time", "web")
 NAMES = tuple(f"{domain}.{function}" for domain in DOMAINS for function in ("read", "write"))
 RULES = (*NAMES, *(f"{domain}.*" for domain in DOMAINS))
 SCOPED_DOMAINS = ("files", "web")  # the domains that declare a scope model
-# What a payload does when it is looked at.
+# What a payload does when it is checked.
 FITS, MISFIT, OUTSIDE, SCHEMA_RAISES, SCOPE_RAISES = range(5)
 
 
@@ -315,7 +315,7 @@ def test_removing_an_allow_never_allows_more(world: World, data: st.DataObject) 
 @EXAMPLES
 @given(worlds)
 def test_a_policy_without_allows_denies_everything(world: World) -> None:
-    """Nothing else in a policy can stand in for an `allow`."""
+    """Nothing else in a policy can replace an `allow`."""
     assert not changed(world, allow=[]).decision().allowed
     empty = replace(world, source={})
     assert not empty.decision().allowed
@@ -324,7 +324,7 @@ def test_a_policy_without_allows_denies_everything(world: World) -> None:
 @EXAMPLES
 @given(worlds, usages)
 def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
-    """What was used up cannot be what allows a request."""
+    """A request is never allowed because something is used up."""
     before = world.usage
     later = Usage(
         before.calls + usage.calls,
@@ -340,7 +340,7 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
 @EXAMPLES
 @given(worlds, st.sampled_from([SCHEMA_RAISES, SCOPE_RAISES]))
 def test_an_error_while_evaluating_never_allows(world: World, kind: int) -> None:
-    """A schema check or a scope that raises, where it is asked at all, is a refusal."""
+    """A schema check or a scope that raises, if it is called at all, is a refusal."""
     broken = replace(world, request=Request(world.request.capability, {"kind": kind}))
     decision = broken.decision()
     scoped = world.request.capability.split(".")[0] in SCOPED_DOMAINS

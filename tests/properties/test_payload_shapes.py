@@ -1,4 +1,4 @@
-"""The quick look at a payload never passes what the full check would find fault with."""
+"""The quick check of a payload never passes what the full check would refuse."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_fits_at_a_glance_has_no_problems(
 
 
 def test_an_ordinary_payload_fits_at_a_glance() -> None:
-    """Or the look would be in vain."""
+    """Otherwise the check would be useless."""
     schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": []}
     assert FastCheck(schema).fits({"a": 1, "b": "x"})
     assert not FastCheck(schema).fits({"a": "1"})

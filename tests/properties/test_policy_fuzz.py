@@ -94,6 +94,6 @@ def test_any_bytes_are_a_policy_or_a_clear_error(data: bytes) -> None:
 
 
 @given(nearly)
-def test_near_misses_are_told_in_one_line(policy: dict[str, Any]) -> None:
+def test_near_misses_are_reported_in_one_line(policy: dict[str, Any]) -> None:
     """Every wrong value has its message, and what is right binds."""
     check(outcome(json.dumps(policy).encode()))

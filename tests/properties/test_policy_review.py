@@ -165,7 +165,7 @@ def test_replay_never_says_what_is_not_so(
 def test_learn_allows_what_was_asked_and_nothing_else(
     base: LoadedPolicy, other: LoadedPolicy, made: list[Call], known: bool
 ) -> None:
-    """Every call that it does not leave out is allowed, and no capability that nobody called.
+    """Every call that it does not leave out is allowed, and no capability that was not called.
 
     What the base asks an approval for still needs one.
     """

@@ -131,7 +131,7 @@ def test_a_dataclass_crosses_as_its_fields(value: Any) -> None:
 def test_a_changed_byte_gives_another_value_or_a_protocol_error(
     value: Any, flips: list[tuple[int, int]]
 ) -> None:
-    """And what comes out is of the closed set: it can be sent on, and spelt."""
+    """And the result is of the closed set: it can be sent again, and encoded."""
     data = bytearray(encode_value(value, max_bytes=ROOM))
     for place, flip in flips:
         data[place % len(data)] ^= flip

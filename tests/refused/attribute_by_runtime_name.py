@@ -1,5 +1,5 @@
 # what: the same names at run time
-# why: `getattr` follows the rules of the source
+# why: `getattr` follows the same rules as source code
 # raises: AttributeError: `__globals__` reaches into the interpreter
 def f(): ...
 getattr(f, "__globals" + "__")

@@ -1,5 +1,5 @@
 # what: setting `__class__`
-# why: the class of an object is what our checks rest on
+# why: our checks rely on the class of an object
 # raises: SourceError: `__class__` reaches into the interpreter
 class C: ...
 C().__class__ = int

@@ -1,5 +1,5 @@
-# what: a descriptor of one's own as the default of a dataclass field
-# why: it would run in the midst of code that the library makes from the fields
+# what: the code's own descriptor as the default of a dataclass field
+# why: it would run inside code that the library generates from the fields
 # raises: TypeError: the field `a` cannot have a descriptor as its default
 from dataclasses import dataclass
 

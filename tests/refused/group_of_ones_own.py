@@ -1,5 +1,5 @@
-# what: `except*` over a group of one's own class
-# why: the interpreter takes what its `split` gives for a tuple without looking
+# what: `except*` over an instance of the code's own exception group class
+# why: the interpreter assumes without a check that its `split` returns a tuple
 # raises: TypeError: `except*` handles plain exception groups only
 class G(ExceptionGroup): ...
 try:

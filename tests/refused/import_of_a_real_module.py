@@ -1,4 +1,4 @@
-# what: modules that are no facade
-# why: they are the machine; a policy may grant a capability, or the module by name
+# what: modules without a facade
+# why: they give access to the machine; a policy may grant a capability, or the module by name
 # raises: ModuleNotFoundError: `subprocess` cannot be imported here
 import subprocess

@@ -1,4 +1,4 @@
 # what: `input`
-# why: nobody is there to answer
+# why: there is no terminal to read from
 # raises: NameError: name 'input' is not defined
 input()

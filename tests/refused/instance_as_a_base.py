@@ -1,4 +1,4 @@
-# what: a base that is no class
+# what: a base that is not a class
 # why: its class would become the metaclass
 # raises: TypeError: a base must be a class, not a `C`
 class C: ...

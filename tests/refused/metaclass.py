@@ -1,5 +1,5 @@
 # what: a metaclass other than `ABCMeta`
-# why: a metaclass decides what a class is, also for our own checks
+# why: a metaclass controls its classes, also in our own checks
 # raises: TypeError: a class cannot choose its metaclass, but for `ABCMeta`
 class Meta: ...
 class C(metaclass=Meta): ...

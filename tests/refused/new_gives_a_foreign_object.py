@@ -1,5 +1,5 @@
-# what: a `__new__` that gives an object of a library
-# why: a copy would write its state, private names and all, into that object
+# what: a `__new__` that returns an object of a library
+# why: a copy would write its state, including private names, into that object
 # raises: TypeError: `__new__` of `C` cannot give a `Random`
 import random
 

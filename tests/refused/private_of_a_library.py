@@ -1,5 +1,5 @@
-# what: private attributes of objects that are not the code's own
-# why: a library's insides may lead to modules
+# what: private attributes of objects whose class the code did not define
+# why: the internals of a library may lead to modules
 # raises: AttributeError: `Random` has no private attributes
 from random import Random
 Random()._randbelow

@@ -1,7 +1,7 @@
 """Programs that use `asyncio`, each with an output that depends on how it behaves.
 
 They work with every supported Python, and never print what asyncio does not promise: the order of
-a set, an address, the text of an error of its own.
+a set, an address, the message of its own error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that a hostile caller may choose as a name, and records that are full of them."""
+"""Strings that a hostile caller may choose as a name, and records that are full of them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def hostile_events() -> list[AuditEvent]:
 
 
 def random_texts(seed: int, count: int) -> list[str]:
-    """Texts of characters from the corners of Unicode."""
+    """Strings of unusual Unicode characters."""
     chance = random.Random(seed)
     corners = (
         0,

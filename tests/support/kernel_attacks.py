@@ -82,7 +82,7 @@ def _absent(result: ExecutionResult) -> bool:
 # What the mark `stopped` may say, and how that shows.
 ENDINGS: dict[str, Callable[[ExecutionResult], bool]] = {
     "killed": _killed,  # by the kernel, at the system call
-    "refused": _refused,  # with EPERM, and the code goes on
+    "refused": _refused,  # with EPERM, and the code continues
     "absent": _absent,  # there is nothing by that name
     "harmless": harmless,  # it ran to its end and got nothing
     "limited": limited,  # a limit of the policy ended it

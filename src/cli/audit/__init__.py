@@ -55,7 +55,7 @@ for command in (verify, prove, verify_proof, digest, export, rotate_key):
     audit.add_command(command)
 
 _limit = click.option(
-    "--limit", type=click.IntRange(1, MAX_RECORDS), metavar="N", help="Only the last N of them."
+    "--limit", type=click.IntRange(1, MAX_RECORDS), metavar="N", help="Only the last N records."
 )
 
 
@@ -77,12 +77,12 @@ def show(directory: Path | None, given: Filters, form: Form, limit: int | None) 
 @click.option(
     "--value-hash",
     metavar="HMAC",
-    help="Only calls that hold this value, as `caps audit hash` prints it.",
+    help="Only calls that contain this value, given as `caps audit hash` prints it.",
 )
 def query(
     directory: Path | None, given: Filters, form: Form, limit: int | None, value_hash: str | None
 ) -> None:
-    """Print the records that fit, also by a value that the log only has as a digest."""
+    """Print the records that match; also by a value that the log has only as a digest."""
     _print_selected(directory, {**given, "value_hash": value_hash}, form, limit)
 
 
@@ -98,10 +98,10 @@ def query(
     default=10,
     show_default=True,
     metavar="N",
-    help="How many of the records that are there already.",
+    help="How many of the existing records are printed first.",
 )
 def tail(directory: Path | None, given: Filters, form: Form, following: bool, lines: int) -> None:
-    """Print the last records, and with -f those that come, from all writers and new files."""
+    """Print the last records, and with -f new ones as they come, of all writers and new files."""
     if not following:
         _print_selected(directory, given, form, lines)
         return
@@ -126,10 +126,10 @@ def tail(directory: Path | None, given: Filters, form: Form, following: bool, li
     default=10,
     show_default=True,
     metavar="N",
-    help="How many refused capabilities, and callers of each.",
+    help="How many refused capabilities are listed, and how many callers of each.",
 )
 def stats(directory: Path | None, given: Filters, as_json: bool, top: int) -> None:
-    """Count decisions, reasons, outcomes, and who was refused what most often."""
+    """Count decisions, reasons and outcomes, and list the most frequent refusals."""
     from caps.security.audit.query.stats import AuditStats
 
     with report_errors():

@@ -72,7 +72,7 @@ def verify(
 ) -> None:
     """Check the chain and its checkpoints.
 
-    Exit code: 0 sound, 10 edited, 11 gap, 12 reordered, 13 truncated, 14 bad checkpoint, 15 torn
+    Exit code: 0 valid, 10 edited, 11 gap, 12 reordered, 13 truncated, 14 bad checkpoint, 15 torn
     tail (a crash, not an attack), 16 unreadable or empty, 17 forked, 18 duplicated, 19 lost
     segment, 20 unknown key.
     """
@@ -98,13 +98,13 @@ def exit_code(status: VerifyStatus) -> int:
 @click.option(
     "--whole",
     is_flag=True,
-    help="Show the records between, too, so that none of the execution's can be left out.",
+    help="Include the records between, which proves that none of the execution is left out.",
 )
 def prove(directory: Path | None, subject: str, output: Path | None, whole: bool) -> None:
     """Export a proof that the records of execution ID are in the log.
 
     ID may also be the number or the hash of one record. The proof verifies with `verify-proof`
-    and the public key alone; records of others are in it by digest only.
+    and the public key alone; it contains other records by digest only.
     """
     from caps.cli.audit.output import output_file
     from caps.security.audit.verify.prove import prove as build_proof
@@ -146,8 +146,8 @@ def verify_proof(file: str, public_key: Path, as_json: bool) -> None:
 def digest(directory: Path | None, value: str, is_json: bool) -> None:
     """Print the digest that the log has for VALUE, for `caps audit query --value-hash`.
 
-    It takes the key of the log. `-` reads VALUE from standard input, where no history keeps it;
-    one newline at its end does not count.
+    It uses the key of the log. `-` reads VALUE from standard input, so that it is not in the
+    history of the shell; one newline at its end is dropped.
     """
     from caps.security.audit import Redactor
     from caps.security.audit.files.key_files import existing_redaction_key
@@ -176,7 +176,7 @@ def digest(directory: Path | None, value: str, is_json: bool) -> None:
 def export(
     directory: Path | None, given: Filters, output: Path | None, form: str, source: str | None
 ) -> None:
-    """Print the records as events of another system, one JSON object a line.
+    """Print the records as events of another system, one JSON object per line.
 
     ocsf: API Activity (class 6003). cloudevents: version 1.0, structured.
     """

@@ -16,11 +16,11 @@ from caps.cli.options import json_option
 @directory_option
 @json_option
 def rotate_key(directory: Path | None, as_json: bool) -> None:
-    """Make a new signing key; the old one vouches for it in the log, and is then deleted.
+    """Create a new signing key; the old one signs it in the log, and is then deleted.
 
-    Processes that write the log take the new key with their next checkpoint. A verifier that
+    Processes that write the log use the new key from their next checkpoint on. A verifier that
     trusts the old key follows the record to the new one. The sinks of CAPS_AUDIT_SINKS get that
-    record, too, except for standard output, which is this command's own.
+    record, too, except for standard output, which this command uses itself.
     """
     from caps.security.audit.files.reader import segment_paths
     from caps.security.audit.log.settings import AuditSettings

@@ -44,7 +44,7 @@ _FILTERS: Final = (
     click.option("--agent", metavar="NAME", help="Of this agent."),
     click.option("--principal", metavar="NAME", help="Of this caller."),
     click.option("--session", metavar="ID", help="Of this session."),
-    click.option("--via", type=click.Choice(WAYS), help="Of requests that came this way."),
+    click.option("--via", type=click.Choice(WAYS), help="Of requests made in this way."),
     click.option("--capability", metavar="NAME", help="About `files.read`, or all of `files.*`."),
     click.option("--decision", type=click.Choice(["allow", "deny"]), help="Decided like this."),
     click.option("--reason", metavar="CODE", help="For this reason, as `scope_violation`."),
@@ -83,7 +83,7 @@ def form_options(command: Command) -> Command:
         command(form=form, **arguments)
 
     csv_flag = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
-    json_flag = click.option("--json", "as_json", is_flag=True, help="Print one object a line.")
+    json_flag = click.option("--json", "as_json", is_flag=True, help="Print one object per line.")
     return json_flag(csv_flag(collect))
 
 

@@ -39,9 +39,9 @@ def policy() -> None:
 @registry_option
 @json_option
 def validate(files: tuple[str, ...], registry_name: str | None, as_json: bool) -> None:
-    """Parse FILE (or CAPS_POLICY_PATH), set it against the registry and run its tests.
+    """Parse FILE (or CAPS_POLICY_PATH), check it against the registry and run its tests.
 
-    Of several files each must allow. If they grant real modules, a zygote loads them for real.
+    Of several files each must allow. If they grant real modules, a zygote loads them as a check.
     """
     from caps.capabilities.runtime.protected_paths import default_protected_paths
     from caps.security.decision import ReasonCode
@@ -102,14 +102,14 @@ def _validated(chain: PolicyChain) -> dict[str, Any]:
     "tests_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="More tests: a JSON array of them, or a policy whose tests count.",
+    help="More tests: a JSON array of tests, or a policy whose tests are used.",
 )
 @registry_option
 @json_option
 def run_tests(
     files: tuple[str, ...], tests_file: Path | None, registry_name: str | None, as_json: bool
 ) -> None:
-    """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show what each one got.
+    """Run the tests of the policy FILE (or CAPS_POLICY_PATH), and show the result of each.
 
     Of several policies each is tested alone, and those of `--tests` are for all of them together.
     Exit code 7 if one fails.
@@ -167,8 +167,8 @@ def explain(
 ) -> None:
     """Say what the policy decides about CAPABILITY with PAYLOAD (JSON), and why.
 
-    For a denial also the smallest change of the policy that would allow the call, and what else
-    that would open. Exit code 0 if it is allowed, 3 if it is denied.
+    For a denial, also print the smallest change of the policy that would allow the call, and what
+    else that change would allow. Exit code 0 if it is allowed, 3 if it is denied.
     """
     from caps.security.request import Request
     from caps.security.review.explain import explain as explain_decision
@@ -238,7 +238,7 @@ def _print_explanation(found: dict[str, Any]) -> None:
             click.echo(f"  {label}: {escape_unprintable(str(found[label]))}")
     if found["dry_run_rule"]:
         rule = escape_unprintable(found["dry_run_rule"])
-        click.echo(f"  dry run: rule `{rule}` would deny it, were it in force")
+        click.echo(f"  dry run: rule `{rule}` would deny it if it were in force")
     for problem in found["problems"]:
         text = f"{problem['path']}: expected {problem['expected']}, got {problem['got']}"
         click.echo(f"  problem: {escape_unprintable(text)}")
@@ -273,8 +273,8 @@ def _print_flows(found: dict[str, Any]) -> None:
 def _print_modules(names: Sequence[str]) -> None:
     if names:
         click.echo(
-            f"real modules: {', '.join(names)} (the language layer does not vouch for code that "
-            "has them, the kernel layers hold it)"
+            f"real modules: {', '.join(names)} (the language layer does not protect against code "
+            "that uses them; the kernel layers confine it)"
         )
 
 

@@ -44,9 +44,11 @@ _NOT_LEARNABLE = ("host_failed", "worker_lost", "protocol_violation", "cancelled
 @click.option(
     "--include-denied",
     is_flag=True,
-    help="Of a log, count what was refused as needed, too; it may have been an attack.",
+    help="Of a log, count refused calls as needed, too; they may have been an attack.",
 )
-@click.option("--id", "policy_id", default="learned", show_default=True, help="Of the proposal.")
+@click.option(
+    "--id", "policy_id", default="learned", show_default=True, help="The id of the proposed policy."
+)
 @registry_option
 @json_option
 def learn(
@@ -61,8 +63,8 @@ def learn(
 ) -> None:
     """Propose the smallest policy for SOURCE: a file of code, or the directory of an audit log.
 
-    Code runs under the policy that is given, and no more is granted: what it asks for beyond that
-    is refused and recorded, and it may take several rounds to see all of it. The proposal goes to
+    Code runs under the given policy, and nothing more is granted: further calls are refused and
+    recorded, and it may take several rounds to see all of them. The proposal is printed to
     standard output, the evidence for each part of it to standard error.
     """
     from caps.security.policies.load import load_policy

@@ -91,12 +91,12 @@ def _difference_line(difference: Difference) -> str:
     type=click.Choice(["error", "warning", "info"]),
     default="warning",
     show_default=True,
-    help="The least severity that makes the exit code 7.",
+    help="The lowest severity for which the exit code is 7.",
 )
 @registry_option
 @json_option
 def lint(files: tuple[str, ...], fail_on: str, registry_name: str | None, as_json: bool) -> None:
-    """Find rules of the policy FILE that do nothing, and those that do more than is meant.
+    """Find rules of the policy FILE that have no effect, or allow more than intended.
 
     Of several policies each must allow; what they do to each other is found, too.
     """
@@ -146,14 +146,14 @@ def _print_finding(found: Finding) -> None:
     "--recorded-under",
     "older_path",
     metavar="FILE",
-    help="The policy that decided then: it settles much that the log hides.",
+    help="The policy that made the recorded decisions: it often tells what the log hides.",
 )
 @click.option(
     "--assume-valid",
     is_flag=True,
-    help="Take it that refused calls fitted their schema, where the log hides the arguments.",
+    help="Assume that refused calls fitted their schema if the log hides their arguments.",
 )
-@click.option("--fail-on-unknown", is_flag=True, help="Exit with 7 also for what is not known.")
+@click.option("--fail-on-unknown", is_flag=True, help="Exit with 7 also if an answer is `unknown`.")
 @registry_option
 @json_option
 def replay(
@@ -165,16 +165,16 @@ def replay(
     registry_name: str | None,
     as_json: bool,
 ) -> None:
-    """List every decision in the audit log LOG (a directory) that the policy would turn.
+    """List every decision in the audit log LOG (a directory) that the policy would change.
 
-    Where that hangs on an argument that the log hides, the answer is `unknown`. Exit code 7 if
-    something turns.
+    If that depends on an argument that the log hides, the answer is `unknown`. Exit code 7 if a
+    decision changes.
     """
     from caps.security.policies.load import load_policy
     from caps.security.review.replay import Flip
     from caps.security.review.replay import replay as replay_log
 
-    counts: Counter[str] = Counter({turn.value: 0 for turn in Flip})
+    counts: Counter[str] = Counter({change.value: 0 for change in Flip})
     listed: list[Replayed] = []
     with report_errors():
         older = load_policy(older_path) if older_path else None
@@ -197,9 +197,9 @@ def replay(
         )
     else:
         _print_replayed(listed, counts)
-    turned = counts[Flip.TO_ALLOW.value] + counts[Flip.TO_DENY.value]
+    changed = counts[Flip.TO_ALLOW.value] + counts[Flip.TO_DENY.value]
     unsure = fail_on_unknown and counts[Flip.UNKNOWN.value]
-    sys.exit(ExitCode.FOUND if turned or unsure else ExitCode.OK)
+    sys.exit(ExitCode.FOUND if changed or unsure else ExitCode.OK)
 
 
 def _replayed_object(one: Replayed) -> dict[str, Any]:
@@ -228,4 +228,4 @@ def _print_replayed(listed: list[Replayed], counts: Counter[str]) -> None:
 
     if listed:
         Console().print(replay_table(listed))
-    click.echo(", ".join(f"{counts[turn]} {turn}" for turn in counts))
+    click.echo(", ".join(f"{counts[change]} {change}" for change in counts))

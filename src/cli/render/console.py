@@ -1,4 +1,4 @@
-"""The console for tables: where nobody reads it any more, the error is that of any other output."""
+"""The console for tables: if its reader has left, the error is that of any other output."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ def replay_table(decisions: Iterable[Replayed]) -> Table:
     from rich.text import Text
 
     table = Table(show_edge=False, pad_edge=False)
-    for heading in ("record", "time", "execution", "what", "turn", "why"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "turn"))
+    for heading in ("record", "time", "execution", "what", "change", "why"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "time", "change"))
     for one in decisions:
         observed = one.observed
         what = f"{observed.capability}({format_arguments(observed.shown, observed.hidden)})"
@@ -276,7 +276,7 @@ def _arguments(event: DecisionMade | ApprovalRequested) -> str:
 def format_arguments(shown: Mapping[str, object], hidden: Iterable[str]) -> str:
     """The arguments of a call that may be shown, and the names of the others."""
     readable = [f"{name}={value!r}" for name, value in shown.items()]
-    return ", ".join([*readable, *(f"{name}=<hidden>" for name in hidden)])
+    return ", ".join([*readable, *(f"{name}=<hidden>" for name in sorted(hidden))])
 
 
 def _error(text: str | None) -> str | None:

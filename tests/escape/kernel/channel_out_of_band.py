@@ -1,4 +1,4 @@
-"""Send an urgent byte, a corner of unix sockets that sandboxes were left by.
+"""Send an urgent byte, a feature of unix sockets that has been used to escape from sandboxes.
 
 Seccomp refuses sendto.
 """

@@ -1,4 +1,4 @@
-"""Ask for an urgent byte, the other half of that corner. Seccomp refuses recvfrom."""
+"""Ask for an urgent byte, the other half of that feature. Seccomp refuses recvfrom."""
 
 # stopped: refused
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""Copy the descriptor to a number of one's own. Seccomp refuses it."""
+"""Copy the descriptor to a number of its own. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp rlimits

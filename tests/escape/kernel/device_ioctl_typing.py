@@ -1,4 +1,4 @@
-"""Type into the terminal of whoever started us. Seccomp refuses every ioctl."""
+"""Type into the terminal of the user who started the host. Seccomp refuses every ioctl."""
 
 # stopped: refused
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""Give the root to oneself. Seccomp refuses it; the mount is read-only."""
+"""Give the root to itself. Seccomp refuses it; the mount is read-only."""
 
 # stopped: refused
 # alone: none

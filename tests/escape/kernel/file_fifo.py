@@ -1,4 +1,4 @@
-"""Make a pipe with a name, to meet others at. Seccomp refuses it; Landlock does."""
+"""Make a named pipe that other processes can open. Seccomp refuses it; Landlock does."""
 
 # stopped: refused
 # alone: root landlock seccomp

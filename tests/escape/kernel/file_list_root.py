@@ -1,4 +1,4 @@
-"""List the root directory. Seccomp refuses to open it; it is empty besides."""
+"""List the root directory. Seccomp refuses to open it; the root is also empty."""
 
 # stopped: refused
 # alone: root landlock seccomp rlimits

@@ -1,4 +1,4 @@
-"""Read /etc/passwd with the built-in `open`. Seccomp refuses to open; the root is empty besides."""
+"""Read /etc/passwd with the built-in `open`. Seccomp refuses to open; the root is also empty."""
 
 # stopped: refused
 # alone: root landlock seccomp rlimits

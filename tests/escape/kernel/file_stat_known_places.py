@@ -1,4 +1,4 @@
-"""Look which of the usual places exist. The empty root has none of them."""
+"""Check which of the usual places exist. The empty root has none of them."""
 
 # stopped: harmless
 # alone: root

@@ -1,4 +1,4 @@
-"""Write a file into the working directory. Seccomp refuses it; the root is read-only besides."""
+"""Write a file into the working directory. Seccomp refuses it; the root is also read-only."""
 
 # stopped: refused
 # alone: identity

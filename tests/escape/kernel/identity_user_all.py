@@ -1,4 +1,4 @@
-"""Become root with every identity at once. Seccomp kills it."""
+"""Become root with every identity in one call. Seccomp kills it."""
 
 # stopped: killed
 # alone: identity seccomp

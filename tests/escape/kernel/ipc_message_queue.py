@@ -1,4 +1,4 @@
-"""Make a message queue, to meet other workers in. Seccomp refuses it."""
+"""Make a message queue, to share with other workers. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""Make a semaphore, to meet other workers in. Seccomp refuses it."""
+"""Make a semaphore, to share with other workers. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp

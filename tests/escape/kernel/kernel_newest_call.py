@@ -1,4 +1,4 @@
-"""Make a system call that no filter has heard of yet. Seccomp refuses what it does not list."""
+"""Make a system call that no filter knows yet. Seccomp refuses what it does not list."""
 
 # stopped: refused
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""Read where nothing is. The process dies and takes nothing along."""
+"""Read where nothing is. The process exits and harms nothing else."""
 
 # stopped: lost
 # alone: none

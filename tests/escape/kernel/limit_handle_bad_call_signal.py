@@ -1,4 +1,4 @@
-"""Handle the signal of a forbidden system call, to go on after it. Seccomp refuses it."""
+"""Handle the signal of a forbidden system call, to continue after it. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp

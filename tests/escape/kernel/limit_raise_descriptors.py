@@ -1,4 +1,4 @@
-"""Raise the limit of descriptors again. Seccomp refuses to set it; the hard limit holds besides."""
+"""Raise the limit of descriptors again. Seccomp refuses to set it; the hard limit also holds."""
 
 # stopped: refused
 # alone: seccomp rlimits

@@ -1,4 +1,4 @@
-"""Take memory that does not count as the heap's. RLIMIT_AS counts every mapping."""
+"""Allocate memory outside the heap. RLIMIT_AS counts every mapping."""
 
 # stopped: harmless
 # alone: none

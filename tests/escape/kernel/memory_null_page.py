@@ -1,4 +1,4 @@
-"""Map the page at address 0, which kernel bugs love. The kernel refuses it without a capability."""
+"""Map page 0, which many kernel bugs need. The kernel refuses it without a capability."""
 
 # stopped: refused
 # alone: none

@@ -1,4 +1,4 @@
-"""Jump to machine code in ordinary memory. It is not executable; the process dies."""
+"""Jump to machine code in ordinary memory. It is not executable; the process is killed."""
 
 # stopped: lost
 # alone: none

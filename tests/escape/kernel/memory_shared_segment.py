@@ -1,4 +1,4 @@
-"""Make shared memory, to meet other workers in.
+"""Make shared memory, to share with other workers.
 
 Seccomp refuses it; the ipc namespace is our own.
 """

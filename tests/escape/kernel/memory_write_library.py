@@ -1,4 +1,4 @@
-"""Write over the C library's own code where it lies. Its pages are read-only; the process dies."""
+"""Overwrite the C library's own code. Its pages are read-only; the process is killed."""
 
 # stopped: lost
 # alone: none

@@ -1,4 +1,4 @@
-"""Make the root writable with mount_setattr. Seccomp refuses it; it is no capability of ours."""
+"""Make the root writable with mount_setattr. Seccomp refuses it; it needs a capability."""
 
 # stopped: refused
 # alone: identity privileges

@@ -1,4 +1,4 @@
-"""Become root in a user namespace of one's own. Seccomp kills it."""
+"""Become root in a user namespace of its own. Seccomp kills it."""
 
 # stopped: killed
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""List the own descriptors, to find one left open. Seccomp refuses it; there is no /proc."""
+"""List its own descriptors, to find one left open. Seccomp refuses it; there is no /proc."""
 
 # stopped: refused
 # alone: root landlock seccomp rlimits

@@ -1,4 +1,4 @@
-"""Open the own memory as a file, to write where the page tables forbid it. Seccomp refuses it."""
+"""Open its own memory as a file, to write where the page tables forbid it. Seccomp refuses it."""
 
 # stopped: refused
 # alone: root privileges rlimits

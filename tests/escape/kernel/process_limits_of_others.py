@@ -1,4 +1,4 @@
-"""Change the limits of the zygote. Seccomp allows prlimit64 for oneself alone."""
+"""Change the limits of the zygote. Seccomp allows prlimit64 for itself alone."""
 
 # stopped: refused
 # alone: none

@@ -1,6 +1,6 @@
 """Make a file in memory, to be run by its descriptor.
 
-Seccomp kills it; there is no exec besides.
+Seccomp kills it; there is no exec either.
 """
 
 # stopped: killed

@@ -1,4 +1,4 @@
-"""Offer oneself to the parent as its debuggee. Seccomp kills it."""
+"""Offer itself to the parent as its debuggee. Seccomp kills it."""
 
 # stopped: killed
 # alone: seccomp

@@ -1,4 +1,4 @@
-"""Reap what is not one's own. Seccomp refuses it."""
+"""Wait for a process that is not its child. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp

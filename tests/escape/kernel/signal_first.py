@@ -1,4 +1,4 @@
-"""Probe process 1, the zygote. Seccomp kills it; Landlock scopes signals besides."""
+"""Probe process 1, the zygote. Seccomp kills it; Landlock also scopes signals."""
 
 # stopped: killed
 # alone: seccomp

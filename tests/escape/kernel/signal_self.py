@@ -1,4 +1,4 @@
-"""See whether signals can be sent at all, to oneself and harmlessly. Seccomp kills it."""
+"""See whether signals can be sent at all, to itself and harmlessly. Seccomp kills it."""
 
 # stopped: killed
 # alone: seccomp

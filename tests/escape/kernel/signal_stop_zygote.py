@@ -1,4 +1,4 @@
-"""Stop the zygote, so that nobody is forked any more. Seccomp kills it."""
+"""Stop the zygote, so that no worker is forked any more. Seccomp kills it."""
 
 # stopped: killed
 # alone: seccomp

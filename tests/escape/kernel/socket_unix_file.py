@@ -1,4 +1,4 @@
-"""Make a socket with a name, to meet others at. Seccomp kills it; Landlock refuses the name."""
+"""Make a named socket that others can connect to. Seccomp kills it; Landlock refuses the name."""
 
 # stopped: killed
 # alone: root landlock seccomp rlimits

@@ -38,7 +38,7 @@ BOTH = pytest.mark.parametrize("mode", ["required", "best_effort"])
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """One server; each test has a database of its own."""
+    """One server; each test has its own database."""
     place = tmp_path_factory.mktemp("postgresql")
     with pytest.MonkeyPatch.context() as patched, running_postgres(place, patched) as made:
         yield made
@@ -165,7 +165,7 @@ class TestFiles:
         assert capfd.readouterr().out.split("\n")[:-1] == lines
 
     def test_a_bad_line_among_the_checkpoints_does_not_stop_a_copy(self, tmp_path: Path) -> None:
-        """The copy goes on; the log itself does not verify."""
+        """The copy continues; the log itself does not verify."""
         log, copy = tmp_path / "log", tmp_path / "copy"
         feed(log, f"file://{copy}", "required", [decision("a")])
         with (log / "checkpoints.jsonl").open("ab") as file:
@@ -343,7 +343,7 @@ class TestSyslog:
 
 
 class _StrictCollector(BaseHTTPRequestHandler):
-    """Refuses requests that are too long for it, or hold a text that it cannot process."""
+    """Refuses requests that are too long for it, or contain a string that it cannot process."""
 
     received: list[Any]
 

@@ -22,7 +22,7 @@ registry = CapabilityRegistry()
 
 @registry.capability("host.now")
 async def now() -> str:
-    """Has its effect at once."""
+    """Has its effect immediately."""
     effects.append("now")
     return "done"
 
@@ -83,7 +83,7 @@ def test_what_was_being_written_is_on_record_once(
 def test_a_log_that_fails_too_does_not_hide_the_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, kind: str, event: str
 ) -> None:
-    """The program ends by it all the same."""
+    """The program ends with it anyway."""
     write, left = Segment._write, [1]
 
     def interrupting(self: Segment, data: bytes) -> None:
@@ -102,7 +102,7 @@ def test_a_log_that_fails_too_does_not_hide_the_interrupt(
 def test_no_outcome_stands_without_its_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
-    """An interrupt while the decisions of several calls are drawn up: none of them is made."""
+    """An interrupt while the decisions of several calls are prepared: no call is made."""
     decided, left = CallEvidence.decision_record, [3]
 
     def interrupting(self: CallEvidence, *args: Any) -> Any:

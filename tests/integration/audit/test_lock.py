@@ -1,4 +1,4 @@
-"""Another process holds the audit log: no effect without evidence, and nobody waits for ever."""
+"""Another process holds the audit log: no effect without evidence, and no caller waits for ever."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ with open(sys.argv[1], "rb") as log:
 
 @contextmanager
 def held_by_another(directory: Path) -> Iterator[None]:
-    """A process of its own has the lock."""
+    """A separate process has the lock."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(segment_of(directory))],
         stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ def held_by_another(directory: Path) -> Iterator[None]:
 
 
 async def test_calls_fail_for_want_of_evidence_and_have_no_effect(tmp_path: Path) -> None:
-    """The code may catch it and go on; the end of the execution says what is missing."""
+    """The code may catch it and continue; the end of the execution says what is missing."""
     registry, acted = CapabilityRegistry(), []
     log = AuditLog.open(tmp_path, lock_seconds=0.1)
 
@@ -116,7 +116,7 @@ class Watched(ZygoteSource):
 
 @pytest.mark.parametrize("end", ["wall", "cancel"])
 async def test_the_code_is_ended_without_waiting_for_the_lock(tmp_path: Path, end: str) -> None:
-    """At its wall limit, or cancelled: its process is gone while the log is still held."""
+    """At its wall limit, or cancelled: its process is reaped while the log is still held."""
     registry, called, source = CapabilityRegistry(), anyio.Event(), Watched()
     log = AuditLog.open(tmp_path, lock_seconds=40)
 
@@ -151,7 +151,7 @@ async def test_the_code_is_ended_without_waiting_for_the_lock(tmp_path: Path, en
 
 
 def test_a_command_says_who_keeps_it_waiting(tmp_path: Path) -> None:
-    """`caps run` gives up with one line and the exit code of a failed host."""
+    """`caps run` ends with one line and the exit code of a failed host."""
     AuditLog.open(tmp_path)
     caps = Path(sys.executable).with_name("caps")
     with held_by_another(tmp_path):

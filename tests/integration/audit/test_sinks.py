@@ -1,4 +1,4 @@
-"""Sinks as an operator meets them: options, variables, metrics, the table of the log."""
+"""Sinks as an operator uses them: options, variables, metrics, the table of the log."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_sinks_by_option_and_by_variable_are_both_fed(tmp_path: Path, code: Path
         ("postgresql://u:hunter2@127.0.0.1:1/db?deadline_ms=900", (6, "is down")),
     ],
 )
-def test_a_bad_sink_is_told_in_one_line(
+def test_a_bad_sink_is_reported_in_one_line(
     url: str, code_and_message: tuple[int, str], tmp_path: Path, code: Path
 ) -> None:
     """With the exit code of its kind, and without its password."""

@@ -252,7 +252,7 @@ _BOUNDED_KIB = 3 * 1024 * 1024
 
 @pytest.mark.process
 class TestProcesses:
-    """What only a process of its own can show: its descriptors, its memory and its end."""
+    """What only a separate process can show: its descriptors, its memory and its end."""
 
     def start(
         self, place: Place, command: str, *, redirect: str = "", stdout: int = subprocess.PIPE
@@ -301,7 +301,7 @@ class TestProcesses:
         ],
     )
     def test_streams_that_are_closed(self, place: Place, command: str, redirect: str) -> None:
-        """What they would get is dropped; the exit code says how it ended."""
+        """The output is dropped; the exit code says how it ended."""
         ended = self.start(place, command, redirect=redirect)
         assert (ended.returncode, ended.stdout, ended.stderr) == (ExitCode.OK, "", "")
 

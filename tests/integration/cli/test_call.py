@@ -57,7 +57,7 @@ def test_the_payload_can_come_from_a_file_or_standard_input(place: Path) -> None
         (("files.read", "{}"), 1, "does not fit its schema"),
         (("files.read", '{"path": "absent"}'), 1, "absent"),
         (("files.read", "{"), 2, "the payload is not valid JSON"),
-        (("files.read", "[]"), 2, "the payload must be a json object"),
+        (("files.read", "[]"), 2, "the payload must be a JSON object"),
         (("f", "{}"), 2, "at `capability`"),
         (("files.read", "@absent.json"), 2, "`absent.json` cannot be read"),
     ],

@@ -63,7 +63,7 @@ class Place:
         return str(self.directory / name)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """The environment for a process of its own."""
+        """The environment for a separate process."""
         kept = {name: text for name, text in os.environ.items() if name not in VARIABLES}
         return {**kept, "CAPS_AUDIT_PATH": str(self.audit), **more}
 
@@ -131,8 +131,8 @@ class TestRun:
         assert [e.policy_id for e in policies if isinstance(e, PolicyLoaded)] == ["reader"]
         assert not place.audit.exists()
 
-    def test_a_misspelt_variable_of_the_log_is_told(self, place: Place) -> None:
-        """It does nothing, and whoever set it meant something."""
+    def test_a_misspelt_variable_of_the_log_is_reported(self, place: Place) -> None:
+        """It has no effect, and the user who set it expected one."""
         result = place.run("1", CAPS_AUDIT_DURABLITY="os")
         assert (result.exit_code, result.stdout) == (0, "=> 1\n")
         assert result.stderr == (
@@ -154,13 +154,13 @@ class TestRun:
             "caps: warning: nothing reads `CAPS_POLICY_PAHT`; did you mean `CAPS_POLICY_PATH`?",
         ]
 
-    def test_a_variable_that_is_like_none_is_told_without_a_guess(self, place: Place) -> None:
-        """It is of no use to name one that is not meant."""
+    def test_a_variable_that_is_like_none_is_reported_without_a_guess(self, place: Place) -> None:
+        """A suggestion that is not meant would not help."""
         result = place.run("1", CAPS_ZZZ="1")
         assert result.stderr == "caps: warning: nothing reads `CAPS_ZZZ`\n"
 
     def test_the_variables_that_are_known_are_those_that_the_sources_name(self) -> None:
-        """So that none of them is ever told to be misspelt.
+        """So that none of them is ever reported as misspelt.
 
         Each one is read through the table: no other source has its name as a string, and each row
         is used by some other source.
@@ -183,7 +183,7 @@ class TestRun:
         assert rows == {variable.name for variable in Variable}
 
     def test_options_beat_the_variables(self, place: Place) -> None:
-        """What was said on the spot is what was meant."""
+        """The option on the command line takes precedence."""
         chosen = place.directory / "chosen"
         result = place.run("1", "--audit", str(chosen), CAPS_POLICY_PATH="/no/such/policy.json")
         assert result.exit_code == 0
@@ -210,7 +210,7 @@ class TestRun:
         assert started.principal == f"user:{os.getuid()}"
 
     def test_the_trail_shows_what_was_decided(self, place: Place) -> None:
-        """One table after the result; beside JSON it does not spoil it."""
+        """One table after the result; JSON output stays valid."""
         source = "await caps.files.read(path='notes.txt')\n1"
         shown = place.run(source, "--trail").stdout
         assert shown.startswith("=> 1\n")
@@ -267,7 +267,7 @@ Value()
         assert lines[2] == "=> \ufffd2J"
 
     def test_escapes_do_not_reach_a_terminal(self, place: Place) -> None:
-        """What the code prints cannot drive the screen of whoever runs it."""
+        """What the code prints cannot control the terminal of the user who runs it."""
         source = place.code(r"print('\x1b[31mred'); '\x1b[2J'")
         reader, writer = pty.openpty()
         try:
@@ -282,7 +282,7 @@ Value()
         assert b"\x1b" not in shown
 
     def test_a_reader_that_leaves_does_not_end_the_run(self, place: Place) -> None:
-        """The code runs on to its end, with its evidence, and nobody sees a traceback."""
+        """The code runs to its end, with its evidence, and there is no traceback."""
         source = place.code("for n in range(2000):\n    print('line', n, 'x' * 100)")
         reader, writer = os.pipe()
         os.close(reader)
@@ -343,7 +343,7 @@ class TestExitCodes:
         ids=" ".join,
     )
     def test_2_bad_usage(self, place: Place, args: tuple[str, ...]) -> None:
-        """What was asked for makes no sense; no traceback says so."""
+        """The request makes no sense; one line says so, without a traceback."""
         result = place.caps(*args)
         assert result.exit_code == 2
         assert result.stderr
@@ -373,7 +373,7 @@ class TestExitCodes:
         ids=["missing wrapper", "outside the scope"],
     )
     def test_3_the_policy_refused(self, place: Place, source: str, capability: str) -> None:
-        """What was not caught names the capability and the policy."""
+        """The uncaught error names the capability and the policy."""
         result = place.run(source)
         assert result.exit_code == 3
         last = result.stderr.splitlines()[-1]
@@ -441,7 +441,7 @@ class TestExitCodes:
             assert message in result.stderr
 
     def test_4_a_refused_policy_is_in_the_log(self, place: Place) -> None:
-        """Whoever reads the evidence sees the attempt."""
+        """A reader of the evidence sees the attempt."""
         place.caps("run", place.code("1"), "--policy", place.policy_of("{"))
         (loaded,) = [event for event in place.events() if isinstance(event, PolicyLoaded)]
         assert loaded.status == "refused"
@@ -458,7 +458,7 @@ class TestExitCodes:
     def test_5_a_limit_was_reached(
         self, place: Place, limits: dict[str, int], source: str, limit: str
     ) -> None:
-        """The message names the limit as the policy spells it."""
+        """The message names the limit by its name in the policy."""
         policy = place.policy_of({"allow": ["math.*"], "limits": limits})
         result = place.caps("run", place.code(source), "--policy", policy)
         assert result.exit_code == 5
@@ -604,7 +604,7 @@ class TestJson:
         assert found["value_is_repr"] is (spelling == "repr")
 
     def test_an_integer_of_very_many_digits_is_hexadecimal(self, place: Place) -> None:
-        """Spelling it in decimal takes quadratic time, and the code chose its length."""
+        """Converting it to decimal takes quadratic time, and the code chose its length."""
         found = self.found(place.run("10 ** 5000", "--json"))
         assert int(found["value"], 16) == 10**5000
 
@@ -628,7 +628,7 @@ class TestPolicy:
         assert found["withheld"]["files.write"] == "not_allowed"
 
     def test_validate_says_what_waits_and_what_is_tried_out(self, place: Place) -> None:
-        """Granted with an approval, and denied in dry run, are lines of their own."""
+        """Granted with an approval, and denied in dry run, are separate lines."""
         tried = {"rule": "math.*", "mode": "dry_run"}
         other = place.policy_of({**READER, "approve": ["files.read"], "deny": [tried]})
         lines = place.caps("policy", "validate", other).stdout.splitlines()
@@ -653,7 +653,7 @@ class TestPolicy:
         assert result.stdout == "allow: allowed\n  reason: allowed\n  rule: math.*\n"
 
     def test_explain_a_denial(self, place: Place) -> None:
-        """Exit code 3, the reason, and what would have to change."""
+        """Exit code 3, the reason, and the change that would allow it."""
         result = self.explain(place, "files.write", '{"path": "a", "content": "b"}')
         assert result.exit_code == 3
         assert result.stdout.startswith("deny: ")
@@ -717,7 +717,7 @@ class TestPolicy:
         tried = {"allow": ["math.*"], "deny": [{"rule": "math.add", "mode": "dry_run"}]}
         place.policy.write_text(json.dumps(tried))
         shown = self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
-        assert "  dry run: rule `math.add` would deny it, were it in force\n" in shown
+        assert "  dry run: rule `math.add` would deny it if it were in force\n" in shown
         place.policy.write_text(json.dumps({"allow": ["math.*"], "approve": ["math.add"]}))
         asked = self.explain(place, "math.add", '{"a": 1, "b": 2}')
         assert (asked.exit_code, asked.stdout.split(":")[0]) == (3, "approve")
@@ -729,11 +729,11 @@ class TestPolicy:
         assert "  reason: unknown_capability\n" in result.stdout
         assert "  nearest: files.read\n" in result.stdout
 
-    def test_real_modules_are_told_with_what_they_mean(self, place: Place) -> None:
+    def test_real_modules_are_reported_with_what_they_mean(self, place: Place) -> None:
         """By `validate`, which loads them, by `explain`, and by the log of a run."""
         policy = json.loads(place.policy.read_text())
         place.policy.write_text(json.dumps({**policy, "modules": ["packaging", "idna"]}))
-        told = "real modules: idna, packaging (the language layer does not vouch for"
+        told = "real modules: idna, packaging (the language layer does not protect against"
         validated = place.caps("policy", "validate", str(place.policy))
         assert (validated.exit_code, told in validated.stdout) == (0, True)
         assert told in self.explain(place, "math.add", '{"a": 1, "b": 2}').stdout
@@ -828,6 +828,13 @@ class TestCapabilities:
         assert result.exit_code == 2
         assert "leave --json out" in result.stderr
 
+    def test_bad_usage_has_no_escapes_of_our_own(self, place: Place) -> None:
+        """click lists the values of an option on several lines; they become one readable line."""
+        result = place.caps("audit", "export")
+        assert result.exit_code == 2
+        last = result.stderr.splitlines()[-1]
+        assert last == "Error: Missing option '--format'. Choose from: ocsf, cloudevents"
+
     @pytest.mark.parametrize("name", ["mine:made", "mine:make", "mine"])
     def test_a_registry_of_ones_own(
         self, place: Place, name: str, monkeypatch: pytest.MonkeyPatch
@@ -853,7 +860,7 @@ class TestCapabilities:
         for result in (by_option, by_variable):
             assert [entry["name"] for entry in json.loads(result.stdout)] == ["box.open"]
 
-    def test_a_registry_that_registers_badly_is_told_in_one_line(
+    def test_a_registry_that_registers_badly_is_reported_in_one_line(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Its author sees what is wrong and not our frames."""
@@ -900,7 +907,7 @@ class TestStartUp:
         ],
     )
     def test_help_loads_nothing_heavy(self, args: list[str]) -> None:
-        """The command answers at once; what a command needs is loaded when it runs."""
+        """The command answers immediately; what a command needs is loaded when it runs."""
         code = (
             "import sys\n"
             "from caps.cli.main import main\n"

@@ -169,7 +169,7 @@ class TestLint:
         assert "warning: shadowed-allow at /allow/1: " in result.stdout
 
     def test_what_the_exit_code_counts(self, desk: Desk) -> None:
-        """By default warnings do, and what is only worth knowing does not."""
+        """By default warnings do, and findings of level info do not."""
         assert desk.policy("lint", desk.reader).exit_code == 0
         assert desk.policy("lint", desk.reader, "--fail-on", "info").exit_code == FOUND
         bare = desk.file("bare.json", {"allow": ["time.now"]})
@@ -177,7 +177,7 @@ class TestLint:
         assert desk.policy("lint", bare, "--fail-on", "error").exit_code == 0
 
     def test_for_programs(self, desk: Desk) -> None:
-        """Also of a policy that does not fit what is registered."""
+        """Also of a policy that does not fit the registry."""
         policy = desk.file("p.json", {"allow": ["math.ad"]})
         result = desk.policy("lint", policy, "--json")
         (first, *_) = json.loads(result.stdout)["findings"]
@@ -205,7 +205,7 @@ class TestReplay:
         "    pass\n"
     )
 
-    def test_what_a_new_policy_turns(self, desk: Desk) -> None:
+    def test_what_a_new_policy_changes(self, desk: Desk) -> None:
         """Both ways, with counts, and exit code 7."""
         desk.record(self.CODE)
         new = {
@@ -217,17 +217,18 @@ class TestReplay:
         assert result.exit_code == FOUND
         found = json.loads(result.stdout)
         assert found["counts"] == {"same": 1, "deny->allow": 1, "allow->deny": 1, "unknown": 0}
-        turned = [(one["turn"], one["capability"]) for one in found["decisions"]]
-        assert turned == [("allow->deny", "math.add"), ("deny->allow", "files.read")]
+        changed = [(one["turn"], one["capability"]) for one in found["decisions"]]
+        assert changed == [("allow->deny", "math.add"), ("deny->allow", "files.read")]
 
     def test_the_table_says_why(self, desk: Desk) -> None:
-        """One row for each, and the counts beneath."""
+        """One row for each, and the counts below."""
         desk.record(self.CODE)
         result = desk.policy("replay", desk.log, "--policy", desk.file("none.json", {"id": "no"}))
         assert result.exit_code == FOUND
+        assert "change" in result.stdout.splitlines()[0]
         assert result.stdout.endswith("1 same, 0 deny->allow, 2 allow->deny, 0 unknown\n")
 
-    def test_nothing_turns_under_the_same_policy(self, desk: Desk) -> None:
+    def test_nothing_changes_under_the_same_policy(self, desk: Desk) -> None:
         """Exit code 0."""
         desk.record(self.CODE)
         result = desk.policy("replay", desk.log, "--policy", desk.reader)
@@ -235,7 +236,7 @@ class TestReplay:
         assert result.stdout == "3 same, 0 deny->allow, 0 allow->deny, 0 unknown\n"
 
     def test_what_is_not_known_can_count(self, desk: Desk) -> None:
-        """For whoever must be sure."""
+        """For a user who must be certain."""
         desk.record("try:\n    caps.time\nexcept caps.PolicyDeniedError:\n    pass\n")
         code = desk.file("learn.py", "await caps.files.write(path='x', content='y')")
         desk.policy("learn", code, "--policy", desk.reader, "--audit", desk.log)
@@ -245,7 +246,7 @@ class TestReplay:
         assert desk.policy(*args, "--fail-on-unknown").exit_code == FOUND
 
     def test_a_directory_that_is_no_log(self, desk: Desk) -> None:
-        """It is no clean bill."""
+        """It does not count as unchanged."""
         for place in (str(desk.directory), str(desk.directory / "nowhere")):
             result = desk.policy("replay", place, "--policy", desk.reader)
             assert result.exit_code in (2, 6)

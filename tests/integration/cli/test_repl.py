@@ -54,7 +54,7 @@ def place(tmp_path: Path) -> Place:
 
 class TestFromAPipe:
     def test_an_empty_line_ends_a_cell(self, place: Place) -> None:
-        """Names live on, and every cell shows its output and its value."""
+        """Variables are kept, and every cell shows its output and its value."""
         done = place.pipe("x = 1\nprint('hi')\n\n\nx + 1\n\n(await caps.math.add(a=x, b=4)).result")
         assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n=> 2\n=> 5\n", "")
 
@@ -70,14 +70,14 @@ class TestFromAPipe:
         assert 'File "<cell 2>", line 1, in <module>' in done.stderr
 
     def test_a_limit_that_kills_is_followed_by_a_new_session(self, place: Place) -> None:
-        """Which is said, as the names are gone."""
+        """The command says so, since the variables are lost."""
         done = place.pipe("x = 1\n\nwhile True: print('x' * 1000)\n\n'x' in dir()\n\nx\n")
         assert done.returncode == 5
-        assert "caps: the session has ended; its names are gone\n" in done.stderr
+        assert "caps: the session has ended; its variables are lost\n" in done.stderr
         assert "NameError" in done.stderr
 
     def test_every_cell_is_in_the_audit_log(self, place: Place) -> None:
-        """As executions of one session, for whoever ran the command."""
+        """As executions of one session, for the user who ran the command."""
         place.pipe("1\n\n2\n")
         started = place.events(ExecutionStarted)
         assert len({event.execution_id for event in started}) == 2
@@ -125,7 +125,7 @@ class TestFromAPipe:
 
 
 class Terminal:
-    """The command at a terminal of its own."""
+    """The command at its own terminal."""
 
     def __init__(self, place: Place) -> None:
         self._ours, theirs = pty.openpty()
@@ -173,7 +173,7 @@ def terminal(place: Place) -> Iterator[Terminal]:
 
 class TestAtATerminal:
     def test_lines_and_blocks_are_cells(self, terminal: Terminal) -> None:
-        """A line that opens nothing runs at once, a block after an empty line; Ctrl-D leaves."""
+        """A line without a block runs immediately, a block after an empty line; Ctrl-D leaves."""
         terminal.until(">>> ")
         terminal.type("x = 20\n")
         terminal.until(">>> ")
@@ -190,7 +190,7 @@ class TestAtATerminal:
     def test_an_interrupt_kills_the_cell_and_a_new_session_follows(
         self, place: Place, terminal: Terminal
     ) -> None:
-        """Which is said; at the prompt it only drops what was typed."""
+        """The command says so; at the prompt it only drops the typed text."""
         terminal.until(">>> ")
         terminal.type("x = 1\n")
         terminal.interrupt_at_the_prompt()
@@ -201,7 +201,7 @@ class TestAtATerminal:
         terminal.type("print('be' + 'gun'); import asyncio; await asyncio.sleep(600)\n")
         terminal.until("begun")
         terminal.process.send_signal(signal.SIGINT)
-        terminal.until("caps: interrupted; the code was killed, and its names are gone")
+        terminal.until("caps: interrupted; the code was killed, and its variables are lost")
         terminal.until(">>> ")
         terminal.type("x\n")
         terminal.until("NameError")

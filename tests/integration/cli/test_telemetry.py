@@ -104,7 +104,7 @@ def scraped(process: subprocess.Popen[str]) -> str:
 
 class TestMetricsPort:
     def test_metrics_can_be_scraped_while_the_code_runs(self, place: Place) -> None:
-        """Port 0 is any, which is told on standard error."""
+        """Port 0 is any free port, which is printed on standard error."""
         with place.running("run", "-", "--metrics-port", "0") as (process, stdin):
             stdin.write(WAITING)
             stdin.close()
@@ -139,7 +139,7 @@ class TestMetricsPort:
         assert not place.audit.exists()
 
     def test_an_address_that_is_none_ends_the_command_in_one_line(self, place: Place) -> None:
-        """Names are not looked up."""
+        """Host names are not resolved."""
         done = place.caps("run", "-", "--metrics-port", "0", "--metrics-address", "example")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
@@ -204,7 +204,7 @@ class TestExport:
         assert done.returncode == 0
         assert (bool(collector.spans), bool(collector.metrics)) == (spans, metrics)
 
-    def test_a_collector_that_is_away_is_told_in_one_line(self, place: Place) -> None:
+    def test_a_collector_that_is_away_is_reported_in_one_line(self, place: Place) -> None:
         """The run is not the worse for it."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
@@ -218,8 +218,8 @@ class TestExport:
         assert done.stderr.startswith("caps: warning: telemetry was not exported: ")
         assert done.stderr.count("\n") == 1
 
-    def test_a_collector_that_never_answers_is_told_in_one_line(self, place: Place) -> None:
-        """The command ends all the same."""
+    def test_a_collector_that_never_answers_is_reported_in_one_line(self, place: Place) -> None:
+        """The command ends anyway."""
         receiver = SilentReceiver()
         done = place.caps(
             "run", "-", OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{receiver.port}"
@@ -241,7 +241,7 @@ class TestExport:
     def test_what_is_not_there_ends_the_command_in_one_line(
         self, place: Place, variables: dict[str, str]
     ) -> None:
-        """With the variable, and what it may be."""
+        """With the variable, and its allowed values."""
         done = place.caps("run", "-", **variables)
         assert done.returncode == 2
         assert done.stderr.startswith("caps: OTEL_")
@@ -280,7 +280,7 @@ class TestExport:
         assert done.stdout == SHOWN + "[] 0\n"
 
     def test_who_loads_opentelemetry_later_is_traced_from_then_on(self, place: Place) -> None:
-        """It is looked for at each execution, not when the runtime is made."""
+        """It is searched for at each execution, not when the runtime is created."""
         code = (
             "import sys\n"
             "from caps import MemoryAuditLog, Runtime\n"
@@ -311,7 +311,7 @@ class TestExport:
     def test_what_goes_to_the_console_leaves_standard_output_to_the_code(
         self, place: Place
     ) -> None:
-        """One object is there for a program to read, and the span beside it."""
+        """One object for a program to read, and the span on standard error."""
         done = place.caps("run", "-", "--json", OTEL_TRACES_EXPORTER="console")
         assert json.loads(done.stdout)["value"] == {"result": 3}
         assert '"name": "execute_tool math.add"' in done.stderr
@@ -370,7 +370,7 @@ class TestProviders:
     def test_the_last_export_of_all_signals_is_bounded_once(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Two signals that hang do not take twice as long; it is told once."""
+        """Two signals that hang do not take twice as long; there is one warning."""
         monkeypatch.setattr(otlp_export, "_LAST_EXPORT_SECONDS", 1.0)
         held = threading.Event()
 
@@ -407,10 +407,10 @@ class TestProviders:
             assert providers.tracer is None
             assert trace.get_tracer_provider() is theirs
 
-    def test_a_variable_that_the_sdk_cannot_read_is_told_in_one_line(
+    def test_a_variable_that_the_sdk_cannot_read_is_reported_in_one_line(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It is one of ours to tell, not a traceback."""
+        """It is one of our messages, not a traceback."""
         monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
         with (
             pytest.raises(

@@ -1,6 +1,6 @@
 """The fault matrix, while code runs: no evidence, no effect; and nothing acknowledged is lost.
 
-`docs/fault-matrix.md` names each of these tests beside its fault.
+`docs/fault-matrix.md` names each of these tests next to its fault.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _sink_events(log: Path) -> tuple[SinkFailed, SinkRecovered]:
 
 
 def assert_refused(result: ExecutionResult, host: FaultHost) -> None:
-    """The write after the fault had no effect, and the execution failed for want of evidence."""
+    """The write after the fault had no effect, and the execution failed for lack of evidence."""
     assert host.files == {"before.txt"}
     assert result.stdout == "refused"
     assert (result.status.value, result.error and result.error.code) == (
@@ -102,7 +102,7 @@ def run_and_close(host: FaultHost, *sinks: str, **settings: object) -> Execution
 
 @BOTH
 def test_a_log_file_that_is_removed(host: FaultHost, durability: Durability) -> None:
-    """It is not made anew: that would hide what is gone."""
+    """It is not created again: that would hide what is missing."""
     kept = host.place / "kept"
 
     def remove() -> None:
@@ -133,7 +133,7 @@ def test_a_log_file_that_is_replaced(host: FaultHost, durability: Durability) ->
 
 
 def test_a_next_file_that_cannot_be_made(host: FaultHost) -> None:
-    """Rotation fails closed; when the obstacle is gone the log goes on."""
+    """Rotation fails closed; when the obstacle is removed the log continues."""
     obstacles: list[Path] = []
 
     def obstruct() -> None:
@@ -149,7 +149,7 @@ def test_a_next_file_that_cannot_be_made(host: FaultHost) -> None:
 
 
 def test_a_required_sink_that_goes_down(host: FaultHost, receiver: LineReceiver) -> None:
-    """Calls are refused while it is away; when it is back it gets what it missed, and they work."""
+    """Calls are refused while it is down; when it is back it gets what it missed, and they work."""
     url = f"syslog+tcp://127.0.0.1:{receiver.port}?mode=required&deadline_ms=5000"
     host.fault = receiver.stop
     with host.open_runtime(url) as runtime:
@@ -193,7 +193,7 @@ def test_a_required_sink_that_hangs(host: FaultHost, silent: SilentReceiver) -> 
 
 
 def test_a_best_effort_sink_that_hangs(host: FaultHost, silent: SilentReceiver) -> None:
-    """Calls go on, a healthy required sink gets every record, and what was dropped is counted."""
+    """Calls continue, a healthy required sink gets every record, and drops are counted."""
     healthy = host.place / "copy"
     hung = f"otlp+http://127.0.0.1:{silent.port}?mode=best_effort&deadline_ms=300&queue=2"
     with host.open_runtime(hung, f"file://{healthy}?mode=required&deadline_ms=20000") as runtime:
@@ -215,7 +215,7 @@ def test_a_receiver_that_stops_reading(host: FaultHost, silent: SilentReceiver) 
         result.append(runtime.run_sync(source))
     assert result[0].status.value == "host_failed"
     assert 0 < len(host.files) < 900
-    # Which record found the buffers full hangs on their sizes: the decision of a call, which then
+    # Which record found the buffers full depends on their sizes: the decision of a call, which then
     # was not begun, or the outcome of one, which had its effect and gave no result.
     assert without_outcome(host.log) == set()
     assert host.files <= host.recorded_writes()
@@ -238,7 +238,7 @@ def test_a_database_that_is_down(host: FaultHost, postgresql: Postgres) -> None:
 
 
 def test_a_clock_that_is_set_back(host: FaultHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Order is by number and hash, not by time: the log stays sound, and calls go on."""
+    """Order is by number and hash, not by time: the log stays valid, and calls continue."""
     now = time.time_ns
 
     def set_back() -> None:

@@ -1,6 +1,6 @@
 """The fault matrix, where a process must suffer: killed within a write, out of room, shut out.
 
-Each host is a process of its own. A kill strikes at a named stage: the system call that begins the
+Each host is a separate process. A kill comes at a named stage: the system call that begins the
 stage is replaced by one that ends the process with SIGKILL, as nothing can be caught then.
 """
 
@@ -159,7 +159,7 @@ def ran(program: str, place: Path, **environment: str) -> subprocess.CompletedPr
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_host_that_is_killed_within_a_write(stage: str, tmp_path: Path) -> None:
-    """No effect without its record; all that was acknowledged is there, and the log goes on."""
+    """No effect without its record; all acknowledged records are there, and the log continues."""
     later = LINGER if "rename" in stage else ""
     program = f"{PRELUDE}{later}{STAGES[stage]}host.fault = fault\nmend = None\n{RUN}"
     done = ran(program, tmp_path)
@@ -183,7 +183,7 @@ def told(program: str, place: Path, **environment: str) -> dict[str, Any]:
 
 
 def assert_fails_closed(said: dict[str, Any], place: Path) -> None:
-    """Refused while it lasts; the log is sound, has what was acknowledged, and goes on."""
+    """Refused while it lasts; the log is valid, has all acknowledged records, and continues."""
     host = FaultHost(place)
     assert (said["status"], said["stdout"]) == ("host_failed", "refused")
     assert said["mended"]
@@ -193,7 +193,7 @@ def assert_fails_closed(said: dict[str, Any], place: Path) -> None:
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
-    """RLIMIT_FSIZE: what was written of the record is taken back."""
+    """RLIMIT_FSIZE: the written part of the record is removed."""
     program = f"""{PRELUDE}
 def fault():
     size = (host.log / "audit-000001.jsonl").stat().st_size
@@ -206,7 +206,7 @@ host.fault = fault
     assert_fails_closed(told(program, tmp_path), tmp_path)
 
 
-# An ordinary user in a namespace of its own: root would not notice.
+# An ordinary user in a separate namespace: root would not notice.
 ORDINARY_USER = """
 from caps.worker.inside.confinement import linux
 maps = {"uid_map": f"1000 {os.getuid()} 1", "gid_map": f"1000 {os.getgid()} 1"}

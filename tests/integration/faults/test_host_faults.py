@@ -1,6 +1,6 @@
 """Faults of the host itself: killed, out of descriptors, on a full disk, on a weak kernel.
 
-Each host is a process of its own, so that what is done to it is real and harms no other test.
+Each host is a separate process, so that faults are real and harm no other test.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from caps.security.audit import VerifyStatus, verify_log
 from support.processes import descendants, has_ended, open_pidfds
 
-# What follows runs in a user namespace of its own, as an ordinary user who may set its limits.
+# What follows runs in a separate user namespace, as an ordinary user who may set its limits.
 OWN_NAMESPACE = """
 import os
 from pathlib import Path
@@ -65,7 +65,7 @@ anyio.run(main)
 
 @contextmanager
 def started(program: str, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A host that runs `program`, and is gone afterwards."""
+    """A host that runs `program`, and is killed afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdin=subprocess.PIPE,
@@ -98,7 +98,7 @@ class TestAHostKilledWithSigkill:
         ],
     )
     def test_leaves_no_process_behind(self, prelude: str, environment: dict[str, str]) -> None:
-        """Zygote, spares and the worker in its endless loop are all gone."""
+        """Zygote, spares and the worker in its endless loop have all exited."""
         with started(prelude + ENDLESS, **environment) as host:
             assert host.stdout is not None
             assert host.stdout.readline() == "0\n"
@@ -376,7 +376,7 @@ print(json.dumps([refused, msgspec.to_builtins(audit.events)]))
 
 class TestAKernelWithoutNamespaces:
     def test_is_refused_and_the_missing_layers_are_named(self) -> None:
-        """Less than full isolation needs the operator's word."""
+        """Less than full isolation needs the operator's consent."""
         refused, events = said(WEAK_KERNEL)
         missing, message = refused
         assert missing[:2] == ["namespaces", "root"]

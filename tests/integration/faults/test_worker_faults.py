@@ -40,7 +40,7 @@ class TestTheZygote:
             assert host.zygote != first
 
     async def test_killed_just_before_an_execution_does_not_fail_it(self) -> None:
-        """The host does not know yet: the spare is dead, nothing ran, a new zygote runs it."""
+        """The host does not know yet: the spare has exited, and a new zygote runs the code."""
         async with observed_runtime() as host:
             for _ in range(3):
                 assert await host.works()
@@ -49,8 +49,8 @@ class TestTheZygote:
                     assert has_ended(zygote, within_seconds=20)  # blocks: no task runs meanwhile
                 assert await host.works()
 
-    async def test_killed_unnoticed_is_replaced_for_whoever_orders_a_worker(self) -> None:
-        """The order finds it dead, and is given to a new one."""
+    async def test_killed_unnoticed_is_replaced_for_the_caller_that_orders_a_worker(self) -> None:
+        """The fork order fails, and is sent to a new zygote."""
         source = ZygoteSource()
         async with source.open():
             for _ in range(3):
@@ -81,7 +81,7 @@ class TestTheZygote:
             assert await host.works()
 
     async def test_that_does_not_answer_is_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A stopped zygote forks nothing and reaps nothing; it is ended and nobody notices."""
+        """A stopped zygote neither forks nor reaps; it is killed, and no execution fails."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.2)
         monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.1)
         async with observed_runtime() as host:
@@ -94,7 +94,7 @@ class TestTheZygote:
             assert await host.works()
 
     async def test_that_holds_less_than_the_one_before_is_not_used(self) -> None:
-        """What was judged at the opening stays true: no code runs with fewer layers than that."""
+        """The check at the opening stays valid: no code runs with fewer layers than that."""
         async with observed_runtime() as host:
             assert await host.works()
             held = host.runtime.layers
@@ -123,7 +123,7 @@ class TestTheZygote:
             assert host.zygote == zygote
 
     async def test_out_of_descriptors_refuses_some_and_harms_nobody_who_runs(self) -> None:
-        """It has room for a few workers only; they go on while further orders are refused."""
+        """It has room for a few workers only; they continue while further orders are refused."""
         results: list[ExecutionResult] = []
         refused = anyio.Event()
 
@@ -170,7 +170,7 @@ class TestAWorkerKilled:
             assert message.endswith("(killed by SIGKILL)")
 
     async def test_as_a_spare_is_passed_over(self) -> None:
-        """All of the stock at once, and the host is not told before it uses it."""
+        """All spares at the same time, and the host is not notified before it uses one."""
         async with observed_runtime() as host:
             assert await host.works()
             os.close(await host.spare())
@@ -180,7 +180,7 @@ class TestAWorkerKilled:
             assert host.endings() == ["ok", "ok"]
 
     async def test_during_a_call_ran_and_lost_its_result(self) -> None:
-        """The call under way is cancelled, the code is not run again."""
+        """The call in flight is cancelled, the code is not run again."""
         results: list[ExecutionResult] = []
 
         async def run(host: ObservedRuntime) -> None:
@@ -200,8 +200,8 @@ class TestAWorkerKilled:
             )
             assert (host.met, await host.works()) == (1, True)
 
-    async def test_while_it_prints_is_lost_and_no_liar(self) -> None:
-        """Its last frame is cut in the middle; what came whole is kept."""
+    async def test_while_it_prints_is_lost_and_is_no_violation(self) -> None:
+        """Its last frame is cut in the middle; complete frames are kept."""
         async with observed_runtime() as host:
             worker = await host.spare()
             printed: list[str] = []
@@ -218,7 +218,7 @@ class TestAWorkerKilled:
             assert await host.works()
 
     async def test_after_its_result_was_sent_changes_nothing(self) -> None:
-        """The host is slow: the worker is gone before the host reads what it said last."""
+        """The host is slow: the worker has exited before the host reads its last message."""
         async with observed_runtime() as host:
             worker = await host.spare()
             gone: list[bool] = []
@@ -233,8 +233,8 @@ class TestAWorkerKilled:
 
 class TestCancelling:
     @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
-    async def test_kills_the_worker_at_once(self) -> None:
-        """When `run` has returned the process is gone, and the log says that it was cancelled."""
+    async def test_kills_the_worker_immediately(self) -> None:
+        """When `run` has returned the process is reaped, and the log says that it was cancelled."""
         async with observed_runtime() as host:
             worker = await host.spare()
             async with anyio.create_task_group() as tasks:
@@ -266,7 +266,7 @@ class TestCancelling:
             assert await host.works()
 
     async def test_while_a_worker_is_forked_leaves_none(self) -> None:
-        """Whoever asked is gone; the worker that still comes finds nobody and leaves."""
+        """The caller has left; the worker that arrives later finds nobody and exits."""
         async with observed_runtime() as host:
             zygote = host.zygote
             with lowered_limit(zygote, resource.RLIMIT_NPROC, 0):

@@ -43,7 +43,7 @@ async def runtime() -> AsyncIterator[Runtime]:
 
 
 async def test_every_canonical_solution_passes_its_tests(runtime: Runtime) -> None:
-    """164 of 164, each in a worker of its own."""
+    """164 of 164, each in its own worker."""
     failed: dict[str, str] = {}
     limiter = anyio.CapacityLimiter(AT_ONCE)
 

@@ -1,4 +1,4 @@
-"""How a program ends in a live worker: what it left running is ended, what it lost is told."""
+"""How a program ends in a live worker: what it left running is ended, lost errors are reported."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async for n in numbers():
     assert runtime.run_sync(source).stdout == "closed\n"
 
 
-def test_an_error_that_nobody_saw_is_told(runtime: Runtime) -> None:
+def test_an_error_that_nobody_saw_is_reported(runtime: Runtime) -> None:
     """With the user's frames, after what was printed before it; the result stays."""
     source = """
 import asyncio
@@ -104,8 +104,8 @@ print("printed")
     )
 
 
-def test_a_call_that_was_not_awaited_is_told_where_it_stands(runtime: Runtime) -> None:
-    """The slip that agents make most: a capability without `await`."""
+def test_a_call_that_was_not_awaited_is_reported_where_it_stands(runtime: Runtime) -> None:
+    """The most frequent mistake of agents: a capability without `await`."""
     result = runtime.run_sync('print("a")\ncaps.time.now()\nprint("b")\n')
     assert result.stdout == (
         "a\n"
@@ -115,7 +115,7 @@ def test_a_call_that_was_not_awaited_is_told_where_it_stands(runtime: Runtime) -
     )
 
 
-def test_coroutines_that_were_kept_and_never_awaited_are_told(runtime: Runtime) -> None:
+def test_coroutines_that_were_kept_and_never_awaited_are_reported(runtime: Runtime) -> None:
     """At the end, with the line of their definition."""
     source = "async def f(n):\n    return n\nkept = [f(n) for n in range(3)]\nprint(len(kept))"
     assert runtime.run_sync(source).stdout == (
@@ -124,7 +124,7 @@ def test_coroutines_that_were_kept_and_never_awaited_are_told(runtime: Runtime) 
 
 
 def test_a_program_that_exits_in_a_task_ends_with_that(runtime: Runtime) -> None:
-    """As in asyncio, nobody can hold it up; the rest is cancelled."""
+    """As in asyncio, nothing can delay it; the rest is cancelled."""
     source = """
 import asyncio
 async def leaves():

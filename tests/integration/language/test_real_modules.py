@@ -45,7 +45,7 @@ def runtime(audit: MemoryAuditLog) -> Iterator[Runtime]:
 
 class TestNumpy:
     def test_beside_real_modules_every_private_name_is_guarded(self, runtime: Runtime) -> None:
-        """Nobody knows what attributes they make up; without them a name can be nobody's."""
+        """They may have any attributes; without them a name may be used by no library."""
         source = "from collections import deque\ndeque()._unheard_of"
         beside = runtime.run_sync(source)
         alone = runtime.run_sync(source, policy={"id": "alone", "allow": []})
@@ -116,7 +116,7 @@ class TestNumpy:
         assert (result.value, result.value_is_repr) == (0.5, False)
 
     def test_its_errors_are_the_users(self, runtime: Runtime) -> None:
-        """Caught by their class, or told with the user's line and none of the library's."""
+        """Caught by their class, or reported with the user's line and none of the library's."""
         caught = """
 import numpy as np
 try:
@@ -137,7 +137,7 @@ told
         assert (result.status.value, result.error and result.error.type) == ("limit", "MemoryError")
 
     def test_two_executions_do_not_draw_the_same_numbers(self, runtime: Runtime) -> None:
-        """Workers are forks of one zygote, and yet each has a seed of its own."""
+        """Workers are forks of one zygote, but each has its own seed."""
         source = "import numpy as np\nnp.random.rand(4).tolist()"
         drawn = [tuple(runtime.run_sync(source).unwrap()) for _ in range(4)]
         assert len(set(drawn)) == 4
@@ -167,13 +167,13 @@ class TestTheLanguage:
     def test_still_refuses_what_it_refuses_elsewhere(
         self, runtime: Runtime, source: str, told: str
     ) -> None:
-        """It vouches for nothing here, and keeps honest code honest all the same."""
+        """It guarantees nothing here, but still gives honest code good errors."""
         error = runtime.run_sync(source).error
         assert error is not None
         assert told in error.message
 
     def test_a_refused_import_lists_what_is_granted(self, runtime: Runtime) -> None:
-        """Beside the facades, and without the parts of each."""
+        """In addition to the facades, and without the submodules of each."""
         error = runtime.run_sync("import pandas").error
         assert error is not None
         assert ", numpy, " in error.message
@@ -205,7 +205,7 @@ class TestTheLog:
         assert (with_modules.degraded, without.degraded) == (None, None)
 
     def test_says_it_within_the_chain(self, tmp_path: Path) -> None:
-        """Whoever takes it out of the file has edited the log."""
+        """Removing it from the file is an edit of the log."""
         with Runtime({"modules": ["idna"]}, audit=tmp_path) as runtime:
             runtime.run_sync("1")
         assert verify_log(tmp_path).status is VerifyStatus.OK
@@ -232,7 +232,7 @@ class TestAModuleThatIsMissing:
 
     @pytest.mark.anyio
     async def test_is_told_by_bind_run_and_session(self) -> None:
-        """For a policy that is not the runtime's own; which goes on."""
+        """For a policy that is not the runtime's own; the runtime continues."""
         audit = MemoryAuditLog()
         async with Runtime({}, audit=audit) as runtime:
             with pytest.raises(PolicyInvalidError, match="not_installed_anywhere"):
@@ -310,7 +310,7 @@ found
         assert events[-1].result.unwrap() == b"a.example"  # type: ignore[union-attr]
 
     async def test_a_namespace_and_a_module_cannot_share_a_name(self) -> None:
-        """One would hide the other without a word."""
+        """One would hide the other silently."""
         async with Runtime({}, audit=MemoryAuditLog(), namespace="idna") as runtime:
             with pytest.raises(RegistrationError, match="the policy grants the module"):
                 await runtime.run("1", policy={"modules": ["idna"]}, replace=True)

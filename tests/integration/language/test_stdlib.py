@@ -11,7 +11,7 @@ from caps import MemoryAuditLog, Runtime, builtin_registry
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[Runtime]:
-    """One runtime for all tests: each execution has a worker of its own."""
+    """One runtime for all tests: each execution has its own worker."""
     with Runtime({}, registry=builtin_registry(), audit=MemoryAuditLog()) as runtime:
         yield runtime
 
@@ -24,7 +24,7 @@ import random, secrets, uuid
 
 
 def test_no_two_executions_draw_the_same_numbers(runtime: Runtime) -> None:
-    """Workers are forks of one process, and each has chances of its own."""
+    """Workers are forks of one process, and each has its own random state."""
     drawn = [runtime.run_sync(CHANCE).unwrap() for _ in range(4)]
     for column in zip(*drawn, strict=True):
         assert len({str(one) for one in column}) == len(drawn)
@@ -64,7 +64,7 @@ def test_an_exit_with_a_status_is_an_error(runtime: Runtime, status: str) -> Non
 
 
 def test_what_a_library_prints_is_captured(runtime: Runtime) -> None:
-    """Also when it prints by itself and not through a stand-in."""
+    """Also when it prints by itself and not through a replacement."""
     result = runtime.run_sync("import calendar\ncalendar.prmonth(2024, 2)")
     assert result.stdout.startswith("   February 2024\n")
 

@@ -76,7 +76,7 @@ class Place:
     is_asked: anyio.Event = field(default_factory=anyio.Event)
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Answer at once, or wait until nobody waits for it."""
+        """Answer immediately, or wait until nobody waits for it."""
         self.asked.append(request)
         self.is_asked.set()
         if self.answer is None:
@@ -161,7 +161,7 @@ class TestOneCall:
         assert b"hunter2" not in b"".join(place.audit.lines)
 
     async def test_a_denied_call_does_not_happen(self) -> None:
-        """The code meets the same error as for any denial, with a reason of its own."""
+        """The code gets the same error as for any denial, with its own reason."""
         place = Place(lambda request: ApprovalAnswer(allowed=False, by="ada", reason="no"))
         result = await place.run(denied())
         assert result.unwrap() == "approval_denied"
@@ -192,7 +192,7 @@ class TestOneCall:
         assert result.unwrap() == "dropped a"
 
     async def test_what_is_shown_is_shown_whole(self) -> None:
-        """The record has the start of a long argument, and whoever approves has all of it."""
+        """The record has the start of a long argument, and the approver sees all of it."""
         place = Place(lambda request: allowing())
         name = "a" * 5000 + "end"
         result = await place.run("await caps.box.drop(name='a' * 5000 + 'end')")
@@ -210,7 +210,7 @@ class TestOneCall:
         assert "too long" in settled.note
 
     async def test_a_traced_call_can_be_asked_about(self) -> None:
-        """The ids of its span are in the records, and no business of whoever approves."""
+        """The ids of its span are in the records, and the approver does not get them."""
         place = Place(lambda request: allowing())
         async with Runtime(
             POLICY,
@@ -245,7 +245,7 @@ class TestOneCall:
         assert "no network" in caplog.text
 
     async def test_an_answer_of_another_kind_is_a_denial(self) -> None:
-        """True is no answer."""
+        """`True` is not a valid answer."""
         place = Place(lambda request: True)  # type: ignore[arg-type,return-value]
         assert (await place.run(denied())).unwrap() == "approval_denied"
 
@@ -276,7 +276,7 @@ await asyncio.gather(safely(), safely())
 
     @pytest.mark.parametrize("refused", [ApprovalRequested, ApprovalSettled])
     async def test_without_evidence_there_is_no_effect(self, refused: type[AuditEvent]) -> None:
-        """Nobody is asked unless the question is on record; no answer counts unless it is."""
+        """Nobody is asked unless the request is recorded; an answer counts only if it is."""
 
         class Failing(MemoryAuditLog):
             async def append(self, event: AuditEvent) -> None:
@@ -302,7 +302,7 @@ await asyncio.gather(safely(), safely())
 @pytest.mark.anyio
 class TestCovers:
     async def test_an_approval_covers_this_call_alone(self) -> None:
-        """The next one is asked about anew."""
+        """The next one is asked about again."""
         place = Place(lambda request: allowing())
         await place.run(f"{DROP}\n{DROP}")
         assert (len(place.asked), place.effects) == (2, ["a", "a"])
@@ -322,7 +322,7 @@ class TestCovers:
         assert (len(place.asked), len(place.effects)) == (1, 5)
 
     async def test_it_does_not_cover_the_same_policy_elsewhere(self, tmp_path: Path) -> None:
-        """Its relative paths lead to other files, which nobody was asked about."""
+        """Its relative paths lead to other files, for which there was no approval."""
         asked: list[ApprovalRequest] = []
 
         async def approve(request: ApprovalRequest) -> ApprovalAnswer:
@@ -382,7 +382,7 @@ class TestCovers:
             assert len(place.asked) == 2
 
     async def test_calls_that_wait_together_share_an_answer(self) -> None:
-        """As many of them as it covers go on; the others wait on."""
+        """As many of them as it covers continue; the others keep waiting."""
         place = Place()
         source = f"""
 import asyncio
@@ -465,7 +465,7 @@ class TestEnds:
         assert place.effects == []
 
     async def test_a_limit_ends_it_as_well(self) -> None:
-        """The processor limit goes on counting while a call waits."""
+        """The CPU limit keeps counting while a call waits."""
         place = Place()
         source = "import asyncio\nt = asyncio.create_task(caps.box.drop(name='a'))\n" + (
             "await caps.box.asked()\nwhile True: pass"
@@ -476,7 +476,7 @@ class TestEnds:
         assert place.outcomes == [ApprovalOutcome.WITHDRAWN]
 
     async def test_a_directory_that_is_of_no_use_denies(self, tmp_path: Path) -> None:
-        """Nobody can be asked through it."""
+        """It cannot be used to ask anybody."""
         (tmp_path / "file").write_text("x")
         registry = Place().registry()
         async with Runtime(
@@ -485,7 +485,7 @@ class TestEnds:
             assert (await runtime.run(denied())).unwrap() == "approval_denied"
 
     async def test_a_call_that_waits_is_refused_when_it_is_revoked(self) -> None:
-        """At once, not when somebody answers."""
+        """Immediately, not when somebody answers."""
         place = Place()
         async with place.runtime() as runtime, anyio.create_task_group() as tasks:
             results: list[ExecutionResult] = []
@@ -503,7 +503,7 @@ class TestEnds:
 
 
 class Files:
-    """Where `caps run`, in a process of its own, may delete a file if somebody approves."""
+    """Where `caps run`, in a separate process, may delete a file if somebody approves."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -653,7 +653,7 @@ class TestCommand:
         assert len(done.stderr.splitlines()) == 1
 
     def test_a_list_of_nothing(self, files: Files) -> None:
-        """Where nobody ever asked there is not even a directory."""
+        """Without any request there is not even a directory."""
         assert files.caps("list", "--json").stdout == "[]\n"
         assert files.caps("list").stdout == "nothing waits for an approval\n"
 

@@ -1,4 +1,4 @@
-"""Where a provider runs: in the context of whoever runs the code, and in no task of the host's."""
+"""Where a provider runs: in the context of the caller of `run`, outside any task of the host."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def registry() -> CapabilityRegistry:
 async def test_every_call_has_the_context_of_its_own_run(
     tmp_path: Path, durability: Durability, name: str
 ) -> None:
-    """Whoever opened the session, or ran the cell before."""
+    """The context is not that of the opener of the session, or of an earlier cell."""
     async with (
         AuditLog.open(tmp_path, durability=durability) as audit,
         Runtime({"allow": ["who.*"]}, registry=registry(), audit=audit) as runtime,
@@ -101,7 +101,7 @@ async def test_a_provider_without_a_task_cannot_cancel_the_hosts(
 
 
 async def test_a_provider_that_cancels_its_task_is_not_taken_for_a_limit(tmp_path: Path) -> None:
-    """The evidence says what happened, and the host goes on."""
+    """The evidence says what happened, and the host continues."""
     async with (
         AuditLog.open(tmp_path, durability=Durability.OS) as audit,
         Runtime({"allow": ["who.*"]}, registry=registry(), audit=audit) as runtime,

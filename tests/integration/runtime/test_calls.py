@@ -183,7 +183,7 @@ class TestEvidence:
         assert {event.via for event in setup.of(DecisionMade)} == {"code"}
 
     async def test_the_way_can_be_given(self) -> None:
-        """A service says how its request came; another word is refused."""
+        """A service says how its request came; another value is refused."""
         setup = Setup()
         async with setup.runtime() as runtime:
             await runtime.call("box.put", {"name": "a"}, via="mcp")
@@ -302,7 +302,7 @@ class TestKeys:
         assert [event.status.value for event in setup.of(OutcomeRecorded)] == ["ok", "replayed"]
 
     async def test_other_arguments_or_another_caller(self) -> None:
-        """Other arguments under the same key are refused; another caller has keys of its own."""
+        """Other arguments under the same key are refused; another caller has its own keys."""
         setup = Setup()
         async with setup.runtime() as runtime:
             await runtime.call("box.put", {"name": "a"}, idempotency_key="k")

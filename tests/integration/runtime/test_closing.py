@@ -62,7 +62,7 @@ async def test_closing_ends_what_runs_and_records_it(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_closed_runtime_has_no_process_left() -> None:
-    """Zygote, spares and a busy worker are gone when closing returns, and nobody is a zombie."""
+    """Zygote, spares and a busy worker have exited when closing returns, without a zombie."""
     async with anyio.create_task_group() as tasks, observed_runtime() as host:
         tasks.start_soon(host.runtime.run, ENDLESS)
         await host.until_met()
@@ -118,7 +118,7 @@ def test_opening_and_closing_again_and_again_leaves_nothing(tmp_path: Path) -> N
 
 @pytest.mark.anyio
 async def test_several_runtimes_share_a_process_and_not_their_fate() -> None:
-    """Each has a zygote of its own; closing or killing one leaves the other as it is."""
+    """Each has its own zygote; closing or killing one does not affect the other."""
     async with observed_runtime() as first:
         async with observed_runtime() as second:
             assert first.zygote != second.zygote
@@ -182,7 +182,9 @@ def test_a_signal_kills_the_code_and_says_so_in_one_line(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_the_command_at_once(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_second_signal_ends_the_command_immediately(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     """The first waits for the log, which somebody else holds; the second does not."""
     with caps_run(tmp_path, "while True: pass") as caps:
         family = descendants(caps.pid)
@@ -209,7 +211,7 @@ def until_one_has_ended(processes: list[int]) -> None:
 
 
 def test_an_interrupt_of_run_sync_leaves_the_runtime_usable(tmp_path: Path) -> None:
-    """The execution is cancelled; whoever catches the interrupt can go on."""
+    """The execution is cancelled; a program that catches the interrupt can continue."""
     with Runtime({"allow": ["time.now"]}, registry=builtin_registry(), audit=tmp_path) as runtime:
         with pytest.raises(KeyboardInterrupt):
             runtime.run_sync(

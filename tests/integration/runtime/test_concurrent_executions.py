@@ -1,4 +1,4 @@
-"""Many executions at once in one runtime, with different grants: none sees another's answer."""
+"""Many concurrent executions in one runtime, with different grants: none sees another's answer."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def echo_registry() -> CapabilityRegistry:
 
 
 async def test_200_executions_side_by_side_never_mix_their_answers() -> None:
-    """Odd ones may shout, even ones may not; every answer belongs to who asked."""
+    """Odd ones may shout, even ones may not; every answer belongs to its caller."""
     registry = echo_registry()
     audit = MemoryAuditLog()
     results: dict[int, Any] = {}

@@ -13,7 +13,7 @@ from bench.abuse import MAX_GROWTH_MB, measure
 @pytest.mark.process
 @pytest.mark.parametrize("case", ["answers", "inline_answers", "list", "mixed", "read"])
 def test_one_execution_makes_the_host_grow_by_little(case: str) -> None:
-    """Results of sixty-four calls at once, of which each is large; a third of the bound is spare
+    """Results of sixty-four concurrent calls, of which each is large; a third of the bound is spare
     for what the C library keeps. Mixed, they come with output, large payloads and keys."""
     figures = measure(case, abusers=1, rounds=1)
     assert set(figures.ended) <= {"ok", "limit"}

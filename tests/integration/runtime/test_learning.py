@@ -74,7 +74,7 @@ def test_no_provider_is_called_without_a_grant() -> None:
 
 
 def test_what_the_policy_grants_works_as_usual() -> None:
-    """Learning takes nothing away."""
+    """Learning does not withhold granted capabilities."""
     with Runtime(
         {"allow": ["math.add"]}, registry=builtin_registry(), audit=MemoryAuditLog()
     ) as runtime:
@@ -91,7 +91,7 @@ def test_a_refusal_that_is_not_caught_ends_the_code_as_usual(policy: dict[str, A
 
 
 def test_the_log_says_which_executions_were_learned_from() -> None:
-    """A usual run beside one says nothing of the kind, and sees nothing that is withheld."""
+    """A normal run at the same time has no such mark, and sees nothing that is withheld."""
     audit, probe = MemoryAuditLog(), "hasattr(caps, 'math')"
     with Runtime({}, registry=builtin_registry(), audit=audit) as runtime:
         learned = runtime.submit_learning(probe).result()

@@ -41,8 +41,8 @@ FAILING = {
 }
 
 
-class ToldLog(MemoryAuditLog):
-    """A log that says when a policy was recorded, and refuses to record one if it is told to."""
+class ObservedLog(MemoryAuditLog):
+    """A log that says when a policy was recorded, and can be set to refuse to record one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,10 +59,10 @@ class ToldLog(MemoryAuditLog):
 
 @dataclass
 class Place:
-    """A policy file, and a watch over it that looks when it is told to."""
+    """A policy file, and a reloader that polls when the test says so."""
 
     path: Path
-    audit: ToldLog = field(default_factory=ToldLog)
+    audit: ObservedLog = field(default_factory=ObservedLog)
     samples: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def write(self, policy: Any) -> None:
@@ -98,7 +98,7 @@ def place(tmp_path: Path) -> Place:
 
 class TestLooking:
     async def test_a_pipe_in_its_place_is_a_bad_policy(self, place: Place) -> None:
-        """Nobody waits for its other end; the next good file comes into force."""
+        """Nothing waits for its other end; the next good file comes into force."""
         watch = place.watch()
         place.path.unlink()
         os.mkfifo(place.path)
@@ -134,7 +134,7 @@ class TestLooking:
         assert watch.in_force.bound.policy.id == "one"
 
     async def test_what_is_bad_in_another_way_each_time_is_recorded(self, place: Place) -> None:
-        """After three looks it is no half of a write."""
+        """After three polls it cannot be an unfinished write."""
         watch = place.watch()
         for number in range(3):
             place.write(f'{{"id": {number}')
@@ -171,7 +171,7 @@ class TestLooking:
         ]
         assert samples == ["two"]
 
-    async def test_another_spelling_of_the_same_policy_is_no_change(self, place: Place) -> None:
+    async def test_another_form_of_the_same_policy_is_no_change(self, place: Place) -> None:
         """Its digest is of the meaning."""
         watch = place.watch()
         place.write(json.dumps(ONE, indent=4))
@@ -193,7 +193,7 @@ class TestLooking:
     async def test_a_bad_one_leaves_the_last_good_one_in_force(
         self, place: Place, content: Any
     ) -> None:
-        """It is recorded and counted once, however often it is looked at."""
+        """It is recorded and counted once, however often it is polled."""
         watch = place.watch()
         place.write(content)
         for _ in range(4):
@@ -204,7 +204,7 @@ class TestLooking:
         assert place.reloads("refused") == 1
 
     async def test_half_of_a_write_is_not_held_against_it(self, place: Place) -> None:
-        """What is bad at one look and good at the next was never refused."""
+        """What is bad at one poll and good at the next was never refused."""
         watch = place.watch()
         place.write(json.dumps(TWO)[:20])
         await watch.poll()
@@ -214,7 +214,7 @@ class TestLooking:
         assert place.reloads("refused") == 0
 
     async def test_every_new_bad_content_is_recorded(self, place: Place) -> None:
-        """And a return to what is in force is no event."""
+        """And a return to the policy in force is not recorded."""
         watch = place.watch()
         for content in (BAD, "{", ONE, BAD):
             place.write(content)
@@ -254,7 +254,7 @@ class TestLooking:
         assert watch.in_force.bound.terms["files.list"].scope == before
 
     async def test_a_directory_that_was_replaced_is_found(self, tmp_path: Path) -> None:
-        """By its name, whatever became of the one before."""
+        """By its name, regardless of the result of the one before."""
         (tmp_path / "live").mkdir()
         place = Place(tmp_path / "live" / "policy.json")
         place.write(ONE)
@@ -268,7 +268,7 @@ class TestLooking:
     async def test_a_change_that_cannot_be_recorded_does_not_come_into_force(
         self, place: Place
     ) -> None:
-        """It is tried again at the next look."""
+        """It is tried again at the next poll."""
         watch = place.watch()
         place.write(TWO)
         place.audit.is_full = True
@@ -295,7 +295,7 @@ class TestLooking:
     async def test_the_watch_outlives_a_failure(
         self, place: Place, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Told to the operator and counted, and the next look is made."""
+        """Logged for the operator and counted, and the next poll takes place."""
         watch = place.watch()
         watch.poll_s = 0.001
         place.write(TWO)
@@ -332,7 +332,7 @@ class TestRuntime:
     async def test_new_executions_get_the_new_policy_and_running_ones_keep_theirs(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The variable's file is watched without being asked to; a session keeps its revision."""
+        """The variable's file is watched by default; a session keeps its revision."""
         monkeypatch.setenv("CAPS_POLICY_PATH", str(place.path))
         async with opened(place) as runtime, runtime.session() as session:
             assert not (await runtime.run(MUL)).ok
@@ -358,7 +358,7 @@ class TestRuntime:
     async def test_what_is_no_file_cannot_be_watched(
         self, place: Place, source: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """To ask for it is an error, not a wish."""
+        """Requesting it is an error, not ignored."""
         monkeypatch.delenv("CAPS_POLICY_PATH", raising=False)
         with pytest.raises(ConfigurationError, match="`watch` needs a policy from a file"):
             async with opened(place, source, watch=True):
@@ -375,7 +375,7 @@ class TestRuntime:
                 pass
 
     async def test_a_closed_runtime_has_no_policy_in_force(self, place: Place) -> None:
-        """Its sample is gone with it."""
+        """Its sample is removed with it."""
         async with opened(place, place.path):
             labels = {"policy_id": "one", "policy_sha256": _sha256(place)}
             assert place.samples.get_sample_value("caps_policy_info", labels) == 1

@@ -33,7 +33,7 @@ from caps.security.audit import (
 
 pytestmark = pytest.mark.anyio
 
-# Calls `box.wait`, which goes on once the test says so, then asks for `box.put`.
+# Calls `box.wait`, which continues once the test says so, then asks for `box.put`.
 TWO_CALLS = """
 await caps.box.wait()
 try:
@@ -114,8 +114,8 @@ async def test_a_later_call_is_refused() -> None:
     assert place.samples.get_sample_value("caps_grants_revoked_total", labels) == 1
 
 
-async def test_a_call_under_way_is_stopped() -> None:
-    """The code is told, and that its effect is not known; so is the log."""
+async def test_a_call_in_flight_is_stopped() -> None:
+    """The code and the log learn of it, and that its effect is not known."""
     place = Place()
     source = (
         "try:\n    await caps.box.hang()\nexcept PolicyDeniedError as e:\n    got = str(e)\ngot"
@@ -133,7 +133,7 @@ async def test_a_call_under_way_is_stopped() -> None:
 
 
 async def test_other_calls_and_other_executions_go_on() -> None:
-    """Only what the rule covers is taken, and only from that execution."""
+    """Only what the rule covers is revoked, and only from that execution."""
     place = Place()
     async with place.runtime() as runtime, anyio.create_task_group() as tasks:
         tasks.start_soon(place.keep_result, runtime.run(TWO_CALLS))
@@ -145,7 +145,7 @@ async def test_other_calls_and_other_executions_go_on() -> None:
 
 
 async def test_it_is_revoked_once() -> None:
-    """What is gone already is not taken and not recorded again."""
+    """What was revoked already is not revoked and not recorded again."""
     place = Place()
     async with place.runtime() as runtime, anyio.create_task_group() as tasks:
         tasks.start_soon(place.keep_result, runtime.run(TWO_CALLS))
@@ -160,7 +160,7 @@ async def test_no_effect_begins_while_the_decision_is_written() -> None:
     """Revoked between decision and effect, the call is not made; its outcome says so."""
 
     class Slow(MemoryAuditLog):
-        """Holds up the record of one decision until the grant is gone."""
+        """Delays the record of one decision until the grant is revoked."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -211,7 +211,7 @@ async def test_a_session_loses_it_for_good() -> None:
 
 
 async def test_a_revocation_that_cannot_be_recorded_holds_all_the_same() -> None:
-    """The caller learns that the evidence is missing; the power is gone."""
+    """The caller learns that the evidence is missing; the grant is revoked."""
 
     class Failing(MemoryAuditLog):
         async def append(self, event: AuditEvent) -> None:

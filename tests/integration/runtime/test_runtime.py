@@ -82,7 +82,7 @@ def test_an_invalid_policy_refuses_to_start_and_is_recorded() -> None:
 
 
 def test_code_that_cannot_be_recorded_does_not_run() -> None:
-    """The start of an execution is durable before its code is handed over."""
+    """The start of an execution is durable before its code is sent to a worker."""
     audit = MemoryAuditLog(capacity=1)
     with Runtime({}, audit=audit) as runtime:
         result = runtime.run_sync("1")
@@ -101,7 +101,7 @@ def test_a_result_tells_its_value_from_a_stand_in() -> None:
 
 
 def test_values_of_the_library_cross_whole() -> None:
-    """What the code made of facades arrives as the same thing."""
+    """Objects that the code created through facades arrive with their types."""
     source = """
 import datetime, decimal, dataclasses, enum, collections, fractions, uuid
 
@@ -138,7 +138,7 @@ zone = datetime.timezone(datetime.timedelta(hours=2), "CEST")
 
 
 def test_a_value_that_changes_while_it_is_read_comes_as_its_repr() -> None:
-    """A zone of the code's own may do anything when it is asked for its offset."""
+    """A time zone class of the code may do anything when its offset is read."""
     source = """
 import datetime
 
@@ -158,7 +158,7 @@ held
 
 
 def test_checked_code_with_calls_that_must_fail_does_not_run() -> None:
-    """All problems come at once, nothing was printed, and the log says that nothing ran."""
+    """All problems come together, nothing was printed, and the log says that nothing ran."""
     source = "print('hi')\nawait caps.math.ad(1, 2)\nawait caps.math.add(1, c=2)"
     audit = MemoryAuditLog()
     with Runtime({"allow": ["math.add"]}, registry=builtin_registry(), audit=audit) as runtime:
@@ -255,7 +255,9 @@ async def test_a_source_that_is_no_text_is_refused_before_anything_is_recorded(s
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["principal", "agent", "session"])
-async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: str) -> None:
+async def test_an_identity_that_is_not_a_string_is_refused_before_anything_is_recorded(
+    name: str,
+) -> None:
     """No reader could decode the records."""
     audit, who = MemoryAuditLog(), {name: cast("Any", 42)}
     async with Runtime({}, audit=audit) as runtime:
@@ -308,7 +310,7 @@ async def test_whoever_is_no_text_is_refused_before_anything_is_recorded(name: s
     ],
 )
 def test_what_is_none_of_its_kind_is_one_plain_error(given: dict[str, Any], said: str) -> None:
-    """Told where it is handed over, and not from within the opening."""
+    """Reported where the argument is passed, and not when the runtime is opened."""
     with pytest.raises(ConfigurationError) as raised:
         Runtime({}, **given)
     assert str(raised.value).startswith(said)
@@ -364,7 +366,7 @@ def test_absurd_settings_of_the_log_are_one_plain_error(
     assert len(str(raised.value)) < 300
 
 
-def test_a_namespace_that_nobody_could_write_is_refused_at_once() -> None:
+def test_a_namespace_that_nobody_could_write_is_refused_immediately() -> None:
     """And not by every execution."""
     with pytest.raises(RegistrationError, match=r"^`a\\nb` cannot be the name of a namespace$"):
         Runtime({}, namespace="a\nb")
@@ -403,7 +405,7 @@ async def test_a_sync_way_in_says_what_to_use_in_an_event_loop() -> None:
 
 @pytest.mark.parametrize("way", ["run", "learn", "stream", "session"])
 def test_who_awaits_it_on_another_event_loop_is_told_at_once(way: str) -> None:
-    """What it waits for would never come there."""
+    """The loop that it waits for would never run there."""
     with Runtime({}, audit=MemoryAuditLog()) as runtime:
 
         async def elsewhere() -> None:
@@ -424,7 +426,7 @@ def test_who_awaits_it_on_another_event_loop_is_told_at_once(way: str) -> None:
 
 
 def test_a_provider_without_an_await_may_use_anyio() -> None:
-    """Also where only asyncio itself was asked to run; it has no task by which anyio could tell."""
+    """Also under plain asyncio, where the provider has no task by which anyio could detect it."""
     registry = CapabilityRegistry()
 
     @registry.capability("host.clock")

@@ -1,4 +1,4 @@
-"""Sessions on real workers: what lives on, what bounds them, what ends them, what is recorded."""
+"""Sessions on real workers: what is kept, what limits them, what ends them, what is recorded."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class TestWhatLivesOn:
         assert result.error.type == "NameError"
 
     async def test_an_execution_beside_a_session_finds_nothing_of_it(self, scene: Scene) -> None:
-        """`run` of the runtime takes a worker of its own, as always."""
+        """`run` of the runtime uses its own worker, as always."""
         async with Runtime({}, audit=scene.audit) as runtime, runtime.session() as session:
             await session.run("x = 1")
             assert not (await runtime.run("x")).ok
@@ -247,7 +247,7 @@ await asyncio.sleep(0)
         assert (result.value, result.stdout) == (True, "")
 
     async def test_a_task_that_will_not_end_is_given_up(self, scene: Scene) -> None:
-        """It runs no further in the next cell, and whoever awaits it is told."""
+        """It does not continue in the next cell, and code that awaits it gets an error."""
         source = """
 import asyncio
 ticks = []
@@ -284,7 +284,7 @@ await caps.count.ready()
         assert outcomes[-2:] == [(second.execution_id, "ok")] * 2
 
     async def test_the_places_of_calls_left_over_are_free_again(self, scene: Scene) -> None:
-        """A cell that leaves as many calls as may be under way takes none from the next."""
+        """A cell that leaves as many calls as may be in flight takes none from the next."""
         source = """
 import asyncio
 tasks = [asyncio.create_task(caps.count.wait()) for _ in range(2)]
@@ -368,7 +368,7 @@ class TestLimits:
             assert (await session.run("b = bytearray(60 * 2**20)")).ok
 
     async def test_runs_are_bounded(self, scene: Scene) -> None:
-        """The run after the last is refused, and the worker is gone."""
+        """The run after the last is refused, and the worker has exited."""
         async with scene.session(max_runs=2) as session:
             worker = worker_of(session)
             await session.run("1")
@@ -378,7 +378,7 @@ class TestLimits:
             assert (session.ended, worker.is_over) == (SessionEnd.RUNS, True)
 
     async def test_a_session_that_nobody_uses_ends(self, scene: Scene) -> None:
-        """Its worker is killed while nobody looks."""
+        """Its worker is killed when the session is idle for too long."""
         async with scene.session(idle_ms=500) as session:
             await session.run("x = 1")
             await worker_of(session).ended()
@@ -577,7 +577,7 @@ class TestEvidence:
         assert {e.policy_id for e in scene.events(ExecutionStarted)} == {"other"}
 
     async def test_a_run_without_evidence_does_not_happen(self, scene: Scene) -> None:
-        """The worker is not handed the code, and the session goes on once there is evidence."""
+        """The worker does not get the code; the session continues once evidence can be written."""
         async with scene.session() as session:
             await session.run("x = 1")
             good, session._opened = session._opened, _without_audit(session)
@@ -691,7 +691,7 @@ async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:
 
 
 class TestWhatACellLeavesBehind:
-    """Requests that nobody waits for take nothing from the cells after them."""
+    """Requests that no cell waits for take nothing from later cells."""
 
     POLICY: ClassVar[dict[str, Any]] = {
         "allow": ["slow.*"],
@@ -744,7 +744,7 @@ await asyncio.sleep(0)
             assert (await session.run("len(await caps.slow.echo(size=3))")).value == 3
 
     async def test_kept_answers_take_a_bounded_part_of_memory(self) -> None:
-        """Beyond it the first call has its answer, and a repeat is told that it was not kept."""
+        """Beyond it the first call has its answer, and a repeat learns that it was not kept."""
         call = "len(await caps.slow.echo.options(idempotency_key='k{}')(size=1_500_000))"
         async with (
             Runtime(self.POLICY, registry=self._registry(), audit=MemoryAuditLog()) as runtime,

@@ -74,7 +74,7 @@ def text_of(events: list[StreamEvent]) -> str:
 
 
 async def test_events_come_in_order_and_the_last_holds_the_result(scene: Scene) -> None:
-    """What `run` would have told at the end is told as it happens, and then once more."""
+    """What `run` returns at the end is reported as it happens, and then once more."""
     source = "print('before')\nawait caps.signal.reach()\nprint('after')\n7"
     events = [event async for event in scene.runtime.stream(source, principal="ada")]
     result = finished(events).result
@@ -171,7 +171,7 @@ async def test_cancelling_the_reader_ends_the_execution(scene: Scene) -> None:
 
 
 async def test_an_error_before_the_start_is_raised_to_the_reader(scene: Scene) -> None:
-    """A bad policy, or a runtime that is not open; the runtime is none the worse."""
+    """A bad policy, or a runtime that is not open; the runtime stays usable."""
     with pytest.raises(PolicyInvalidError):
         await anext(scene.runtime.stream("1", policy={"allow": ["nonsense"]}))
     with pytest.raises(ConfigurationError, match="not open"):
@@ -180,7 +180,7 @@ async def test_an_error_before_the_start_is_raised_to_the_reader(scene: Scene) -
 
 
 async def test_closing_the_runtime_ends_its_streams() -> None:
-    """The reader is told, and the end is recorded."""
+    """The reader is notified, and the end is recorded."""
     scene = Scene()
     async with scene.runtime:
         stream = scene.runtime.stream("await caps.signal.wait()")

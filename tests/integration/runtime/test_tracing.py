@@ -41,7 +41,7 @@ def _break(context: CallContext, payload: Any) -> None:
 
 @dataclass
 class Traced:
-    """A runtime's surroundings, with a tracer and a meter that keep what they are told."""
+    """The setup of a runtime, with a tracer and a meter that keep what is recorded."""
 
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
     reader: InMemoryMetricReader = field(default_factory=InMemoryMetricReader)
@@ -138,7 +138,7 @@ class TestParents:
         assert all(is_below(execution, traced.span("embedder")) for execution in executions)
 
     def test_also_of_a_caller_without_an_event_loop(self, traced: Traced) -> None:
-        """The context goes along into the thread of the loop."""
+        """The context is passed to the thread of the loop."""
         tracer = traced.provider.get_tracer("embedder")
         with traced.runtime() as runtime, tracer.start_as_current_span("embedder"):
             runtime.run_sync(ECHO)
@@ -197,7 +197,7 @@ class TestParents:
 
 class TestConventions:
     async def test_a_call_is_the_execution_of_a_tool(self, traced: Traced) -> None:
-        """With the names that the conventions give to what is known of it."""
+        """With the attribute names of the conventions."""
         async with traced.runtime() as runtime:
             await runtime.run(ECHO, agent="helper")
         call = traced.span("execute_tool box.echo")
@@ -232,7 +232,7 @@ class TestConventions:
     async def test_a_failed_call_is_an_error_with_its_code(
         self, traced: Traced, call: str, error: str, outcome: str, reason: str
     ) -> None:
-        """Refused ones have a span, too; texts are for the result and the audit."""
+        """Refused ones have a span, too; messages are in the result and the audit log only."""
         async with traced.runtime() as runtime:
             await runtime.learn(f"await caps.{call}")
         span = traced.span(f"execute_tool {call[:-2]}")
@@ -364,7 +364,7 @@ class TestMcp:
         }
 
     async def test_the_span_of_the_transport_is_linked(self, traced: Traced) -> None:
-        """The client's is the parent all the same."""
+        """The client's span is the parent anyway."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="tcp")
         meta = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
         tracer = traced.provider.get_tracer("http")
@@ -375,14 +375,14 @@ class TestMcp:
 
     @pytest.mark.parametrize("text", ["", "00-xyz", 7, None, "0" * 55])
     async def test_what_names_no_trace_is_no_parent(self, traced: Traced, text: Any) -> None:
-        """It is the word of another program."""
+        """The value comes from another program and is not trusted."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="pipe")
         with mcp.request("tools/list", meta={"traceparent": text}):
             pass
         assert traced.span("tools/list").parent is None
 
-    async def test_errors_are_told_by_their_kind(self, traced: Traced) -> None:
-        """Of tools, of the protocol, and of ours; a method that is made up is no name."""
+    async def test_errors_are_reported_by_their_kind(self, traced: Traced) -> None:
+        """Of tools, of the protocol, and of ours; an invented method does not become a name."""
         mcp = McpTelemetry(traced.provider, traced.meters, transport="pipe")
         with mcp.request("tools/call", tool="execute_code") as request:
             request.fail(TOOL_ERROR)

@@ -1,4 +1,4 @@
-"""Workers in memory groups of their own, on the kernel's cgroups: limits, kills, nothing left."""
+"""Workers in their own memory groups, on the kernel's cgroups: limits, kills, nothing left."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def homes(place: CgroupLocation) -> list[Path]:
 
 
 def group_of(pid: int, interface: CgroupInterface) -> str:
-    """The kernel's word on where a process is, as a path below the root of the hierarchy."""
+    """The cgroup of a process, as a path below the root of the hierarchy."""
     wanted = "" if interface.needs_delegation else "memory"
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -83,7 +83,7 @@ def group_of(pid: int, interface: CgroupInterface) -> str:
 
 
 class Pinned(CgroupMembership):
-    """A group with a limit of its own, below RLIMIT_AS or above it, whatever the policy says."""
+    """A group with its own limit, below RLIMIT_AS or above it, whatever the policy says."""
 
     def __init__(self, membership: CgroupMembership, megabytes: int) -> None:
         super().__init__(membership._memory, membership._group)
@@ -108,7 +108,7 @@ class TightSource(ZygoteSource):
 async def meeting(
     limits: dict[str, Any], interface: CgroupInterface
 ) -> AsyncIterator[tuple[Runtime, list[dict[str, str]]]]:
-    """A runtime whose code can have the host look at all groups while it runs."""
+    """A runtime whose code can have the host read all groups while it runs."""
     registry = CapabilityRegistry()
     seen: list[dict[str, str]] = []
     runtime = Runtime(
@@ -147,7 +147,7 @@ class TestAWorker:
     async def test_has_the_limit_of_its_policy_when_its_code_runs(
         self, place: CgroupLocation
     ) -> None:
-        """Also one that is larger, or smaller, than what was asked for before."""
+        """Also one that is larger, or smaller, than the limit before."""
         async with meeting({"memory_mb": 128}, place.interface) as (runtime, seen):
             for megabytes in (128, 128, 512, 64, 65):
                 policy = {"allow": ["host.look"], "limits": {"memory_mb": megabytes}}
@@ -178,7 +178,7 @@ class TestAWorker:
     async def test_meets_its_rlimit_first_and_gets_a_memory_error(
         self, place: CgroupLocation
     ) -> None:
-        """With both at the same number, code can catch it and go on."""
+        """With both at the same number, code can catch the error and continue."""
         source = """
 try:
     x = b'x' * (100 << 20)
@@ -266,7 +266,7 @@ with Runtime({}, audit=MemoryAuditLog()) as runtime:
 """
 
 
-async def test_a_group_that_vanished_costs_no_execution_and_is_told(
+async def test_a_group_that_vanished_costs_no_execution_and_is_reported(
     place: CgroupLocation, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The rlimit holds that worker, the log says it once, and the layer counts it."""
@@ -290,7 +290,7 @@ async def test_a_group_that_vanished_costs_no_execution_and_is_told(
 async def test_a_worker_that_cannot_enter_its_group_is_moved_there(
     place: CgroupLocation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The kernel refuses the entrance: it is told once, and later workers are moved by the host."""
+    """The kernel refuses the entry: it is logged once, and the host moves later workers."""
     if not place.interface.entry_file:
         pytest.skip("groups have no entrance here; workers are moved anyway")
 
@@ -339,7 +339,7 @@ async def test_a_place_that_no_process_may_be_moved_to_is_not_used(
 async def test_a_named_place_that_no_process_may_be_moved_to_is_an_error(
     place: CgroupLocation,
 ) -> None:
-    """The operator's word cannot be kept."""
+    """The operator's setting cannot be used."""
     memory = MemoryLimiter()
     async with memory.open():
         with pytest.raises(ConfigurationError, match="no worker can be given a memory limit"):

@@ -1,4 +1,4 @@
-"""Compiled programs with real workers: who makes them, who gets them, and that nobody can tell."""
+"""Compiled programs with real workers: who makes them, who gets them, unnoticed by code."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_each_source_is_compiled_by_a_process_of_its_own_that_is_gone_afte
 
 
 async def test_what_is_filed_under_one_source_reaches_no_other() -> None:
-    """Also if somebody had managed to file a lie: it stays with the source that it stands for."""
+    """Also if a wrong program were in the cache: it is used for its own source only."""
     async with opened() as watched:
         await watched.see_twice("'lie'")
         lie = watched.program("'lie'")

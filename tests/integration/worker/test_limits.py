@@ -67,10 +67,10 @@ async def test_the_cpu_limit_is_held_from_outside_before_the_kernel_would(source
     ]
 
 
-async def test_the_kernels_own_cpu_limit_is_told_in_the_same_way(
+async def test_the_kernels_own_cpu_limit_is_reported_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With the host's watch taken away, the kernel ends the code, and all records are the same."""
+    """Without the host's watch, the kernel ends the code, and all records are the same."""
 
     async def never(*_: object) -> bool:
         return False
@@ -105,7 +105,7 @@ async def test_waiting_uses_no_cpu_time() -> None:
 
 
 async def test_what_the_code_used_is_in_the_result_and_on_record() -> None:
-    """CPU time from when the code was handed over, and the most memory that its process had."""
+    """CPU time from when the code was sent, and the peak memory of its process."""
     audit = MemoryAuditLog()
     source = "held = 'x' * 50_000_000\nfor _ in range(100_000): pass\nlen(held)"
     result = await run(source, audit)
@@ -130,7 +130,7 @@ async def test_code_that_never_got_a_worker_used_none() -> None:
 async def test_what_was_printed_just_before_the_code_is_killed_is_kept(
     limits: dict[str, Any],
 ) -> None:
-    """Many lines at once, then nothing but a busy loop: none of them is lost."""
+    """Many lines in one burst, then only a busy loop: none of them is lost."""
     lines = "".join(f"line {number}\n" for number in range(50))
     source = "for n in range(50): print('line', n)\nwhile True: pass"
     result = await run(source, **limits)
@@ -150,7 +150,7 @@ async def test_much_in_flight_slows_the_code_down_and_loses_nothing() -> None:
         if held > DEFAULT_LIMITS.max_bytes_in_flight:
             full.set()
         await full.wait()
-        await anyio.sleep(0.5)  # a host that went on reading would hold more and more now
+        await anyio.sleep(0.5)  # a host that kept reading would hold more and more now
         held -= len(text)
         return text
 
@@ -168,7 +168,7 @@ texts == await asyncio.gather(*(caps.echo.back(text=text) for text in texts))
 
 
 async def test_evidence_that_is_missing_shows_in_the_end_although_the_code_went_on() -> None:
-    """It caught the error and gave a value; the execution has failed all the same."""
+    """It caught the error and gave a value; the execution has failed anyway."""
 
     class OutOfPaper(MemoryAuditLog):
         async def append(self, event: AuditEvent) -> None:
@@ -330,7 +330,7 @@ found
 
 
 async def test_more_calls_than_may_run_at_once_wait_their_turn() -> None:
-    """`gather` of many is no error: the wrapper queues, and the host never sees too many."""
+    """`gather` of many is not an error: the wrapper queues, and the host never sees too many."""
     registry = CapabilityRegistry()
     running = most = 0
 
@@ -404,7 +404,7 @@ async def test_cancelling_a_run_kills_the_worker_and_is_recorded() -> None:
 
 
 async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
-    """It is raised to the caller, the worker is gone, and the audit says the host failed."""
+    """It is raised to the caller, the worker has exited, and the audit says the host failed."""
     audit = MemoryAuditLog()
 
     def broken(_text: str) -> None:
@@ -419,5 +419,5 @@ async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
 
 
 def _children() -> list[str]:
-    """Processes of ours that are still there, zombies included."""
+    """Our own processes that still exist, including zombies."""
     return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()

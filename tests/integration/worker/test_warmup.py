@@ -16,7 +16,7 @@ from support.processes import descendants, open_pidfds
 pytestmark = pytest.mark.anyio
 
 PATIENCE_SECONDS = 60
-# Rehearses as a worker does, and then looks for what its code made, and for what it wrote.
+# Runs the warm-up of a worker, and then searches for objects and output that it left.
 REHEARSED = """
 import gc, os, sys
 from caps.worker.inside.stdlib.importer import load_facades
@@ -40,7 +40,7 @@ os.write(2, repr([left, said, type(sys.stdout).__name__]).encode())
 """
 
 
-def test_a_rehearsal_leaves_nothing_and_says_nothing() -> None:
+def test_a_warm_up_leaves_nothing_and_says_nothing() -> None:
     """Its functions and tasks are collected, and no byte reaches a channel."""
     told = subprocess.run(
         (sys.executable, "-I", "-c", REHEARSED), capture_output=True, text=True, check=True
@@ -49,7 +49,7 @@ def test_a_rehearsal_leaves_nothing_and_says_nothing() -> None:
 
 
 async def test_code_in_a_worker_finds_only_its_own_names() -> None:
-    """Whether that worker had the time to rehearse or not."""
+    """Whether that worker had the time for its warm-up or not."""
     source = "sorted(name for name in globals() if not name.startswith('__'))"
     with anyio.fail_after(PATIENCE_SECONDS):
         async with Runtime({}, audit=MemoryAuditLog()) as runtime:
@@ -66,7 +66,7 @@ def test_a_zygote_that_was_launched_ahead_is_gone_if_nobody_took_it() -> None:
 
 
 async def test_a_zygote_that_was_launched_ahead_is_the_one_that_forks() -> None:
-    """And the next one is started when it is gone."""
+    """And the next one is started when it has exited."""
     launched = launch()
     with anyio.fail_after(PATIENCE_SECONDS):
         source = ZygoteSource(launched=launched)

@@ -1,4 +1,4 @@
-"""What a live worker holds: nothing of the host beside its channel."""
+"""What a live worker holds: nothing of the host except its channel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 
 pytestmark = pytest.mark.anyio
 
-# What must never be loaded beside untrusted code.
+# What must never be loaded next to untrusted code.
 FORBIDDEN = (
     "_ctypes",
     "_socket",
@@ -80,7 +80,7 @@ async def test_a_spare_has_one_descriptor_and_no_environment(
 
 
 async def test_the_kernel_says_that_a_spare_is_locked_down() -> None:
-    """Not what we believe we did, but what /proc tells of the process."""
+    """Not what we assume, but what /proc reports about the process."""
     async with spare() as (_, home):
         lines = (line.partition(":") for line in (home / "status").read_text().splitlines())
         status = {name: value.split() for name, _, value in lines}
@@ -127,7 +127,7 @@ async def test_nothing_of_the_host_is_loaded_or_can_be() -> None:
 
 
 async def test_the_library_that_makes_the_filter_is_not_mapped() -> None:
-    """A child of the zygote made it, and took the library along."""
+    """A child of the zygote built it, and the library was loaded only there."""
     async with spare() as (_, process):
         assert "libseccomp" not in (process / "maps").read_text()
 

@@ -56,7 +56,7 @@ def registry() -> CapabilityRegistry:
 
 
 def refusal(registry: CapabilityRegistry, **policy: Any) -> PolicyInvalidError:
-    """The error that `policy` meets."""
+    """The error that binding `policy` raises."""
     with pytest.raises(PolicyInvalidError) as caught:
         registry.bind(policy)
     return caught.value
@@ -115,7 +115,7 @@ def test_a_domain_with_scopes_that_is_given_none_reaches_nothing(
 
 
 def test_the_manifest_says_what_user_space_may_know(registry: CapabilityRegistry) -> None:
-    """Names, schemas and texts of what is granted; nothing of scopes."""
+    """Names, schemas and descriptions of what is granted; nothing of scopes."""
     bound = registry.bind({"allow": ["files.read"], "scopes": {"files": {"roots": ["/secret"]}}})
     (entry,) = bound.manifest
     assert (entry.name, entry.title, entry.description) == ("files.read", "Read", "Reads.")
@@ -256,7 +256,7 @@ def test_a_policy_whose_test_fails_is_refused(
 
 
 def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
-    """The worker is told of them rounded; what the broker checks stays exact."""
+    """The worker gets them rounded; what the broker checks stays exact."""
     registry = CapabilityRegistry()
     size = {"type": "integer", "maximum": 2**70, "minimum": -(10**400)}
     schema = {"type": "object", "properties": {"size": size}}
@@ -271,7 +271,7 @@ def test_a_schema_with_numbers_that_no_message_carries_can_be_granted() -> None:
 
 
 class LooseScope(Scope):
-    """A scope whose methods answer with what the test says."""
+    """A scope whose methods return what the test sets."""
 
     answers: ClassVar[dict[str, Any]] = {}
 

@@ -37,7 +37,7 @@ def registry() -> CapabilityRegistry:
 
 
 def test_a_registry_is_empty_by_default() -> None:
-    """Nothing exists that nobody registered, so a policy can grant nothing."""
+    """Only registered capabilities exist, so a policy can grant nothing."""
     registry = CapabilityRegistry()
     assert (len(registry), list(registry), registry.domains) == (0, [], {})
     assert registry.inject("caps", "e1", {}).chain.granted == ()
@@ -52,7 +52,7 @@ def test_what_is_registered_is_found_and_listed_in_order(registry: CapabilityReg
 
 
 def test_what_is_handed_out_is_a_copy(registry: CapabilityRegistry) -> None:
-    """Nobody registers or removes by writing into a mapping."""
+    """The mapping cannot be used to register or remove."""
     for mapping in (registry.capabilities, registry.domains):
         dict.clear(mapping)  # type: ignore[arg-type]
     assert len(registry) == 3
@@ -74,7 +74,7 @@ def test_a_domain_is_declared_once(registry: CapabilityRegistry) -> None:
 
 @pytest.mark.parametrize("name", ["", "Box", "box.put", "_box", "box\n", "*"])
 def test_a_domain_needs_a_name(name: str) -> None:
-    """One short lowercase word."""
+    """One short lowercase identifier."""
     with pytest.raises(RegistrationError, match="is not a valid domain name"):
         CapabilityRegistry().domain(name)
 
@@ -108,7 +108,7 @@ def test_the_decorator_refuses_bad_and_reserved_names(name: str) -> None:
 def test_a_payload_is_an_object_and_without_a_schema_an_empty_one(
     registry: CapabilityRegistry,
 ) -> None:
-    """What nobody described takes no arguments."""
+    """A capability without a schema takes no arguments."""
     schema = registry.capabilities["box.put"].schema_in
     assert schema.problems({}) == ()
     assert [problem.expected for problem in schema.problems({"a": 1})] == ["no property `a`"]
@@ -176,7 +176,7 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
 
 
 def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:
-    """Nothing of it is left out, be it revoked or watched."""
+    """Nothing of it is left out, also if it is revoked or watched."""
     injected = registry.inject("tools", "e1", {"allow": ["box.*"]})
     grant = injected.revoking("box.put").for_learning()
     for field in fields(grant):  # none would be missed for having its default
@@ -207,7 +207,7 @@ def test_a_decorator_without_parentheses_says_how_it_is_written() -> None:
 def test_what_says_nothing_of_a_capability_is_one_plain_error(
     given: dict[str, Any], said: str
 ) -> None:
-    """It names the argument; letters of a text would be tags of their own."""
+    """It names the argument; each letter of a string would become a tag."""
     registry = CapabilityRegistry()
     with pytest.raises(RegistrationError) as raised:
         registry.capability("box.put", **given)
@@ -215,7 +215,7 @@ def test_what_says_nothing_of_a_capability_is_one_plain_error(
 
 
 @pytest.mark.parametrize("name", ["box.put\nbox.get", "no"])
-def test_a_bad_name_is_told_in_one_line(name: str) -> None:
+def test_a_bad_name_is_reported_in_one_line(name: str) -> None:
     """Whatever it holds."""
     registry = CapabilityRegistry()
 
@@ -228,7 +228,7 @@ def test_a_bad_name_is_told_in_one_line(name: str) -> None:
 
 @pytest.mark.parametrize("scope", [3, "Files", object, CapabilityRegistry()])
 def test_a_scope_is_a_class_of_its_kind(scope: Any) -> None:
-    """Told when the domain is declared, and not when a policy is bound."""
+    """Reported when the domain is declared, and not when a policy is bound."""
     said = "^scope must be a class derived from `Scope`, not `.*`$"
     with pytest.raises(RegistrationError, match=said):
         CapabilityRegistry().domain("box", scope=scope)

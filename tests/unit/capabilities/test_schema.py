@@ -63,8 +63,8 @@ def test_a_problem_says_where_what_was_expected_and_what_was_there(
     assert compiled(schema).problems(value) == (problem,)
 
 
-def test_all_problems_are_told_up_to_sixteen() -> None:
-    """A caller can mend several at once, and nobody gets a million."""
+def test_all_problems_are_reported_up_to_sixteen() -> None:
+    """A caller can correct several together, and nobody gets a million."""
     schema = compiled({"items": {"type": "integer"}})
     assert [problem.path for problem in schema.problems(["a", 1, "b"])] == ["$[0]", "$[2]"]
     assert len(schema.problems(["a"] * 1000)) == 16
@@ -72,7 +72,7 @@ def test_all_problems_are_told_up_to_sixteen() -> None:
 
 @pytest.mark.parametrize("value", [["a"] * 2001, {"a": [["a"] * 1000] * 3}])
 def test_the_problems_of_a_large_value_are_not_searched(value: Any) -> None:
-    """Each would be copied with the whole value; that it does not fit is told all the same."""
+    """Each would be copied with the whole value; that it does not fit is reported anyway."""
     schema = compiled({"items": {"type": "integer"}, "additionalProperties": {"type": "integer"}})
     (problem,) = schema.problems(value)
     assert (problem.path, problem.got) == ("$", "more than 2000 items")
@@ -94,7 +94,7 @@ def test_a_problem_is_short_however_long_its_value() -> None:
 
 @pytest.mark.parametrize("value", [b"bytes", {1: "a"}, {1, 2}, object(), "\ud800"])
 def test_what_is_not_json_is_a_problem_and_no_error(value: Any) -> None:
-    """A value that no schema could speak of does not fit any."""
+    """A value that no schema can describe does not fit any."""
     (problem,) = compiled({}).problems(value)
     assert (problem.path, problem.expected) == ("$", "json-like data")
 
@@ -111,7 +111,7 @@ def test_a_reference_out_of_the_schema_is_refused(key: str, target: str) -> None
 
 
 def test_a_reference_into_the_schema_works() -> None:
-    """Definitions of its own may be used."""
+    """Its own definitions may be used."""
     schema = {"$defs": {"name": {"type": "string"}}, "items": {"$ref": "#/$defs/name"}}
     assert compiled(schema).problems(["a"]) == ()
     assert compiled(schema).problems([1]) == (Problem("$[0]", "type string", "1"),)

@@ -57,7 +57,7 @@ def registered(function: Callable[..., Any], **more: Any) -> CapabilitySpec:
 
 
 async def called(function: Callable[..., Any], payload: dict[str, Any]) -> Any:
-    """What the provider made from `function` answers, held to its schemas."""
+    """What the provider made from `function` returns, checked against its schemas."""
     registry = CapabilityRegistry()
     registry.capability("box.put")(function)
     entry = registry.capabilities["box.put"]
@@ -71,7 +71,7 @@ async def called(function: Callable[..., Any], payload: dict[str, Any]) -> Any:
 async def async_sum(a: int, b: int = 2) -> int:
     """Add two numbers.
 
-    The second one is two unless told otherwise.
+    The second one is two by default.
     """
     return a + b
 
@@ -117,7 +117,7 @@ async def test_both_kinds_of_function_are_called_with_their_arguments(
 
 
 async def test_a_method_can_be_a_capability() -> None:
-    """`self` is no parameter of it."""
+    """`self` is not one of its parameters."""
 
     class Shelf:
         def put(self, name: str) -> str:
@@ -160,7 +160,7 @@ async def test_models_go_in_and_come_out() -> None:
 
 
 async def test_values_without_a_json_form_are_spelt_by_it() -> None:
-    """A datetime comes as a text and leaves as one."""
+    """A datetime comes as a string and leaves as one."""
 
     def next_year(when: datetime) -> datetime:
         return when.replace(year=when.year + 1)
@@ -207,7 +207,7 @@ def test_annotations_may_carry_constraints() -> None:
 
 
 async def test_a_rule_of_the_type_refuses_with_its_problems() -> None:
-    """What the schema cannot say is told in the same form."""
+    """What the schema cannot express is reported in the same form."""
 
     def put(item: Item) -> None: ...
 

@@ -9,7 +9,7 @@ from caps.capabilities.spec import CapabilitySpec
 
 
 def test_a_name_is_all_that_a_spec_needs() -> None:
-    """Schemas, tags and texts are empty, and nothing is claimed."""
+    """Schemas, tags and descriptions are empty, and nothing is claimed."""
     spec = CapabilitySpec(name="files.read")
     assert (spec.domain, spec.function) == ("files", "read")
     assert (spec.schema_in, spec.schema_out, spec.tags) == ({}, {}, frozenset())
@@ -62,7 +62,7 @@ def test_a_keyword_is_refused(name: str) -> None:
 
 
 def test_a_misspelt_field_is_refused() -> None:
-    """Nothing that was meant is dropped without a word."""
+    """Nothing is dropped silently."""
     with pytest.raises(pydantic.ValidationError, match="schema_int"):
         CapabilitySpec.model_validate({"name": "files.read", "schema_int": {}})
 

@@ -123,7 +123,7 @@ def test_show_finds_the_log_by_the_environment(log: Path) -> None:
 
 
 def heads(output: str) -> list[list[str]]:
-    """The words of the lines that begin a record: those with its number in front."""
+    """The cells of the lines that begin a record: those that start with its number."""
     lines = output.splitlines()
     return [line.split() for line in lines if line[:3].strip().isdigit()]
 

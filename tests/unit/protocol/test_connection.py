@@ -36,7 +36,7 @@ encode = msgspec.msgpack.encode
 
 
 class Pair:
-    """Both ends of one channel; what one sends the other receives at once."""
+    """Both ends of one channel; what one sends the other receives immediately."""
 
     def __init__(self, limits: FrameLimits = LIMITS) -> None:
         self.host = HostConnection(limits)
@@ -164,7 +164,7 @@ def test_a_message_is_taken_in_its_turn_and_at_no_other_time(
 
 
 def test_a_message_travels_only_in_its_own_direction() -> None:
-    """The host cannot be told to cancel, nor be handed a manifest."""
+    """The host accepts neither a cancel message nor a manifest."""
     pair = running()
     with pytest.raises(ProtocolError) as error:
         pair.forge(CancelMessage, 2, reason="now")
@@ -172,7 +172,7 @@ def test_a_message_travels_only_in_its_own_direction() -> None:
 
 
 def test_an_end_does_not_send_out_of_turn() -> None:
-    """Our own side is held to the same table, and a refused message changes nothing."""
+    """The same table applies to our own side, and a refused message changes nothing."""
     pair = Pair()
     with pytest.raises(ProtocolError):
         pair.host.send(CancelMessage(id="host:1", timestamp=1.0, reason="x"))
@@ -202,7 +202,7 @@ class TestIdentifiers:
         assert violation_of(error) == "forged_id"
 
     def test_a_refused_message_of_our_own_leaves_no_gap(self) -> None:
-        """What could not be sent was not counted, so the next message has the number due."""
+        """What could not be sent was not counted, so the next message has the expected number."""
         pair = running()
         with pytest.raises(ProtocolError):
             pair.from_worker(OutputMessage, text="x" * LIMITS.max_frame_bytes)
@@ -307,7 +307,7 @@ class TestRequests:
             assert violation_of(error) == "too_deep"
 
     def test_the_largest_payload_that_the_worker_sends_is_one_that_the_host_takes(self) -> None:
-        """Both ends count alike, so an honest worker is never taken for a liar."""
+        """Both ends count alike, so an honest worker is never taken for a misbehaving one."""
         limits = FrameLimits(max_items=10_000)
         pair = Pair(limits)
         to_running(pair)
@@ -405,7 +405,7 @@ class TestSessions:
             pair.worker.receive(frame(encode(late)))
         assert violation_of(error) == "unasked_answer"
 
-    def test_whether_the_code_ran_is_told_by_the_cell(self) -> None:
+    def test_whether_the_code_ran_is_reported_by_the_cell(self) -> None:
         """A cell that did not compile never ran, although the one before it did."""
         pair = self.session()
         pair.from_worker(ResultMessage)
@@ -429,7 +429,7 @@ class TestViolations:
         assert pair.host.state is State.FAILED
 
     def test_nothing_is_taken_after_a_violation(self) -> None:
-        """There is no resynchronising, in either direction, with a peer that lied."""
+        """There is no resynchronising, in either direction, after a violation."""
         pair = running()
         good = pair.worker.send(OutputMessage(text="x", **pair.worker.stamp()))
         with pytest.raises(ProtocolError):
@@ -441,7 +441,7 @@ class TestViolations:
             pair.host.send(CancelMessage(reason="x", **pair.host.stamp()))
 
     def test_what_came_before_a_violation_in_the_same_bytes_is_dropped(self) -> None:
-        """A good request in front of a lie is not acted on."""
+        """A valid request before a violation has no effect."""
         pair = running()
         good = pair.worker.send(OutputMessage(text="x", **pair.worker.stamp()))
         with pytest.raises(ProtocolError):

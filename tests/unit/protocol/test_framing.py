@@ -25,7 +25,7 @@ from caps.protocol.framing import (
 SMALL = FrameLimits(max_frame_bytes=16, max_depth=4, max_items=8)
 encode = msgspec.msgpack.encode
 ROOMY = FrameLimits(max_items=1_000_000)
-PADDING = "x" * 4096  # what makes a body large enough to be looked over
+PADDING = "x" * 4096  # makes a body large enough for the deep check
 
 
 def violation_of(error: pytest.ExceptionInfo[ProtocolError]) -> str:
@@ -33,7 +33,7 @@ def violation_of(error: pytest.ExceptionInfo[ProtocolError]) -> str:
 
 
 def nested(levels: int, leaf: Any = 0) -> Any:
-    """`leaf` inside so many lists."""
+    """`leaf` inside `levels` lists."""
     for _ in range(levels):
         leaf = [leaf]
     return leaf
@@ -105,7 +105,7 @@ class TestCheckDepth:
             check_depth(nested(100_000), 64)
 
     def test_of_data_that_holds_itself_many_times_ends(self) -> None:
-        """Looking level by level would hold ten to the sixty-fourth items."""
+        """A search level by level would hold ten to the sixty-fourth items."""
         knot: list[Any] = []
         knot.extend([knot] * 10)
         with pytest.raises(ProtocolError):
@@ -122,7 +122,7 @@ class TestCheckJsonLike:
         [None, True, 0, -(2**63), 1.5, "", [], {}, {"a": [1, {"b": None}]}, (1, 2), Colour.RED],
     )
     def test_passes_json_like_data(self, value: object) -> None:
-        """Tuples and enum members have a JSON form of their own, so they pass too."""
+        """Tuples and enum members have their own JSON form, so they pass too."""
         check_json_like(value)
 
     @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ class TestCheckJsonLike:
                 check_json_like(value, SMALL)
             assert violation_of(error) == "too_many_items"
 
-    def test_of_data_that_holds_itself_is_refused_at_once(self) -> None:
+    def test_of_data_that_holds_itself_is_refused_immediately(self) -> None:
         """A list that holds itself is too deep, however often it does."""
         knot: list[Any] = []
         knot.extend([knot] * 10)
@@ -221,7 +221,7 @@ class TestCheckShape:
 
     @pytest.mark.parametrize("key", [b"\x91\x01", b"\x81\x01\x01", b"\xc4\x01x", b"\xd4\x01x"])
     def test_refuses_keys_that_are_arrays_maps_bytes_or_extensions(self, key: bytes) -> None:
-        """Whatever has a hash that the sender could choose is no key."""
+        """A value whose hash the sender could choose is not a valid key."""
         body = b"\x92" + encode(PADDING) + b"\x81" + key + b"\x01"
         for keys in (TEXT_KEYS, SCALAR_KEYS):
             with pytest.raises(ProtocolError):

@@ -13,7 +13,7 @@ from caps.protocol.loop_share import LoopShare
 
 
 def test_a_burst_is_free_and_what_follows_it_is_paid_off() -> None:
-    """Fifty milliseconds at once, then twice the debt of rest; nothing is owed after it."""
+    """Fifty milliseconds in one go, then a rest of twice the debt; nothing is owed after it."""
     share = LoopShare()
     assert share.charge(0.03, 100.0) == 0
     assert share.charge(0.03, 100.0) == pytest.approx(0.12)

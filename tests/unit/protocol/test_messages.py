@@ -61,7 +61,7 @@ class TestCapabilityRequest:
 
     @pytest.mark.parametrize("name", ["id", "timestamp", "request_id", "capability", "payload"])
     def test_needs_every_other_field(self, name: str) -> None:
-        """A request without a mandatory field is no request."""
+        """A request without a mandatory field is invalid."""
         with pytest.raises(msgspec.ValidationError, match=name):
             decoded(request_without(name))
 
@@ -99,7 +99,7 @@ class TestCapabilityRequest:
 
 @pytest.mark.parametrize("extra", ["execution_id", "principal", "scope", "types"])
 def test_an_unknown_field_is_refused(extra: str) -> None:
-    """Nobody can slip in a field that a later version might believe."""
+    """Nobody can add a field that a later version might trust."""
     with pytest.raises(msgspec.ValidationError, match="unknown field"):
         decoded({**REQUEST, extra: "x"})
 

@@ -83,7 +83,7 @@ async def test_what_was_sent_before_closing_still_arrives(ends: Ends) -> None:
 
 
 async def test_sending_to_a_closed_peer_raises(ends: Ends) -> None:
-    """A peer that is gone is told by name."""
+    """A closed peer is reported by its own error."""
     left, right = ends
     right.close()
     with pytest.raises(ChannelClosedError):
@@ -101,7 +101,7 @@ async def test_a_closed_end_neither_sends_nor_receives(ends: Ends) -> None:
         await left.receive()
 
 
-async def test_closing_wakes_whoever_waits_on_this_end(ends: Ends) -> None:
+async def test_closing_wakes_the_waiting_reader_on_this_end(ends: Ends) -> None:
     """A task that waits for bytes gets ChannelClosedError, not an endless wait."""
     left, _right = ends
     woken: list[str] = []
@@ -120,7 +120,7 @@ async def test_closing_wakes_whoever_waits_on_this_end(ends: Ends) -> None:
     assert woken == ["closed"]
 
 
-async def test_the_peer_closing_wakes_whoever_waits(ends: Ends) -> None:
+async def test_the_peer_closing_wakes_the_waiting_reader(ends: Ends) -> None:
     """A task that waits for bytes learns that there will be none."""
     left, right = ends
     got: list[bytes] = []
@@ -186,7 +186,7 @@ async def test_a_send_that_is_cancelled_midway_tears_no_frame() -> None:
 
 
 async def test_a_send_that_is_cancelled_before_its_turn_tears_no_frame() -> None:
-    """The socket took a part of it, and whoever sends is cancelled before it can wait."""
+    """The socket took a part of it, and the sender is cancelled before it can wait."""
     left, raw = SocketTransport.pair()
     right = SocketTransport(raw)
     frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
@@ -246,7 +246,7 @@ async def test_bytes_that_nobody_reads_stay_in_the_kernel_and_cost_no_turns() ->
 
 
 async def test_what_comes_is_handed_over_until_something_comes_of_it(ends: Ends) -> None:
-    """Whoever takes the bytes says when the wait is over, and what it was for."""
+    """The consumer of the bytes says when the wait is over, and what its result is."""
     left, right = ends
     got: list[bytes] = []
 
@@ -267,7 +267,7 @@ async def test_what_comes_is_handed_over_until_something_comes_of_it(ends: Ends)
 
 
 async def test_an_error_of_who_takes_is_raised_where_it_is_waited_for(ends: Ends) -> None:
-    """And the transport goes on: what comes later can be received."""
+    """And the transport still works: later bytes can be received."""
     left, right = ends
 
     def refuse(data: bytes) -> None:
@@ -321,7 +321,7 @@ async def test_bytes_read_for_somebody_who_was_cancelled_are_taken_by_the_next()
     left.close()
 
 
-async def test_what_is_sent_at_once_arrives(ends: Ends) -> None:
+async def test_what_is_sent_immediately_arrives(ends: Ends) -> None:
     """Nobody has to wait for it if there is room."""
     left, right = ends
     assert left.send_now(b"now")
@@ -344,7 +344,7 @@ async def test_what_has_no_room_goes_before_what_is_sent_next() -> None:
     right.close()
 
 
-async def test_what_is_sent_at_once_does_not_overtake_a_send_under_way() -> None:
+async def test_what_is_sent_immediately_does_not_overtake_a_send_in_flight() -> None:
     """Though there is room by then: it would stand in the middle of the frame."""
     left, raw = SocketTransport.pair()
     frame = bytes(range(256)) * 16384  # more than the buffers of a socket pair hold
@@ -362,7 +362,7 @@ async def test_what_is_sent_at_once_does_not_overtake_a_send_under_way() -> None
     right.close()
 
 
-async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
+async def test_what_is_sent_immediately_to_nobody_is_reported(ends: Ends) -> None:
     """As for `send`."""
     left, _ = ends
     left.close()
@@ -370,7 +370,7 @@ async def test_what_is_sent_at_once_to_nobody_is_told(ends: Ends) -> None:
         left.send_now(b"x")
 
 
-async def test_a_cancelled_send_leaves_what_was_sent_at_once_behind_it() -> None:
+async def test_a_cancelled_send_leaves_what_was_sent_immediately_behind_it() -> None:
     """In the order in which it was sent, and nothing of it is lost."""
     left, raw = SocketTransport.pair()
     right = SocketTransport(raw)
@@ -390,7 +390,7 @@ async def test_a_cancelled_send_leaves_what_was_sent_at_once_behind_it() -> None
 async def test_who_was_cancelled_by_what_it_took_is_not_told_of_its_error(
     anyio_backend_name: str,
 ) -> None:
-    """There is nobody who waits for it any more, and the event loop is not bothered with it."""
+    """Nobody waits for it any more, and the event loop does no work for it."""
     left, raw = SocketTransport.pair()
     bothered: list[dict[str, Any]] = []
     if anyio_backend_name == "asyncio":
@@ -434,7 +434,7 @@ async def test_what_is_taken_is_taken_in_the_context_of_who_waits(ends: Ends) ->
 
 
 async def test_who_waits_too_long_is_told_and_misses_nothing(ends: Ends) -> None:
-    """What did come was handed over, and what comes later is for whoever waits next."""
+    """What did come was delivered, and what comes later is for the next reader."""
     left, right = ends
     taken: list[bytes] = []
     await left.send(b"early")
@@ -471,7 +471,7 @@ async def test_a_shorter_time_is_kept_after_a_longer_one(ends: Ends) -> None:
 
 
 async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends) -> None:
-    """The clock rings for the first in vain, and then for the second."""
+    """The timer of the first has no effect, and then that of the second fires."""
     left, right = ends
     await left.send(b"one")
     assert await right.receive_until(lambda data: data, 0.01) == b"one"
@@ -481,7 +481,7 @@ async def test_a_longer_time_is_kept_after_the_shorter_one_was_let_go(ends: Ends
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_closed_end_is_kept_by_no_clock() -> None:
-    """What somebody might have waited for is let go with it, and not an hour later."""
+    """What somebody might have waited for is released with it, and not an hour later."""
     left, raw = SocketTransport.pair()
     with raw:
         raw.send(b"one")

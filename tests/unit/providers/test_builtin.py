@@ -23,7 +23,7 @@ def registry() -> CapabilityRegistry:
 
 
 async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: Scope | None) -> Any:
-    """What the provider of `name` answers, its payload and its answer held to their schemas."""
+    """The answer of the provider of `name`; payload and answer are checked by their schemas."""
     entry = registry.capabilities[name]
     context = CallContext(
         execution_id="e1",
@@ -72,7 +72,7 @@ def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
 
 
 def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
-    """A caller may retry whatever looks or computes."""
+    """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
         "files.delete",
         "files.write",

@@ -69,6 +69,6 @@ async def test_an_unknown_zone_is_refused_with_a_hint(zone: str, hint: str) -> N
 
 
 async def test_an_unknown_format_is_refused() -> None:
-    """Formats are a closed set, whoever calls."""
+    """Formats are a closed set for every caller."""
     with pytest.raises(ProviderError, match="iso8601"):
         await now(format=cast("TimeFormat", "rfc822"))

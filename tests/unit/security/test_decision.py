@@ -36,7 +36,7 @@ UNUSED = NOTHING_USED
 
 
 class Beneath(Scope):
-    """A scope that knows one prefix, and breaks when asked to."""
+    """A scope that knows one prefix, and raises if the test says so."""
 
     root: str = "/srv/"
 
@@ -108,7 +108,7 @@ class TestRules:
         assert decision == expected
 
     def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
-        """It has no effect of its own; everything else still applies to it."""
+        """It has no effect by itself; everything else still applies to it."""
         full = Usage(0, 0, (5,), False)
         repeat = msgspec.structs.replace(full, key=KeyUse.REPEAT)
         assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
@@ -117,7 +117,7 @@ class TestRules:
         assert outside.reason is ReasonCode.SCOPE_VIOLATION
 
     def test_a_key_with_other_arguments_is_refused(self) -> None:
-        """The caller learns that it is the key, and what it would have to be used with."""
+        """The problem names the key, not an argument."""
         decision = asked(grant_of(SCOPED), msgspec.structs.replace(UNUSED, key=KeyUse.CONFLICT))
         assert decision.reason is ReasonCode.PAYLOAD_INVALID
         assert [problem.path for problem in decision.problems] == ["idempotency_key"]
@@ -177,7 +177,7 @@ class TestRules:
     def test_without_its_approval_a_call_is_refused(
         self, use: ApprovalUse, reason: ReasonCode, message: str
     ) -> None:
-        """Not asked for, denied and too late are told apart; the rule is the one that asks."""
+        """Not requested, denied and too late are distinguished; the rule is the one that asks."""
         usage = msgspec.structs.replace(UNUSED, approval=use)
         decision = asked(grant_of(Terms(approve="files.read")), usage)
         assert (decision.allowed, decision.reason, decision.rule) == (False, reason, "files.read")
@@ -195,7 +195,7 @@ class TestRules:
         assert (asked(grant, given).allowed, asked(grant, given).rule) == (True, "files.*")
 
     def test_a_repeat_under_its_key_needs_no_approval(self) -> None:
-        """It has no effect of its own."""
+        """It has no effect by itself."""
         repeat = msgspec.structs.replace(UNUSED, key=KeyUse.REPEAT)
         assert asked(grant_of(Terms(approve="files.*")), repeat).allowed
 
@@ -249,7 +249,7 @@ class TestRules:
         assert decision.detail == f"`{SECRET}` is outside"
 
     def test_the_order_of_the_rules(self) -> None:
-        """When everything is wrong at once, mending the first shows the next, down to an allow."""
+        """When everything is wrong, correcting the first shows the next, down to an allow."""
         terms = replace(SCOPED, withheld=ReasonCode.DENIED_BY_RULE)
         revoked = frozenset({"files.read"})
         steps = [
@@ -401,7 +401,7 @@ class TestErrors:
     def test_a_limit_error_names_the_limit(
         self, usage: Usage, limit: str, allowed: int | str
     ) -> None:
-        """The caller can see which bound it met and wait, or ask for more."""
+        """The caller can see which limit it reached and wait, or ask for more."""
         error = error_for(asked(grant_of(SCOPED), usage), "files.read")
         assert isinstance(error, LimitExceededError)
         assert (error.limit, error.allowed) == (limit, allowed)

@@ -1,4 +1,4 @@
-"""(1) Policies: what is accepted, what is refused in which words, what the digest covers."""
+"""(1) Policies: what is accepted, what is refused with which message, what the digest covers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refusal(source: Any) -> PolicyInvalidError:
 
 class TestModel:
     def test_the_empty_policy_allows_nothing_and_is_bounded(self) -> None:
-        """Defaults are no rules at all and a finite value for every limit."""
+        """The defaults: an empty list of rules and a finite value for every limit."""
         policy = SecurityPolicy()
         assert (policy.allow, policy.deny, policy.approve, policy.scopes) == ((), (), (), {})
         assert policy.limits == Limits(
@@ -86,7 +86,7 @@ class TestModel:
         assert policy.limits.rate_for("web.fetch") == rate
 
     def test_an_exact_rate_comes_before_that_of_the_domain(self) -> None:
-        """The domain's rate is for the capabilities that have none of their own."""
+        """The domain's rate is for the capabilities without their own rate."""
         limits = load_policy(FULL).policy.limits
         assert limits.rate_for("web.fetch") == Rate(60, 60)
         assert limits.rate_for("web.head") == Rate(5, 1)
@@ -112,7 +112,7 @@ class TestModel:
         assert policy.scope_of("web") is None
 
     def test_a_copy_with_changes_is_validated_and_named_anew(self) -> None:
-        """`model_copy` is no way around the checks, or to a policy under another's digest."""
+        """`model_copy` neither avoids the checks nor makes a policy with the digest of another."""
         policy = load_policy(FULL).policy
         assert policy.model_copy() == policy
         changed = policy.model_copy(update={"deny": ()})
@@ -165,7 +165,7 @@ class TestDryRun:
         assert policy.verdict("files.read") == RuleVerdict(RuleEffect.ALLOW, "files.*")
 
     def test_an_enforced_rule_may_be_spelled_out(self) -> None:
-        """Both spellings are the same policy."""
+        """Both forms are the same policy."""
         spelled = load_policy({"deny": [{"rule": "a.b", "mode": "enforce"}]}).policy
         assert spelled.sha256 == load_policy({"deny": ["a.b"]}).policy.sha256
         assert spelled.deny == ("a.b",)
@@ -473,7 +473,7 @@ class TestSources:
         assert refusal(None).message.endswith("absent.json`: no such file")
 
     def test_what_cannot_be_read_is_refused(self, tmp_path: Path) -> None:
-        """A missing file, a directory, an endless device: each error says what it met."""
+        """A missing file, a directory, an endless device: each error says what it found."""
         assert refusal(tmp_path / "absent").message.endswith("no such file")
         assert "is a directory" in refusal(tmp_path).message
         assert "is not a regular file" in refusal("/dev/zero").message
@@ -498,7 +498,7 @@ class TestSources:
 
 class TestExamplesAndSchema:
     def test_there_are_examples(self) -> None:
-        """The parametrised tests below must not pass for want of files."""
+        """The parametrised tests below must not pass because there are no files."""
         assert {"deny-all.json", "reader.json"} <= {path.name for path in EXAMPLES}
 
     @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -534,7 +534,7 @@ class TestExamplesAndSchema:
         refusal(value)
 
     def test_the_checked_in_schema_is_current(self) -> None:
-        """The file is what the model says."""
+        """The file is the schema of the model."""
         assert json_schema.main(["--check", str(POLICIES / "policy.schema.json")]) == 0
 
     def test_a_stale_schema_is_reported_and_can_be_rewritten(
@@ -560,7 +560,7 @@ class TestNames:
 
 
 class TestUncheckedParts:
-    """What was built around the checks of the model decides nothing."""
+    """A policy that was created without the checks of the model decides nothing."""
 
     def test_a_policy_that_was_never_validated_is_refused(self) -> None:
         """In `model_construct` a string would match by its substrings."""

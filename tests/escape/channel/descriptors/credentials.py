@@ -13,4 +13,4 @@ claimed = (
     struct.pack("3i", os.getpid(), os.getuid(), os.getgid()),
 )
 with socket.socket(fileno=os.dup(CHANNEL)) as channel:
-    channel.sendmsg([liar.result("claimed")], [claimed])
+    channel.sendmsg([worker.result("claimed")], [claimed])

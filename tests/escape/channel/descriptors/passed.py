@@ -9,5 +9,5 @@ from array import array
 
 passed = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", [CHANNEL] * 16))
 with socket.socket(fileno=os.dup(CHANNEL)) as channel:
-    for byte in liar.result("passed"):
+    for byte in worker.result("passed"):
         channel.sendmsg([bytes([byte])], [passed])

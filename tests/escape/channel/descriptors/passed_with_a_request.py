@@ -9,5 +9,5 @@ from array import array
 
 passed = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array("i", [CHANNEL] * 200))
 with socket.socket(fileno=os.dup(CHANNEL)) as channel:
-    channel.sendmsg([liar.touch(capability="probe.allowed")], [passed])
-liar.finish([outcome(liar.answer())])
+    channel.sendmsg([worker.touch(capability="probe.allowed")], [passed])
+worker.finish([outcome(worker.answer())])

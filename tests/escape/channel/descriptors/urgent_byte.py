@@ -8,6 +8,6 @@ import os
 import socket
 
 with socket.socket(fileno=os.dup(CHANNEL)) as channel:
-    liar.say(OutputMessage, text="before")
+    worker.say(OutputMessage, text="before")
     channel.send(b"!", socket.MSG_OOB)
-    liar.finish("after")
+    worker.finish("after")

@@ -1,4 +1,4 @@
-"""Die while the code runs."""
+"""Exit while the code runs."""
 
 # stopped: lost
 # started: true

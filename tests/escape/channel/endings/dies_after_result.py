@@ -1,4 +1,4 @@
-"""Give a result and die of a signal at once."""
+"""Send a result and exit by a signal immediately."""
 
 # stopped: harmless
 # value: "done"
@@ -6,5 +6,5 @@
 import os
 import signal
 
-liar.finish("done")
+worker.finish("done")
 os.kill(os.getpid(), signal.SIGSEGV)

@@ -1,4 +1,4 @@
-"""Die before the handshake."""
+"""Exit before the handshake."""
 
 # stopped: lost
 # started: false

@@ -1,4 +1,4 @@
-"""Die by a signal while the code runs."""
+"""Exit by a signal while the code runs."""
 
 # stopped: lost
 # started: true

@@ -1,9 +1,9 @@
-"""Ask, and die before the answer."""
+"""Ask, and exit before the answer."""
 
 # stopped: lost
 # started: true
 
 import os
 
-liar.raw(liar.touch(capability="probe.allowed"))
+worker.raw(worker.touch(capability="probe.allowed"))
 os._exit(0)

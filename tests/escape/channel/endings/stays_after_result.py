@@ -1,4 +1,4 @@
-"""Be done and stay, whatever it is asked."""
+"""Send the result and do not exit."""
 
 # stopped: harmless
 # value: "done"
@@ -7,6 +7,6 @@ import signal
 
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
-liar.finish("done")
+worker.finish("done")
 while True:
     signal.pause()

@@ -3,4 +3,4 @@
 # stopped: violation flood
 
 for number in range(1000):
-    liar.ask("shell.exec", {}, request_id=f"d{number}")
+    worker.ask("shell.exec", {}, request_id=f"d{number}")

@@ -3,4 +3,4 @@
 # stopped: limited output_bytes
 
 for _ in range(3_000_000):
-    liar.say(OutputMessage, text="")
+    worker.say(OutputMessage, text="")

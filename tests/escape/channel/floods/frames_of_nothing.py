@@ -3,4 +3,4 @@
 # stopped: violation garbage
 
 for _ in range(100_000):
-    liar.raw(frame(b""))
+    worker.raw(frame(b""))

@@ -1,7 +1,7 @@
-"""Shake hands without end."""
+"""Send the handshake without end."""
 
 # stopped: violation out_of_turn
 # when: before_ready
 
 for _ in range(100_000):
-    liar.raw(liar.ready())
+    worker.raw(worker.ready())

@@ -3,4 +3,4 @@
 # stopped: limited output_bytes
 
 for _ in range(100_000):
-    liar.say(OutputMessage, text="x" * 4096)
+    worker.say(OutputMessage, text="x" * 4096)

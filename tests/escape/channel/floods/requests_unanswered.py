@@ -3,4 +3,4 @@
 # stopped: violation flood
 
 for number in range(100_000):
-    liar.raw(liar.touch(capability="probe.allowed", request_id=f"f{number}"))
+    worker.raw(worker.touch(capability="probe.allowed", request_id=f"f{number}"))

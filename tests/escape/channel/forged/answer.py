@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.say(CapabilityResponseMessage, request_id="r1", result="granted")
+worker.say(CapabilityResponseMessage, request_id="r1", result="granted")

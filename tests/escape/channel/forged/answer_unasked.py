@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.say(CapabilityResponseMessage, request_id="never", result="granted")
+worker.say(CapabilityResponseMessage, request_id="never", result="granted")

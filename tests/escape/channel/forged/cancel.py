@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.say(CancelMessage, reason="because")
+worker.say(CancelMessage, reason="because")

@@ -13,4 +13,4 @@ names = (
     "probe.touch\0",
     "probe/touch",
 )
-liar.finish(sorted({outcome(liar.ask(name, {})) for name in names}))
+worker.finish(sorted({outcome(worker.ask(name, {})) for name in names}))

@@ -3,4 +3,4 @@
 # stopped: failed
 
 report = ErrorReport(type="ValueError", code="execution_error", message="x")
-liar.say(ResultMessage, error=report, value=encode_value("fine", max_bytes=100))
+worker.say(ResultMessage, error=report, value=encode_value("fine", max_bytes=100))

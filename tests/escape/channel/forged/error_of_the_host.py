@@ -3,4 +3,4 @@
 # stopped: failed
 
 report = ErrorReport(type="PolicyDeniedError", code="audit_error", message="the log is broken")
-liar.say(ResultMessage, error=report)
+worker.say(ResultMessage, error=report)

@@ -4,4 +4,4 @@
 # value: ["validation_error"]
 # decisions: [["deny", "payload_invalid"]]
 
-liar.finish([outcome(liar.ask("probe.allowed", {"scope": "/", "principal": "root"}))])
+worker.finish([outcome(worker.ask("probe.allowed", {"scope": "/", "principal": "root"}))])

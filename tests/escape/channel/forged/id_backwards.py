@@ -2,4 +2,4 @@
 
 # stopped: violation forged_id
 
-liar.raw(liar.touch(id=f"{liar.execution_id}:0"))
+worker.raw(worker.touch(id=f"{worker.execution_id}:0"))

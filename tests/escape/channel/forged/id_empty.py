@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(id="")
+worker.send_data(id="")

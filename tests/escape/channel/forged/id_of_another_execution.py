@@ -2,4 +2,4 @@
 
 # stopped: violation forged_id
 
-liar.raw(liar.touch(id=f"{liar.source}:2"))
+worker.raw(worker.touch(id=f"{worker.source}:2"))

@@ -2,4 +2,4 @@
 
 # stopped: violation forged_id
 
-liar.raw(liar.touch(id="host:3"))
+worker.raw(worker.touch(id="host:3"))

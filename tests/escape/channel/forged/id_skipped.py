@@ -2,5 +2,5 @@
 
 # stopped: violation forged_id
 
-liar.stamp()
-liar.raw(liar.touch())
+worker.stamp()
+worker.raw(worker.touch())

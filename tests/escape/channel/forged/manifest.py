@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.say(ManifestMessage, execution_id="x", namespace="caps", policy_id="x", capabilities=[])
+worker.say(ManifestMessage, execution_id="x", namespace="caps", policy_id="x", capabilities=[])

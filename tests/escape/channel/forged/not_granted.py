@@ -4,4 +4,4 @@
 # value: ["policy_denied"]
 # decisions: [["deny", "not_allowed"]]
 
-liar.finish([outcome(liar.ask("files.delete", {"path": "notes.txt"}))])
+worker.finish([outcome(worker.ask("files.delete", {"path": "notes.txt"}))])

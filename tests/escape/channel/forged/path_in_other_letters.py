@@ -10,4 +10,4 @@ paths = [
     "~/secret.txt",
     "file:///etc/passwd",
 ]
-liar.finish(sorted({outcome(liar.ask("files.read", {"path": path})) for path in paths}))
+worker.finish(sorted({outcome(worker.ask("files.read", {"path": path})) for path in paths}))

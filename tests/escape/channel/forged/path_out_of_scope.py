@@ -6,4 +6,4 @@
 # outcomes: [["denied", "scope_violation"]]
 
 paths = ["../secret.txt", "/etc/passwd", "link/secret.txt", "a/../../secret.txt"]
-liar.finish([outcome(liar.ask("files.read", {"path": path})) for path in paths])
+worker.finish([outcome(worker.ask("files.read", {"path": path})) for path in paths])

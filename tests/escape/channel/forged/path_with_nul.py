@@ -4,4 +4,4 @@
 # value: ["policy_denied"]
 # decisions: [["deny", "scope_violation"]]
 
-liar.finish([outcome(liar.ask("files.read", {"path": "notes.txt\0/../../secret.txt"}))])
+worker.finish([outcome(worker.ask("files.read", {"path": "notes.txt\0/../../secret.txt"}))])

@@ -4,4 +4,4 @@
 # value: ["validation_error"]
 # decisions: [["deny", "payload_invalid"]]
 
-liar.finish([outcome(liar.ask("files.read", {"path": 1, "x": 2}))])
+worker.finish([outcome(worker.ask("files.read", {"path": 1, "x": 2}))])

@@ -2,12 +2,12 @@
 
 # stopped: violation malformed
 
-liar.raw(
+worker.raw(
     frame(
         encoder.encode(
             {
                 "type": "start",
-                **liar.stamp(),
+                **worker.stamp(),
                 "source": "1",
                 "filename": "x",
                 "limits": {"cpu_ms": 1, "memory_mb": 1, "concurrency": 1},

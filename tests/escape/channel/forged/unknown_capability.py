@@ -4,4 +4,4 @@
 # value: ["policy_denied"]
 # decisions: [["deny", "unknown_capability"]]
 
-liar.finish([outcome(liar.ask("shell.exec", {"command": "id"}))])
+worker.finish([outcome(worker.ask("shell.exec", {"command": "id"}))])

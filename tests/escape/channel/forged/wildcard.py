@@ -1,6 +1,6 @@
-"""Ask for every capability of a domain at once."""
+"""Ask for every capability of a domain in one request."""
 
 # stopped: harmless
 # value: ["policy_denied", "policy_denied", "policy_denied", "policy_denied"]
 
-liar.finish([outcome(liar.ask(name, {})) for name in ("probe.*", "*.*", "files.*", "...")])
+worker.finish([outcome(worker.ask(name, {})) for name in ("probe.*", "*.*", "files.*", "...")])

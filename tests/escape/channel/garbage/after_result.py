@@ -1,5 +1,5 @@
-"""Send garbage after the result, in the same breath."""
+"""Send garbage after the result, in the same write."""
 
 # stopped: violation frame_too_large
 
-liar.raw(liar.result(1) + b"\xff" * 64)
+worker.raw(worker.result(1) + b"\xff" * 64)

@@ -3,4 +3,4 @@
 # stopped: violation frame_too_large
 # when: before_ready
 
-liar.raw(b"\xff" * 64)
+worker.raw(b"\xff" * 64)

@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.raw(frame(b"\xc1" * 100))
+worker.raw(frame(b"\xc1" * 100))

@@ -4,4 +4,4 @@
 
 import json
 
-liar.raw(frame(json.dumps(liar.touch_as_data()).encode()))
+worker.raw(frame(json.dumps(worker.touch_as_data()).encode()))

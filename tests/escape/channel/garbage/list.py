@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.raw(frame(encoder.encode([liar.touch_as_data()])))
+worker.raw(frame(encoder.encode([worker.touch_as_data()])))

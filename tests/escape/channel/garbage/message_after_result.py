@@ -1,5 +1,5 @@
-"""Send a frame of garbage after the result, in the same breath."""
+"""Send a frame of garbage after the result, in the same write."""
 
 # stopped: violation garbage
 
-liar.raw(liar.result(1) + frame(b"\xc1"))
+worker.raw(worker.result(1) + frame(b"\xc1"))

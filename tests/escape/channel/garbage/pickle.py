@@ -1,5 +1,5 @@
-"""Send what a careless host would load, and be taken over by."""
+"""Send a pickle, which would take over a host that loads it."""
 
 # stopped: violation malformed
 
-liar.raw(frame(b"cos\nsystem\n(S'exit 1'\ntR."))
+worker.raw(frame(b"cos\nsystem\n(S'exit 1'\ntR."))

@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.say(ResultMessage, value=b"\xc1\xc1")
+worker.say(ResultMessage, value=b"\xc1\xc1")

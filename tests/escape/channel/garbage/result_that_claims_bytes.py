@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.say(ResultMessage, value=b"\xc6\xff\xff\xff\xff")
+worker.say(ResultMessage, value=b"\xc6\xff\xff\xff\xff")

@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.say(ResultMessage, value=b"\x91" * 100_000 + b"\xc0")
+worker.say(ResultMessage, value=b"\x91" * 100_000 + b"\xc0")

@@ -4,4 +4,4 @@
 
 import msgspec
 
-liar.say(ResultMessage, value=encoder.encode(msgspec.msgpack.Ext(99, b"x")))
+worker.say(ResultMessage, value=encoder.encode(msgspec.msgpack.Ext(99, b"x")))

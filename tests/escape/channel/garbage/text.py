@@ -2,4 +2,4 @@
 
 # stopped: violation frame_too_large
 
-liar.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+worker.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

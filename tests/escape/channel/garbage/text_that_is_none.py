@@ -1,6 +1,6 @@
-"""Print what is no text."""
+"""Print bytes that are not valid text."""
 
 # stopped: violation garbage
 
-body = encoder.encode({"type": "output", **liar.stamp(), "text": "printed"})
-liar.raw(frame(body.replace(b"printed", b"\xff\xfe\xfd\xfc\xfb\xfa\xf9")))
+body = encoder.encode({"type": "output", **worker.stamp(), "text": "printed"})
+worker.raw(frame(body.replace(b"printed", b"\xff\xfe\xfd\xfc\xfb\xfa\xf9")))

@@ -1,5 +1,5 @@
-"""Send nothing but zeros."""
+"""Send only zeros."""
 
 # stopped: violation garbage
 
-liar.raw(b"\0" * 4096)
+worker.raw(b"\0" * 4096)

@@ -5,8 +5,8 @@
 # printed: between
 # touched: ["allowed"]
 
-data = liar.touch(capability="probe.allowed") + liar.made(OutputMessage, text="between")
+data = worker.touch(capability="probe.allowed") + worker.made(OutputMessage, text="between")
 for start in range(0, len(data), 7):
-    liar.raw(data[start : start + 7])
-said = outcome(liar.answer())
-liar.finish([said])
+    worker.raw(data[start : start + 7])
+said = outcome(worker.answer())
+worker.finish([said])

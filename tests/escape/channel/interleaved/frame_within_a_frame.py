@@ -1,6 +1,6 @@
-"""Write a frame in the midst of another, as if two threads wrote at once."""
+"""Write a frame in the middle of another, as if two threads wrote concurrently."""
 
 # stopped: violation frame_too_large
 
-first, second = liar.touch(request_id="r1"), liar.touch(request_id="r2")
-liar.raw(first[:40] + second + first[40:])
+first, second = worker.touch(request_id="r1"), worker.touch(request_id="r2")
+worker.raw(first[:40] + second + first[40:])

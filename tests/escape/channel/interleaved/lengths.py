@@ -2,5 +2,5 @@
 
 # stopped: violation frame_too_large
 
-data = liar.touch()
-liar.raw(data[:2] + data)
+data = worker.touch()
+worker.raw(data[:2] + data)

@@ -2,5 +2,5 @@
 
 # stopped: violation forged_id
 
-first, second = liar.touch(request_id="r1"), liar.touch(request_id="r2")
-liar.raw(second + first)
+first, second = worker.touch(request_id="r1"), worker.touch(request_id="r2")
+worker.raw(second + first)

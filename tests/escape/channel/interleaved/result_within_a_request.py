@@ -1,6 +1,6 @@
-"""Give the result in the midst of a request."""
+"""Give the result in the middle of a request."""
 
 # stopped: violation frame_too_large
 
-data = liar.touch()
-liar.raw(data[:20] + liar.result(1) + data[20:])
+data = worker.touch()
+worker.raw(data[:20] + worker.result(1) + data[20:])

@@ -2,4 +2,4 @@
 
 # stopped: violation forged_id
 
-liar.raw(liar.made(OutputMessage, text="mine") + liar.touch(id="f" * 32 + ":3"))
+worker.raw(worker.made(OutputMessage, text="mine") + worker.touch(id="f" * 32 + ":3"))

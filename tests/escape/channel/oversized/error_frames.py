@@ -4,4 +4,4 @@
 
 frames = [{"line": 1, "function": "f", "source": "x"}] * 100_000
 error = {"type": "E", "code": "execution_error", "message": "x", "frames": frames}
-liar.raw(frame(encoder.encode({"type": "result", **liar.stamp(), "error": error})))
+worker.raw(frame(encoder.encode({"type": "result", **worker.stamp(), "error": error})))

@@ -2,4 +2,4 @@
 
 # stopped: violation too_many_items
 
-liar.raw(frame(encoder.encode({f"f{number}": 0 for number in range(150_000)})))
+worker.raw(frame(encoder.encode({f"f{number}": 0 for number in range(150_000)})))

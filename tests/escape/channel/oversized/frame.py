@@ -2,4 +2,4 @@
 
 # stopped: violation frame_too_large
 
-liar.raw((1 << 31).to_bytes(4, "big"))
+worker.raw((1 << 31).to_bytes(4, "big"))

@@ -2,4 +2,4 @@
 
 # stopped: violation frame_too_large
 
-liar.raw((8 * 1024 * 1024 + 64 * 1024 + 1).to_bytes(4, "big"))
+worker.raw((8 * 1024 * 1024 + 64 * 1024 + 1).to_bytes(4, "big"))

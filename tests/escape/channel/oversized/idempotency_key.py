@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(idempotency_key="k" * 100_000)
+worker.send_data(idempotency_key="k" * 100_000)

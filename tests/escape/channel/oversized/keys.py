@@ -4,5 +4,5 @@
 # value: ["validation_error"]
 # touched: []
 
-liar.send_data(capability="probe.allowed", payload={"k" * 1_000_000: 1})
-liar.finish([outcome(liar.answer())])
+worker.send_data(capability="probe.allowed", payload={"k" * 1_000_000: 1})
+worker.finish([outcome(worker.answer())])

@@ -2,4 +2,4 @@
 
 # stopped: limited output_bytes
 
-liar.say(OutputMessage, text="x" * (8 * 1024 * 1024 + 64 * 1024 - 200))
+worker.say(OutputMessage, text="x" * (8 * 1024 * 1024 + 64 * 1024 - 200))

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(capability="probe." + "x" * 100_000)
+worker.send_data(capability="probe." + "x" * 100_000)

@@ -4,5 +4,5 @@
 # value: ["validation_error"]
 # decisions: [["deny", "payload_invalid"]]
 
-liar.send_data(capability="files.read", payload={"path": 1 << 63})
-liar.finish([outcome(liar.answer())])
+worker.send_data(capability="files.read", payload={"path": 1 << 63})
+worker.finish([outcome(worker.answer())])

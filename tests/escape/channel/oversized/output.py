@@ -2,4 +2,4 @@
 
 # stopped: limited output_bytes
 
-liar.say(OutputMessage, text="x" * (1 << 20))
+worker.say(OutputMessage, text="x" * (1 << 20))

@@ -1,6 +1,6 @@
-"""Ask with a payload deep enough to overflow the stack of whoever decodes it."""
+"""Ask with a payload deep enough to overflow the stack of the decoder."""
 
 # stopped: violation garbage
 
-body = encoder.encode(liar.touch_as_data())
-liar.raw(frame(body[:-1] + b"\x81\xa1a" + b"\x91" * 50_000))
+body = encoder.encode(worker.touch_as_data())
+worker.raw(frame(body[:-1] + b"\x81\xa1a" + b"\x91" * 50_000))

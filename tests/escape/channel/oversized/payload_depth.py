@@ -5,4 +5,4 @@
 payload: dict[str, Any] = {}
 for _ in range(200):
     payload = {"a": payload}
-liar.send_data(payload=payload)
+worker.send_data(payload=payload)

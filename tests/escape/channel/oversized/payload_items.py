@@ -2,4 +2,4 @@
 
 # stopped: violation too_many_items
 
-liar.send_data(payload={"a": [0] * 200_000})
+worker.send_data(payload={"a": [0] * 200_000})

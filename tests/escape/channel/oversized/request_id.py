@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(request_id="r" * 100_000)
+worker.send_data(request_id="r" * 100_000)

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(timeout_ms=1 << 62)
+worker.send_data(timeout_ms=1 << 62)

@@ -2,4 +2,4 @@
 
 # stopped: violation not_json_like
 
-liar.send_data(payload={"a": b"\0"})
+worker.send_data(payload={"a": b"\0"})

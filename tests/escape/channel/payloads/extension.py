@@ -4,4 +4,4 @@
 
 import msgspec
 
-liar.send_data(payload={"a": msgspec.msgpack.Ext(7, b"x")})
+worker.send_data(payload={"a": msgspec.msgpack.Ext(7, b"x")})

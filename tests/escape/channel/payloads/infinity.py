@@ -4,4 +4,4 @@
 
 import math
 
-liar.send_data(payload={"a": [math.inf]})
+worker.send_data(payload={"a": [math.inf]})

@@ -1,5 +1,5 @@
-"""Ask with keys that are no texts in the payload."""
+"""Ask with keys that are not strings in the payload."""
 
 # stopped: violation not_json_like
 
-liar.send_data(payload={"a": {1: 2}})
+worker.send_data(payload={"a": {1: 2}})

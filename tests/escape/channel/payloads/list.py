@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(payload=["a"])
+worker.send_data(payload=["a"])

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(payload=None)
+worker.send_data(payload=None)

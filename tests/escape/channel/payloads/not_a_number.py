@@ -1,5 +1,5 @@
-"""Ask with what is not a number in the payload."""
+"""Ask with NaN in the payload."""
 
 # stopped: violation not_json_like
 
-liar.send_data(payload={"a": float("nan")})
+worker.send_data(payload={"a": float("nan")})

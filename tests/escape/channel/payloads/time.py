@@ -4,4 +4,4 @@
 
 import datetime as dt
 
-liar.send_data(payload={"a": dt.datetime.now(dt.UTC)})
+worker.send_data(payload={"a": dt.datetime.now(dt.UTC)})

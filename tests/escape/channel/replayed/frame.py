@@ -2,7 +2,7 @@
 
 # stopped: violation forged_id
 
-data = liar.touch(capability="probe.allowed")
-liar.raw(data)
-liar.answer()
-liar.raw(data)
+data = worker.touch(capability="probe.allowed")
+worker.raw(data)
+worker.answer()
+worker.raw(data)

@@ -2,4 +2,4 @@
 
 # stopped: violation forged_id
 
-liar.raw(liar.touch(id="0123456789abcdef0123456789abcdef:2"))
+worker.raw(worker.touch(id="0123456789abcdef0123456789abcdef:2"))

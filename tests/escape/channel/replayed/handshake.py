@@ -2,4 +2,4 @@
 
 # stopped: violation out_of_turn
 
-liar.raw(liar.ready(id="w:1"))
+worker.raw(worker.ready(id="w:1"))

@@ -4,6 +4,6 @@
 # value: ["ok", "policy_denied"]
 # decisions: [["allow", "allowed"], ["deny", "not_allowed"]]
 
-first = outcome(liar.ask("probe.allowed", {}, idempotency_key="k"))
-second = outcome(liar.ask("probe.touch", {}, idempotency_key="k"))
-liar.finish([first, second])
+first = outcome(worker.ask("probe.allowed", {}, idempotency_key="k"))
+second = outcome(worker.ask("probe.touch", {}, idempotency_key="k"))
+worker.finish([first, second])

@@ -4,6 +4,6 @@
 # value: ["ok", "validation_error"]
 # decisions: [["allow", "allowed"], ["deny", "payload_invalid"]]
 
-first = outcome(liar.ask("files.read", {"path": "notes.txt"}, idempotency_key="k"))
-second = outcome(liar.ask("files.read", {"path": "../secret.txt"}, idempotency_key="k"))
-liar.finish([first, second])
+first = outcome(worker.ask("files.read", {"path": "notes.txt"}, idempotency_key="k"))
+second = outcome(worker.ask("files.read", {"path": "../secret.txt"}, idempotency_key="k"))
+worker.finish([first, second])

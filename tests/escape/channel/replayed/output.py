@@ -2,5 +2,5 @@
 
 # stopped: violation forged_id
 
-data = liar.made(OutputMessage, text="again")
-liar.raw(data + data)
+data = worker.made(OutputMessage, text="again")
+worker.raw(data + data)

@@ -2,5 +2,5 @@
 
 # stopped: violation replayed_request
 
-liar.ask("probe.allowed", {}, request_id="r1")
-liar.raw(liar.touch(request_id="r1"))
+worker.ask("probe.allowed", {}, request_id="r1")
+worker.raw(worker.touch(request_id="r1"))

@@ -3,5 +3,5 @@
 # stopped: violation replayed_request
 # touched: []
 
-first, second = liar.touch(capability="probe.allowed"), liar.touch()
-liar.raw(first + second)
+first, second = worker.touch(capability="probe.allowed"), worker.touch()
+worker.raw(first + second)

@@ -2,5 +2,5 @@
 
 # stopped: violation out_of_turn
 
-data = liar.result(1)
-liar.raw(data + data)
+data = worker.result(1)
+worker.raw(data + data)

@@ -3,7 +3,7 @@
 # cells: first
 # stopped: violation forged_id
 
-liar.finish("first")
+worker.finish("first")
 os.read(CHANNEL, 65536)
-liar.execution_id = "0" * 32
-liar.say(StartedMessage)
+worker.execution_id = "0" * 32
+worker.say(StartedMessage)

@@ -3,6 +3,6 @@
 # cells: first
 # stopped: violation out_of_turn
 
-liar.finish("first")
+worker.finish("first")
 os.read(CHANNEL, 65536)
-liar.raw(liar.touch(capability="probe.allowed"))
+worker.raw(worker.touch(capability="probe.allowed"))

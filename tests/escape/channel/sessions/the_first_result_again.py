@@ -1,10 +1,10 @@
-"""Replay in the second cell what was true of the first."""
+"""Replay the result of the first cell in the second."""
 
 # cells: first
 # stopped: violation forged_id
 
-result = liar.result("first")
-liar.raw(result)
+result = worker.result("first")
+worker.raw(result)
 os.read(CHANNEL, 65536)
-liar.say(StartedMessage)
-liar.raw(result)
+worker.say(StartedMessage)
+worker.raw(result)

@@ -5,10 +5,10 @@
 
 import os
 
-liar.raw(liar.touch(capability="files.read", payload={"path": "large.txt"}))
+worker.raw(worker.touch(capability="files.read", payload={"path": "large.txt"}))
 taken = b""
 for _ in range(2000):
     taken += os.read(CHANNEL, 1)
 while len(taken) < 500_000:
     taken += os.read(CHANNEL, 65536)
-liar.finish("taken")
+worker.finish("taken")

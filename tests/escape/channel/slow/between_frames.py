@@ -6,5 +6,5 @@
 import time
 
 while True:
-    liar.say(OutputMessage, text=".")
+    worker.say(OutputMessage, text=".")
     time.sleep(0.02)

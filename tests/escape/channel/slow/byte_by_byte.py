@@ -6,10 +6,10 @@
 
 import time
 
-for byte in liar.touch(capability="probe.allowed"):
-    liar.raw(bytes([byte]))
+for byte in worker.touch(capability="probe.allowed"):
+    worker.raw(bytes([byte]))
     time.sleep(0.001)
-said = outcome(liar.answer())
-for byte in liar.result([said]):
-    liar.raw(bytes([byte]))
+said = outcome(worker.answer())
+for byte in worker.result([said]):
+    worker.raw(bytes([byte]))
     time.sleep(0.001)

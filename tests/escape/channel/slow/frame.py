@@ -4,4 +4,4 @@
 # touched: []
 # limits: {"wall_ms": 300}
 
-liar.raw(liar.touch()[:-1])
+worker.raw(worker.touch()[:-1])

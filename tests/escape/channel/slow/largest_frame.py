@@ -7,4 +7,4 @@
 import struct
 
 largest = 8 * 1024 * 1024 + 64 * 1024
-liar.raw(struct.pack(">I", largest) + b"\x90" * (largest - 1))
+worker.raw(struct.pack(">I", largest) + b"\x90" * (largest - 1))

@@ -4,4 +4,4 @@
 # touched: []
 # limits: {"wall_ms": 300}
 
-liar.raw(b"\0\0")
+worker.raw(b"\0\0")

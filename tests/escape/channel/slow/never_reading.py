@@ -8,5 +8,5 @@ import signal
 for number in range(15):
     payload = {"path": "large.txt"}
     asked = {"request_id": f"r{number}", "capability": "files.read", "payload": payload}
-    liar.say(CapabilityRequestMessage, **asked)
+    worker.say(CapabilityRequestMessage, **asked)
 signal.pause()

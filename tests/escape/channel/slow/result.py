@@ -5,6 +5,6 @@
 
 import time
 
-for byte in liar.result("x")[:-1]:
-    liar.raw(bytes([byte]))
+for byte in worker.result("x")[:-1]:
+    worker.raw(bytes([byte]))
     time.sleep(0.001)

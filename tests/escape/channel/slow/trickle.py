@@ -7,7 +7,7 @@
 import struct
 import time
 
-liar.raw(struct.pack(">I", 1 << 20))
+worker.raw(struct.pack(">I", 1 << 20))
 while True:
-    liar.raw(b"\x90")
+    worker.raw(b"\x90")
     time.sleep(0.01)

@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.raw(frame(b""))
+worker.raw(frame(b""))

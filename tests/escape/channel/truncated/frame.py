@@ -1,9 +1,9 @@
-"""End in the midst of a frame."""
+"""End in the middle of a frame."""
 
 # stopped: violation truncated_frame
 
 import os
 
-data = liar.touch()
-liar.raw(data[: len(data) // 2])
+data = worker.touch()
+worker.raw(data[: len(data) // 2])
 os._exit(0)

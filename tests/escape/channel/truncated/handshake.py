@@ -1,9 +1,9 @@
-"""End in the midst of the handshake."""
+"""End in the middle of the handshake."""
 
 # stopped: violation truncated_frame
 # when: before_ready
 
 import os
 
-liar.raw(liar.ready()[:-1])
+worker.raw(worker.ready()[:-1])
 os._exit(0)

@@ -1,8 +1,8 @@
-"""End in the midst of a length."""
+"""End in the middle of a length."""
 
 # stopped: violation truncated_frame
 
 import os
 
-liar.raw(liar.touch()[:3])
+worker.raw(worker.touch()[:3])
 os._exit(0)

@@ -2,4 +2,4 @@
 
 # stopped: violation garbage
 
-liar.raw(frame(liar.touch()[4:-1]))
+worker.raw(frame(worker.touch()[4:-1]))

@@ -2,6 +2,6 @@
 
 # stopped: violation garbage
 
-body = encoder.encode(liar.touch_as_data())
+body = encoder.encode(worker.touch_as_data())
 assert body.endswith(b"\x80")
-liar.raw(frame(body[:-1] + b"\xdf\xff\xff\xff\xff"))
+worker.raw(frame(body[:-1] + b"\xdf\xff\xff\xff\xff"))

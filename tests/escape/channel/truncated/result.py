@@ -1,8 +1,8 @@
-"""End in the midst of the result."""
+"""End in the middle of the result."""
 
 # stopped: violation truncated_frame
 
 import os
 
-liar.raw(liar.result("x" * 1000)[:-1])
+worker.raw(worker.result("x" * 1000)[:-1])
 os._exit(0)

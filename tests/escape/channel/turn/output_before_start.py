@@ -3,4 +3,4 @@
 # stopped: violation out_of_turn
 # when: before_start
 
-liar.say(OutputMessage, text="early")
+worker.say(OutputMessage, text="early")

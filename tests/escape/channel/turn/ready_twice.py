@@ -1,6 +1,6 @@
-"""Shake hands twice at once."""
+"""Send the handshake twice in a row."""
 
 # stopped: violation out_of_turn
 # when: before_ready
 
-liar.raw(liar.ready() * 2)
+worker.raw(worker.ready() * 2)

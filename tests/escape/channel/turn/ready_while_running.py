@@ -1,5 +1,5 @@
-"""Shake hands again while the code runs."""
+"""Send the handshake again while the code runs."""
 
 # stopped: violation out_of_turn
 
-liar.raw(liar.ready())
+worker.raw(worker.ready())

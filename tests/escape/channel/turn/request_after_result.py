@@ -2,4 +2,4 @@
 
 # stopped: violation out_of_turn
 
-liar.raw(liar.result(1) + liar.touch())
+worker.raw(worker.result(1) + worker.touch())

@@ -3,4 +3,4 @@
 # stopped: violation out_of_turn
 # when: before_start
 
-liar.raw(liar.touch())
+worker.raw(worker.touch())

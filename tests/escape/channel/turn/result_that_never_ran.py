@@ -2,4 +2,4 @@
 
 # stopped: violation contradiction
 
-liar.say(ResultMessage, never_ran=True)
+worker.say(ResultMessage, never_ran=True)

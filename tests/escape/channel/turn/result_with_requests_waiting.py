@@ -1,6 +1,6 @@
-"""Give the result while a request waits, and be gone."""
+"""Send the result while a request waits, and exit."""
 
 # stopped: harmless
 # value: "done"
 
-liar.raw(liar.touch(capability="probe.allowed") + liar.result("done"))
+worker.raw(worker.touch(capability="probe.allowed") + worker.result("done"))

@@ -3,4 +3,4 @@
 # stopped: violation contradiction
 # when: before_start
 
-liar.finish("never started, and yet")
+worker.finish("never started, and yet")

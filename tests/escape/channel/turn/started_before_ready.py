@@ -3,4 +3,4 @@
 # stopped: violation out_of_turn
 # when: before_ready
 
-liar.say(StartedMessage)
+worker.say(StartedMessage)

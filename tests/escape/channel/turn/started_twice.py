@@ -2,4 +2,4 @@
 
 # stopped: violation out_of_turn
 
-liar.say(StartedMessage)
+worker.say(StartedMessage)

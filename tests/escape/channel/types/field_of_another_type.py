@@ -1,5 +1,5 @@
-"""Send a list where a text is due."""
+"""Send a list where a string is expected."""
 
 # stopped: violation malformed
 
-liar.send_data(capability=["probe.touch"])
+worker.send_data(capability=["probe.touch"])

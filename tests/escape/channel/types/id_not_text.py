@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(id=2)
+worker.send_data(id=2)

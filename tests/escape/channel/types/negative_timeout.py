@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(timeout_ms=-1)
+worker.send_data(timeout_ms=-1)

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.raw(frame(encoder.encode({})))
+worker.raw(frame(encoder.encode({})))

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(type=3)
+worker.send_data(type=3)

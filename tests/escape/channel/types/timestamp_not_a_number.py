@@ -4,4 +4,4 @@
 
 import math
 
-liar.send_data(timestamp=math.nan)
+worker.send_data(timestamp=math.nan)

@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(type="eval")
+worker.send_data(type="eval")

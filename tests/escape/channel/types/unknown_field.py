@@ -2,4 +2,4 @@
 
 # stopped: violation malformed
 
-liar.send_data(principal="root")
+worker.send_data(principal="root")

@@ -3,4 +3,4 @@
 # stopped: violation malformed
 # when: before_ready
 
-liar.raw(frame(encoder.encode({"type": "ready", "id": "w:1", "timestamp": 1.0, "python": "3"})))
+worker.raw(frame(encoder.encode({"type": "ready", "id": "w:1", "timestamp": 1.0, "python": "3"})))

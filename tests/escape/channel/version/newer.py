@@ -3,4 +3,4 @@
 # stopped: violation version
 # when: before_ready
 
-liar.raw(liar.ready(protocol=99))
+worker.raw(worker.ready(protocol=99))

@@ -3,7 +3,7 @@
 # stopped: violation malformed
 # when: before_ready
 
-liar.raw(
+worker.raw(
     frame(
         encoder.encode(
             {"type": "ready", "id": "w:1", "timestamp": 1.0, "protocol": True, "python": "3"}

@@ -1,4 +1,4 @@
-"""Have an asynchronous generator go on after the program has ended."""
+"""Have an asynchronous generator continue after the program has ended."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Throw what is no error into an asynchronous generator."""
+"""Throw something that is not an exception into an asynchronous generator."""
 
 # stopped: raises TypeError
 # because: exceptions must be classes or instances deriving from BaseException, not Secret

@@ -1,4 +1,4 @@
-"""Be handed the loop's insides by an awaitable of one's own."""
+"""Get the loop's insides by an awaitable of its own."""
 
 # stopped: raises RuntimeError
 # because: a `Waits` cannot be awaited here

@@ -1,4 +1,4 @@
-"""Be handed the callback of ours by comparing it with a method of one's own."""
+"""Get our own callback by comparing it with a method of its own."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Yield to the loop what it did not make."""
+"""Yield an object to the loop that the loop did not create."""
 
 # stopped: raises RuntimeError
 # because: a `int` cannot be awaited here

@@ -1,4 +1,4 @@
-"""Throw an error of one's own into a coroutine of ours, and look at where it was."""
+"""Throw an error of its own into a coroutine of ours, and look at where it was."""
 
 # stopped: raises AttributeError
 # because: `tb_frame` reaches into the interpreter

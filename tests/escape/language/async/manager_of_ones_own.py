@@ -1,4 +1,4 @@
-"""Be handed the traceback of our own frames by an asynchronous block."""
+"""Get the traceback of our own frames by an asynchronous block."""
 
 # stopped: raises AttributeError
 # because: `tb_frame` reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Read the loop from a task of a kind of one's own."""
+"""Read the loop from a task of a kind of its own."""
 
 # stopped: raises TypeError
 # because: cannot be a base class here

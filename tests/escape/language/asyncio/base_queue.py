@@ -1,4 +1,4 @@
-"""Derive from a queue, to read what it keeps to itself."""
+"""Derive from a queue, to read its private attributes."""
 
 # stopped: raises TypeError
 # because: cannot be a base class here

@@ -1,4 +1,4 @@
-"""Be handed the traceback with frames of the loop."""
+"""Get the traceback with frames of the loop."""
 
 # stopped: raises Telling
 # because: not told

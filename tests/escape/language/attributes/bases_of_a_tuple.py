@@ -1,4 +1,4 @@
-"""Climb from a class of one's own to a library's, and list every class from there."""
+"""Climb from a class of its own to a library's, and list every class from there."""
 
 # stopped: raises AttributeError
 # because: `__subclasses__` is shown of your own classes only

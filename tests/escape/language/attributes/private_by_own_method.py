@@ -1,4 +1,4 @@
-"""Read a private attribute by one's own method, called on a library's object."""
+"""Read a private attribute by its own method, called on a library's object."""
 
 # stopped: raises AttributeError
 # because: has no private attributes

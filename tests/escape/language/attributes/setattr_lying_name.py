@@ -1,4 +1,4 @@
-"""Write an attribute by a name of a class of one's own."""
+"""Write an attribute by a name of a class of its own."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

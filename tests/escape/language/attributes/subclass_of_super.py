@@ -1,4 +1,4 @@
-"""Read private attributes through a `super` of one's own."""
+"""Read private attributes through a `super` of its own."""
 
 # stopped: raises TypeError
 # because: cannot be a base class here

@@ -1,4 +1,4 @@
-"""Give a hash that is none."""
+"""Return a hash that is not an integer."""
 
 # stopped: raises TypeError
 # because: __hash__ method should return an integer

@@ -1,4 +1,4 @@
-"""Pass for an instance by a class that lies."""
+"""Pretend to be an instance by a class that gives false answers."""
 
 # stopped: refused
 # because: reaches into the interpreter

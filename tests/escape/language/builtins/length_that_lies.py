@@ -1,4 +1,4 @@
-"""Give a length that is none."""
+"""Return a length that is not an integer."""
 
 # stopped: raises ValueError
 # because: __len__() should return >= 0

@@ -1,4 +1,4 @@
-"""Make a library's class one's own by a class decorator."""
+"""Make a library's class count as its own by a class decorator."""
 
 # stopped: raises AttributeError
 # because: has no private attributes

@@ -1,4 +1,4 @@
-"""Have `dir` list what is no name."""
+"""Have `dir` list something that is not a name."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Define which bases an instance stands for."""
+"""Define the bases that an instance represents."""
 
 # stopped: refused
 # because: reaches into the interpreter

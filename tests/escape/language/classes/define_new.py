@@ -1,4 +1,4 @@
-"""Make an instance of a library's class in the place of one's own."""
+"""Make an instance of a library's class in the place of its own."""
 
 # stopped: raises TypeError
 # because: `__new__` makes instances of your own classes only

@@ -1,4 +1,4 @@
-"""Make the private attribute of a library's class one's own by assigning it."""
+"""Make the private attribute of a library's class count as its own by assigning it."""
 
 # stopped: raises AttributeError
 # because: belongs to the library

@@ -1,4 +1,4 @@
-"""Name a slot by a text that is another one when it is copied."""
+"""Name a slot by a `str` subclass that changes its value when it is copied."""
 
 # stopped: harmless
 

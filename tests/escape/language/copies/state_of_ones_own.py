@@ -1,4 +1,4 @@
-"""Write a hook into an object by a state of one's own, which a library asks for."""
+"""Write a hook into an object by a state of its own, which a library asks for."""
 
 # stopped: raises TypeError
 # because: a `Generator` cannot be copied

@@ -1,4 +1,4 @@
-"""Be handed a library's private attribute by the comparison that a dataclass was given."""
+"""Get a library's private attribute by the comparison that a dataclass was given."""
 
 # stopped: raises TypeError
 # because: a `Mine` was due, not a `Secret`

@@ -1,4 +1,4 @@
-"""Be handed the insides of `asdict` by the factory of dictionaries."""
+"""Get the insides of `asdict` by the factory of dictionaries."""
 
 # stopped: harmless
 

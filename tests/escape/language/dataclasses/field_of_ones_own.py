@@ -1,4 +1,4 @@
-"""Run code that is the name of a field of a kind of one's own."""
+"""Run code that is the name of a field of a kind of its own."""
 
 # stopped: raises TypeError
 # because: cannot be a base class here

@@ -1,4 +1,4 @@
-"""See the real fields in `__set_name__`, which runs again when slots make the class anew."""
+"""See the real fields in `__set_name__`, which runs again when slots create the class again."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Get the real `str.format` as a field that a text inherits."""
+"""Get the real `str.format` as a field that a `str` subclass inherits."""
 
 # stopped: raises TypeError
 # because: `format` cannot be a field

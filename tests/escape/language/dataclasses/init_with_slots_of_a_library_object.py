@@ -1,4 +1,4 @@
-"""Write a private attribute by the `__init__` of a dataclass that was made anew for its slots."""
+"""Write a private attribute by the `__init__` of a dataclass with slots."""
 
 # stopped: raises TypeError
 # because: a `Mine` was due, not a `Stream`

@@ -1,4 +1,4 @@
-"""Bind `type` to a method, and get it handed over."""
+"""Bind `type` to a method, and receive it."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Name a class by a text that lies, which our messages show."""
+"""Name a class by a deceptive `str` subclass, which our messages show."""
 
 # stopped: raises AttributeError
 # because: 'C' object has no attribute '_nothing'

@@ -1,4 +1,4 @@
-"""Let `unique` read the members of what is no enum."""
+"""Let `unique` read the members of a class that is not an enum."""
 
 # stopped: raises AttributeError
 # because: 'Secret' object has no attribute '__members__'

@@ -1,4 +1,4 @@
-"""Copy every attribute of a guard onto one's own function."""
+"""Copy every attribute of a guard onto its own function."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Rename a cached property of a kind of one's own."""
+"""Rename a cached property of a kind of its own."""
 
 # stopped: raises TypeError
 # because: cannot be a base class here

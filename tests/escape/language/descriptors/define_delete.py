@@ -1,4 +1,4 @@
-"""Be handed a library's object when its attribute is deleted."""
+"""Get a library's object when its attribute is deleted."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Be handed a library's class when its attribute is read."""
+"""Get a library's class when its attribute is read."""
 
 # stopped: raises AttributeError
 # because: `__subclasses__` is shown of your own classes only

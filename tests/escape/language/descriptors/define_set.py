@@ -1,4 +1,4 @@
-"""Be handed a library's object when its attribute is written."""
+"""Get a library's object when its attribute is written."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

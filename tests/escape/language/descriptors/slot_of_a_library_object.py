@@ -1,4 +1,4 @@
-"""Read a slot of one's own class from a library's object."""
+"""Read a slot of its own class from a library's object."""
 
 # stopped: raises AttributeError
 # because: `__get__` can be called of your own classes only

@@ -1,4 +1,4 @@
-"""Be handed the real dictionary by a comparison."""
+"""Get the real dictionary by a comparison."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Remove a library's attribute from an object by a text that lies."""
+"""Remove a library's attribute from an object by a deceptive `str` subclass."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

@@ -1,4 +1,4 @@
-"""Put a hook into an object's dictionary by a text that lies."""
+"""Put a hook into an object's dictionary by a deceptive `str` subclass."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

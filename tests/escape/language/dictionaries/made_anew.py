@@ -1,4 +1,4 @@
-"""Make the dictionary anew, and with it what it writes to."""
+"""Initialise the dictionary again, with another target."""
 
 # stopped: raises AttributeError
 # because: a `OwnDict` cannot be initialized again in the sandbox

@@ -1,4 +1,4 @@
-"""Replace the method that checks, and go on to write."""
+"""Replace the method that checks, and then write."""
 
 # stopped: raises AttributeError
 # because: `OwnDict` has no private attributes

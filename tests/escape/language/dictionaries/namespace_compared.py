@@ -1,4 +1,4 @@
-"""Be handed a library's private attribute by comparing its object with a namespace."""
+"""Get a library's private attribute by comparing its object with a namespace."""
 
 # stopped: raises TypeError
 # because: a `SimpleNamespace` was due, not a `Secret`

@@ -1,4 +1,4 @@
-"""Put a hook into a namespace by a text that lies."""
+"""Put a hook into a namespace by a deceptive `str` subclass."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

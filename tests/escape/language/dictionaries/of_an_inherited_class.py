@@ -1,4 +1,4 @@
-"""Read what a library's base keeps in an object of one's own."""
+"""Read what a library's base class stores in an object of its own."""
 
 # stopped: raises AttributeError
 # because: `_method` belongs to the library, not to this object

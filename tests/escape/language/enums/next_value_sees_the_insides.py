@@ -1,4 +1,4 @@
-"""Be handed what an enum keeps while it is made."""
+"""Get the namespace of an enum while it is created."""
 
 # stopped: harmless
 

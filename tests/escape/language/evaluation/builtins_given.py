@@ -1,4 +1,4 @@
-"""Hand over builtins of one's own."""
+"""Pass builtins of its own."""
 
 # stopped: raises NameError
 # because: name 'escaped2' is not defined

@@ -1,4 +1,4 @@
-"""Hand over bytes, whose encoding the compiler would look for."""
+"""Pass bytes, whose encoding the compiler would look for."""
 
 # stopped: raises TypeError
 # because: `exec` takes text here, not a `bytes`

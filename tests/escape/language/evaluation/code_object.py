@@ -1,4 +1,4 @@
-"""Evaluate what is no text."""
+"""Evaluate something that is not a string."""
 
 # stopped: raises SyntaxError
 # because: `__import__` reaches into the interpreter

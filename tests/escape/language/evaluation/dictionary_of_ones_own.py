@@ -1,4 +1,4 @@
-"""Be handed the real variables by a dictionary that is updated with them."""
+"""Get the real variables by a dictionary that is updated with them."""
 
 # stopped: harmless
 

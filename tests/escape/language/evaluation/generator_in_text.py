@@ -1,4 +1,4 @@
-"""Keep a generator of a text, and with it its variables."""
+"""Keep a generator of evaluated text, and its variables."""
 
 # stopped: harmless
 

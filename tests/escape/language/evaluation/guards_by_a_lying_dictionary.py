@@ -1,4 +1,4 @@
-"""Hand over variables by a dictionary that lies about them."""
+"""Pass variables by a deceptive `dict` subclass."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Hand over variables that are named like the guards."""
+"""Pass variables that are named like the guards."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

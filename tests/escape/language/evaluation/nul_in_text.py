@@ -1,4 +1,4 @@
-"""Have the compiler and the check read different texts."""
+"""Have the compiler and the check read different source."""
 
 # stopped: raises SyntaxError
 # because: source code string cannot contain null bytes

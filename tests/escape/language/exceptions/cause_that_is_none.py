@@ -1,4 +1,4 @@
-"""Give an error a cause that is none."""
+"""Give an error a cause that is not an exception."""
 
 # stopped: raises TypeError
 # because: exception cause must be None or derive from BaseException

@@ -1,4 +1,4 @@
-"""Hide a group of one's own inside a plain one."""
+"""Hide a group of its own inside a plain one."""
 
 # stopped: raises TypeError
 # because: derive must return an instance of BaseExceptionGroup

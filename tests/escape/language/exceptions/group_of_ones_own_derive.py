@@ -1,4 +1,4 @@
-"""Have `except*` make groups by a `derive` of one's own."""
+"""Have `except*` make groups by a `derive` of its own."""
 
 # stopped: raises TypeError
 # because: `except*` handles plain exception groups only

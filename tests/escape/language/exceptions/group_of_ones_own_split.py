@@ -1,4 +1,4 @@
-"""Have `except*` take the answer of a `split` of one's own for a tuple."""
+"""Have `except*` take the answer of a `split` of its own for a tuple."""
 
 # stopped: raises TypeError
 # because: `except*` handles plain exception groups only

@@ -1,4 +1,4 @@
-"""Raise a group of one's own in the handler of another."""
+"""Raise a group of its own in the handler of another."""
 
 # stopped: raises TypeError
 # because: derive must return an instance of BaseExceptionGroup

@@ -1,4 +1,4 @@
-"""Have a handler ask a class of one's own what it catches."""
+"""Have a handler ask a class of its own what it catches."""
 
 # stopped: raises ValueError
 # because: not caught

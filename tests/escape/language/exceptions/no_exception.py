@@ -1,4 +1,4 @@
-"""Raise what is no error."""
+"""Raise something that is not an exception."""
 
 # stopped: raises TypeError
 # because: exceptions must derive from BaseException

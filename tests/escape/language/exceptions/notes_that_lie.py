@@ -1,4 +1,4 @@
-"""Have the report read notes that are no list of texts."""
+"""Have the report read notes that are not a list of strings."""
 
 # stopped: raises ValueError
 # because: x

@@ -1,4 +1,4 @@
-"""Read the object of an error of one's own kind."""
+"""Read the object of an error of its own kind."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Give an error a traceback of one's own."""
+"""Give an error a traceback of its own."""
 
 # stopped: raises AttributeError
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Break the report by an error whose text is no text."""
+"""Break the report by an error whose `str` is not a string."""
 
 # stopped: raises E
 # because: (its message raised TypeError)

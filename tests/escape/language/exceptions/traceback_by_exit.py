@@ -1,4 +1,4 @@
-"""Read the frame behind the traceback that a block is handed."""
+"""Read the frame behind the traceback that a `with` block passes."""
 
 # stopped: raises AttributeError
 # because: `tb_frame` reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Set a traceback on what is no error."""
+"""Set a traceback on something that is not an exception."""
 
 # stopped: raises AttributeError
 # because: `__traceback__` belongs to exceptions

@@ -1,4 +1,4 @@
-"""Have a counter be updated by a mapping that lies."""
+"""Have a counter be updated by a deceptive mapping."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Write to the memory of a decimal context that is no more by the flags that it had."""
+"""Write to the memory of a freed decimal context through its flags."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Put a class of one's own among the traps of a context."""
+"""Put a class of its own among the traps of a context."""
 
 # stopped: raises KeyError
 # because: valid values for signals are

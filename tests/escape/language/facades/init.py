@@ -1,4 +1,4 @@
-"""Initialise a facade anew."""
+"""Initialise a facade again."""
 
 # stopped: raises AttributeError
 # because: a `math` cannot be initialized again in the sandbox

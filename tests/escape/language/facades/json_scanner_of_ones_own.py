@@ -1,4 +1,4 @@
-"""Make the scanner behind a decoder with insides of one's own."""
+"""Make the scanner behind a decoder with insides of its own."""
 
 # stopped: harmless
 

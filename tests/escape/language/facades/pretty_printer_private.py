@@ -1,4 +1,4 @@
-"""Override what a printer keeps to itself, and look at what it is handed."""
+"""Override a private method of a printer, and read its arguments."""
 
 # stopped: raises AttributeError
 # because: has no private attributes

@@ -1,4 +1,4 @@
-"""Be handed the hidden generator of `secrets` by a method set on its class."""
+"""Get the hidden generator of `secrets` by a method set on its class."""
 
 # stopped: harmless
 # where: worker

@@ -1,4 +1,4 @@
-"""Be handed the real registry of a dispatcher by a comparison, and change it."""
+"""Get the real registry of a dispatcher by a comparison, and change it."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Be handed the real names of a pattern's groups by a comparison, and change them."""
+"""Get the real names of a pattern's groups by a comparison, and change them."""
 
 # stopped: raises IndexError
 # because: no such group

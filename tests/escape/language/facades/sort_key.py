@@ -1,4 +1,4 @@
-"""Be handed what a library sorts."""
+"""Get the objects that a library sorts."""
 
 # stopped: harmless
 

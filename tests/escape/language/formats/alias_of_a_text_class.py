@@ -1,4 +1,4 @@
-"""Get the real `str.format` through the alias of a generic text class."""
+"""Get the real `str.format` through the alias of a generic `str` subclass."""
 
 # stopped: raises ValueError
 # because: a format cannot read attributes

@@ -1,4 +1,4 @@
-"""Read an attribute by the format of a text behind an alias."""
+"""Read an attribute by the format of a string behind an alias."""
 
 # stopped: raises ValueError
 # because: a format cannot read attributes

@@ -1,4 +1,4 @@
-"""Be handed what is joined."""
+"""Get the strings that are joined, through the separator."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Read an attribute by a text that shows another one to the guard."""
+"""Read an attribute by a `str` subclass that shows another name to the guard."""
 
 # stopped: raises ValueError
 # because: a format cannot read attributes

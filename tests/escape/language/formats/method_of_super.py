@@ -1,4 +1,4 @@
-"""Find the method by `super` in a text class of one's own."""
+"""Find the method by `super` in a `str` subclass of its own."""
 
 # stopped: raises ValueError
 # because: `0.__class__`: a format cannot read attributes; use an f-string

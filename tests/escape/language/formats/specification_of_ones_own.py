@@ -1,4 +1,4 @@
-"""Be handed the formatter's insides by a `__format__` of one's own."""
+"""Get the formatter's insides by a `__format__` of its own."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Read an attribute by the format of a text of one's own."""
+"""Read an attribute by the format of a `str` subclass."""
 
 # stopped: raises ValueError
 # because: a format cannot read attributes

@@ -1,4 +1,4 @@
-"""Format by a member of an enum, which is a text."""
+"""Format by a member of an enum that is a `str` subclass."""
 
 # stopped: raises ValueError
 # because: `0.__class__`: a format cannot read attributes; use an f-string

@@ -1,4 +1,4 @@
-"""Show the check one text and the method another, by a class of one's own."""
+"""Show the check and the method different strings, by a class of its own."""
 
 # stopped: raises ValueError
 # because: `0.__class__`: a format cannot read attributes; use an f-string

@@ -1,4 +1,4 @@
-"""Call `str.format` with what is no text."""
+"""Call `str.format` with an object that is not a string."""
 
 # stopped: raises TypeError
 # because: a template is a string, not a `C`

@@ -1,4 +1,4 @@
-"""Hand a traceback of one's own to a generator."""
+"""Pass a traceback of its own to a generator."""
 
 # stopped: raises TypeError
 # because: throw() third argument must be a traceback object

@@ -1,4 +1,4 @@
-"""Have a library's class counted as one's own by the hook of derived classes."""
+"""Have a library's class counted as its own by the hook of derived classes."""
 
 # stopped: raises TypeError
 # because: Hooks._checked_class.<locals>.init_subclass() takes 1 positional argument but 2 were given

@@ -1,4 +1,4 @@
-"""Have a library's class counted as one's own by telling a descriptor that it belongs there."""
+"""Have a library's class counted as its own by telling a descriptor that it belongs there."""
 
 # stopped: raises TypeError
 # because: `Secret` is not a class of your own making

@@ -1,4 +1,4 @@
-"""The same in the middle of a class statement of one's own."""
+"""The same in the middle of a class statement of its own."""
 
 # stopped: raises AttributeError
 # because: `Below` has no private attributes

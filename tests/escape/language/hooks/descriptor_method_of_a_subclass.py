@@ -1,4 +1,4 @@
-"""The same with a property class of one's own, which may be called."""
+"""The same with a property class of its own, which may be called."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

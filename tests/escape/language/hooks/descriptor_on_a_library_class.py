@@ -1,4 +1,4 @@
-"""Be handed a library's object, and read its private attribute there."""
+"""Get a library's object, and read its private attribute there."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

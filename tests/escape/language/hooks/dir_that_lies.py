@@ -1,4 +1,4 @@
-"""Have `dir` list names by a text that lies."""
+"""Have `dir` list names by a deceptive `str` subclass."""
 
 # stopped: raises TypeError
 # because: '<' not supported between instances of 'int' and 'Name'

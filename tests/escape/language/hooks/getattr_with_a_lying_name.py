@@ -1,4 +1,4 @@
-"""Call it with a text that is one thing to the check and another to the method."""
+"""Call it with a `str` subclass that shows the check and the method different values."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

@@ -1,4 +1,4 @@
-"""Be handed the keywords of a class statement, its metaclass among them."""
+"""Get the keywords of a class statement, its metaclass among them."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Have a copy write into an object of one's own whose name belongs to its library."""
+"""Have a copy write into an object of its own whose name belongs to its library."""
 
 # stopped: raises TypeError
 # because: `__new__` of `Mine` cannot give a `Seeded`

@@ -1,4 +1,4 @@
-"""Make a `super` of a library's object anew for one's own between reading its method and the check."""
+"""Initialise a `super` again for its own object between reading its method and the check."""
 
 # stopped: raises AttributeError
 # because: a `super` cannot be initialized again in the sandbox

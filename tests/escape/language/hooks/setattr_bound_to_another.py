@@ -1,4 +1,4 @@
-"""Make a `super` anew for a library's object between the check and the call."""
+"""Initialise a `super` again for a library's object between the check and the call."""
 
 # stopped: raises AttributeError
 # because: a `super` cannot be initialized again in the sandbox

@@ -1,4 +1,4 @@
-"""Be told what the interpreter and libraries set on an object."""
+"""Observe what the interpreter and libraries set on an object."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Write an attribute by a text that is one thing to the check and another to the method."""
+"""Write an attribute by a `str` subclass that shows the check and the method different values."""
 
 # stopped: raises TypeError
 # because: attribute name must be a string

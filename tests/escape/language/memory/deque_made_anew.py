@@ -1,4 +1,4 @@
-"""Make a deque anew while it is filled."""
+"""Initialise a deque again while it is filled."""
 
 # stopped: raises AttributeError
 # because: a `deque` cannot be initialized again in the sandbox

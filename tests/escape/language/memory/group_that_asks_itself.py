@@ -1,4 +1,4 @@
-"""Have a grouping go on while it compares."""
+"""Advance a grouping while it compares."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Give an integer that is none, or an index that never ends."""
+"""Return an integer that is not one, or an index that never ends."""
 
 # stopped: harmless
 

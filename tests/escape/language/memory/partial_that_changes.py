@@ -1,4 +1,4 @@
-"""Make a partial function anew while it is called."""
+"""Initialise a partial function again while it is called."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Make a stream anew while its memory is looked at."""
+"""Initialise a stream again while its memory is read."""
 
 # stopped: raises AttributeError
 # because: a `BytesIO` cannot be initialized again in the sandbox

@@ -1,4 +1,4 @@
-"""Change what is added up while it is."""
+"""Change the operands of `sum` while it runs."""
 
 # stopped: harmless
 

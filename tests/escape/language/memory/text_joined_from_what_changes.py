@@ -1,4 +1,4 @@
-"""Change what is joined while it is."""
+"""Change the list of strings while it is joined."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Make a stream grow while its memory is looked at."""
+"""Make a stream grow while its memory is read."""
 
 # stopped: raises BufferError
 # because: Existing exports of data: object cannot be re-sized

@@ -1,4 +1,4 @@
-"""Find the library's real enum class among the bases of one's own."""
+"""Find the library's real enum class among the bases of its own."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Ask the stand-in for `type` what it stands for."""
+"""Read what the replacement of `type` represents."""
 
 # stopped: raises AttributeError
 # because: has no private attributes

@@ -1,4 +1,4 @@
-"""Call oneself until there is no stack left."""
+"""Recurse until the stack is exhausted."""
 
 # stopped: raises RecursionError
 # because: maximum recursion depth exceeded

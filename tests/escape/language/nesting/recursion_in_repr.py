@@ -1,4 +1,4 @@
-"""Recurse through the interpreter by a text of oneself."""
+"""Recurse through the interpreter by its own `repr`."""
 
 # stopped: raises RecursionError
 # because: maximum recursion depth exceeded

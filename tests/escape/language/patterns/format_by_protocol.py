@@ -1,4 +1,4 @@
-"""Get the real `str.format` by a protocol that every text fulfils."""
+"""Get the real `str.format` by a protocol that every string fulfils."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Be handed a mapping's insides by a pattern that looks for keys."""
+"""Get a mapping's insides by a pattern that looks for keys."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Read the object of an error by position, with an error class of one's own."""
+"""Read the object of an error by position, with an error class of its own."""
 
 # stopped: raises TypeError
 # because: Missing() accepts 0 positional sub-patterns (1 given)

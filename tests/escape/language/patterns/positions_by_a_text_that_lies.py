@@ -1,4 +1,4 @@
-"""Have a text among the positions that is another one later."""
+"""Name a position by a `str` subclass that changes its value later."""
 
 # stopped: raises TypeError
 # because: accepts 0 positional sub-patterns

@@ -1,4 +1,4 @@
-"""Name positions by a text that is one thing to the check and another to the pattern."""
+"""Name positions by a `str` subclass that shows the check and the pattern different values."""
 
 # stopped: raises TypeError
 # because: Running() accepts 0 positional sub-patterns (1 given)

@@ -1,4 +1,4 @@
-"""Hide the globals of `print` in an annotation that becomes a text."""
+"""Hide the globals of `print` in an annotation that becomes a string."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Be handed the real `format` of a text by adding something to it."""
+"""Get the real `format` of a string by adding something to it."""
 
 # stopped: raises AttributeError
 # because: `format` of a `str` can only be assigned

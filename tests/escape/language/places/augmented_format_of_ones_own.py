@@ -1,4 +1,4 @@
-"""Be handed the real `format` by a text class of one's own."""
+"""Get the real `format` by a `str` subclass of its own."""
 
 # stopped: raises AttributeError
 # because: `format` of a `Text` can only be assigned

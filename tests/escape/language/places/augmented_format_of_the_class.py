@@ -1,4 +1,4 @@
-"""Be handed the real `str.format` by adding something to it."""
+"""Get the real `str.format` by adding something to it."""
 
 # stopped: raises AttributeError
 # because: `format` of a `type` can only be assigned

@@ -1,4 +1,4 @@
-"""Be handed the method that lists the ancestry of a class by adding something to it."""
+"""Get the method that lists the ancestry of a class by adding something to it."""
 
 # stopped: raises AttributeError
 # because: `mro` of a `type` can only be assigned

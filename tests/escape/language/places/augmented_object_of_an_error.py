@@ -1,4 +1,4 @@
-"""Be handed the object of an error by adding something to it."""
+"""Get the object of an error by adding something to it."""
 
 # stopped: raises AttributeError
 # because: `obj` of a `AttributeError` can only be assigned

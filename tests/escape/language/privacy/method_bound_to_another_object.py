@@ -1,4 +1,4 @@
-"""Bind a method of one's own class to a library's object."""
+"""Bind a method of its own class to a library's object."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Call a method of one's own class with a library's object."""
+"""Call a method of its own class with a library's object."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

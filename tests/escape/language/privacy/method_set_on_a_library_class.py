@@ -1,4 +1,4 @@
-"""Put a method of one's own class into a library's."""
+"""Put a method of its own class into a library's."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

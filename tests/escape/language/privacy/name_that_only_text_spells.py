@@ -1,4 +1,4 @@
-"""Read a library's private name that nothing but evaluated text spells."""
+"""Read a library's private name that only evaluated text contains."""
 
 # stopped: raises AttributeError
 # because: `_method` belongs to the library, not to this object

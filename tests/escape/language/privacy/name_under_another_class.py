@@ -1,4 +1,4 @@
-"""Spell a library's mangled name as the class that it is mangled for."""
+"""Write a library's mangled name as the class that it is mangled for."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Put the slot of one's own class into a library's."""
+"""Put the slot of its own class into a library's."""
 
 # stopped: raises TypeError
 # because: descriptor '_hidden' for 'C' objects doesn't apply to a 'Secret' object

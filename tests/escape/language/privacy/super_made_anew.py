@@ -1,4 +1,4 @@
-"""Pass the check of a method with a `super`, and make that anew for a library's object."""
+"""Pass the check of a method with a `super`, and initialise that again for a library's object."""
 
 # stopped: raises AttributeError
 # because: a `super` has no private attributes here

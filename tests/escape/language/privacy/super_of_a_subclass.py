@@ -1,4 +1,4 @@
-"""Read a library's private method by a `super` that is bound to an object of one's own."""
+"""Read a library's private method by a `super` that is bound to an object of its own."""
 
 # stopped: raises AttributeError
 # because: `_method` belongs to the library, not to this object

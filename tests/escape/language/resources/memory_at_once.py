@@ -1,4 +1,4 @@
-"""Take all memory at once."""
+"""Allocate all memory in one step."""
 
 # stopped: limited
 # where: worker

@@ -1,4 +1,4 @@
-"""Take all memory, and go on when it is refused."""
+"""Allocate all memory, and continue when it is refused."""
 
 # stopped: harmless
 # where: worker

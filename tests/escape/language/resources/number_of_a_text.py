@@ -1,4 +1,4 @@
-"""Turn a text into a number that takes for ever."""
+"""Convert a string to a number, which takes very long."""
 
 # stopped: raises ValueError
 # because: Exceeds the limit

@@ -1,4 +1,4 @@
-"""Turn a number into a text that takes for ever."""
+"""Convert a number to a string, which takes very long."""
 
 # stopped: raises ValueError
 # because: Exceeds the limit

@@ -1,4 +1,4 @@
-"""Call the method that calls what an alias stands for."""
+"""Call the method that calls what an alias represents."""
 
 # stopped: raises TypeError
 # because: Type Type cannot be instantiated; use type() instead

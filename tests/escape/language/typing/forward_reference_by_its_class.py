@@ -1,4 +1,4 @@
-"""Evaluate a text by the class of what stands for it."""
+"""Evaluate a string by the class of a forward reference."""
 
 # stopped: raises AttributeError
 # because: `ForwardRef` has no private attributes

@@ -1,4 +1,4 @@
-"""Have a text in a type evaluated by whatever looks at types."""
+"""Have a string in a type evaluated by a function that inspects types."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Evaluate text as code by a forward reference of one's own kind."""
+"""Evaluate text as code by a forward reference of its own kind."""
 
 # stopped: raises AttributeError
 # because: belongs to the library

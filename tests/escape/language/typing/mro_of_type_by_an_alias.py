@@ -1,4 +1,4 @@
-"""Get the real classes beneath one's own by `type.mro`, which an alias of `type` passes on."""
+"""Get the real classes beneath its own by `type.mro`, which an alias of `type` passes on."""
 
 # stopped: raises AttributeError
 # because: `mro` is not accessible in the sandbox

@@ -1,4 +1,4 @@
-"""The same with a text that lies."""
+"""The same with a deceptive `str` subclass."""
 
 # stopped: raises TypeError
 # because: Type names and field names must be strings

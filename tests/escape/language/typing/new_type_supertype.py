@@ -1,4 +1,4 @@
-"""Read what a new type stands for."""
+"""Read what a new type represents."""
 
 # stopped: refused
 # because: reaches into the interpreter

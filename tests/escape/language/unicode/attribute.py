@@ -1,4 +1,4 @@
-"""Spell `__globals__` with a letter that is folded to another."""
+"""Write `__globals__` with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell a name with a mark that folding joins or drops."""
+"""Write a name with a mark that folding joins or drops."""
 
 # stopped: raises AttributeError
 # because: `__globals‍__` reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell a name with a letter that is upper case somewhere."""
+"""Write a name with a letter that is upper case somewhere."""
 
 # stopped: raises AttributeError
 # because: `__globals__` reaches into the interpreter

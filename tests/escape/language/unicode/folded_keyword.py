@@ -1,4 +1,4 @@
-"""Hand over a keyword that is folded to a refused one."""
+"""Pass a keyword that Unicode folds to a refused one."""
 
 # stopped: refused
 # because: `__class__` reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Read an attribute by a pattern that spells it with other letters."""
+"""Read an attribute by a pattern that writes it with other letters."""
 
 # stopped: refused
 # because: invalid character '＿' (U+FF3F)

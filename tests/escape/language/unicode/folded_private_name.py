@@ -1,4 +1,4 @@
-"""Spell a private name with an underscore that is folded."""
+"""Write a private name with an underscore that Unicode folds."""
 
 # stopped: refused
 # because: invalid character '＿' (U+FF3F)

@@ -1,4 +1,4 @@
-"""Spell the checked variable by letters that are folded."""
+"""Write the checked variable by letters that Unicode folds."""
 
 # stopped: raises AttributeError
 # because: `Secret` has no private attributes

@@ -1,4 +1,4 @@
-"""Spell `type` by letters that are folded, and bind it."""
+"""Write `type` by letters that Unicode folds, and bind it."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Spell `gi_frame` with a letter that is folded to another."""
+"""Write `gi_frame` with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell a name with underscores that are folded to plain ones."""
+"""Write a name with underscores that Unicode folds to plain ones."""
 
 # stopped: refused
 # because: invalid character '＿' (U+FF3F)

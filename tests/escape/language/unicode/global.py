@@ -1,4 +1,4 @@
-"""Spell a global with a letter that is folded to another."""
+"""Write a global with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell a module with letters that are folded to others."""
+"""Write a module with letters that Unicode folds to others."""
 
 # stopped: raises AttributeError
 # because: module 'os' has no attribute 'system' here

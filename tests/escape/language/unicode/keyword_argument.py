@@ -1,4 +1,4 @@
-"""Spell a keyword argument with a letter that is folded to another."""
+"""Write a keyword argument with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: reaches into the interpreter

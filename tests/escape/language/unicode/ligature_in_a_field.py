@@ -1,4 +1,4 @@
-"""Spell a field with a ligature, which is folded in one place and not in the other."""
+"""Write a field with a ligature, which is folded in one place and not in the other."""
 
 # stopped: harmless
 

@@ -1,4 +1,4 @@
-"""Spell a name with mathematical letters."""
+"""Write a name with mathematical letters."""
 
 # stopped: refused
 # because: reaches into the interpreter

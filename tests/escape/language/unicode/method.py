@@ -1,4 +1,4 @@
-"""Spell a refused method with a letter that is folded to another."""
+"""Write a refused method with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: `__getattribute__` reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell the keyword of a pattern with a letter that is folded to another."""
+"""Write the keyword of a pattern with a letter that Unicode folds to another."""
 
 # stopped: refused
 # because: reaches into the interpreter

@@ -1,4 +1,4 @@
-"""Spell a private attribute with a letter that is folded to another."""
+"""Write a private attribute with a letter that Unicode folds to another."""
 
 # stopped: raises AttributeError
 # because: has no private attributes

@@ -1,4 +1,4 @@
-"""Spell underscores with characters that are folded to them."""
+"""Write underscores with characters that Unicode folds to them."""
 
 # stopped: refused
 # because: invalid character '﹏' (U+FE4F)

@@ -1,4 +1,4 @@
-"""The approval desk by itself, with a clock of its own."""
+"""The approval queue alone, with its own clock."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BAD_COVERS: list[dict[str, Any]] = [
 
 
 async def answer_of(approver: Callable[[ApprovalRequest], Any]) -> tuple[ApprovalUse, Any]:
-    """What the desk makes of an approver, and the record of it."""
+    """What the queue does with an approver's answer, and the record of it."""
     log = MemoryAuditLog()
     desk = ApprovalQueue(log, Metrics(CollectorRegistry()), approver)
     result = await desk.ask(asked_call(), 60_000)
@@ -118,14 +118,14 @@ class TestOnlyTrueIsAYes:
 
     @pytest.mark.parametrize("fields", BAD_COVERS, ids=stable_repr)
     def test_no_answer_covers_anything_else(self, fields: dict[str, Any]) -> None:
-        """Calls and seconds are whole numbers, the reach is one of two."""
+        """Calls and seconds are integers, the scope is one of two."""
         with pytest.raises(ValueError, match=r"^`\w+` should [^\n]*$"):
             ApprovalAnswer(**{"allowed": True, "by": "ada", **fields})
 
     @pytest.mark.parametrize("value", NOT_A_YES, ids=stable_repr)
     @pytest.mark.parametrize("make", [Unchecked, changed, None])
     async def test_it_denies(self, make: Any, value: object, caplog: Any) -> None:
-        """Also where the check of the answer was gone around."""
+        """Also if the check of the answer was bypassed."""
 
         async def approve(_: ApprovalRequest) -> Any:
             return value if make is None else make(allowed=value, by="ada")
@@ -138,7 +138,7 @@ class TestOnlyTrueIsAYes:
 
     @pytest.mark.parametrize("fields", BAD_COVERS, ids=stable_repr)
     async def test_a_cover_that_is_none_denies(self, fields: dict[str, Any], caplog: Any) -> None:
-        """The call is refused; nothing is raised to whoever runs the code."""
+        """The call is refused; the caller of `run` gets no exception."""
 
         async def approve(_: ApprovalRequest) -> Any:
             return Unchecked(**{"allowed": True, "by": "ada", **fields})

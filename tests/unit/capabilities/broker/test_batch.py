@@ -75,7 +75,7 @@ async def test_no_provider_is_called_before_all_decisions_are_recorded() -> None
 
 
 async def test_no_answer_is_given_before_all_outcomes_are_recorded() -> None:
-    """The effects happened, and yet nobody gets a result."""
+    """The effects happened, but no caller gets a result."""
     setup = BrokerSetup(BatchLog(fails_at=1))
     answers = await setup.call("a", "b")
     assert setup.called == ["a", "b"]
@@ -84,7 +84,7 @@ async def test_no_answer_is_given_before_all_outcomes_are_recorded() -> None:
 
 
 async def test_a_log_that_takes_one_event_at_a_time_gets_them_in_the_same_order() -> None:
-    """Whoever wrote a sink of their own need not know of this."""
+    """The author of a custom sink need not know of this."""
     setup = BrokerSetup(MemoryAuditLog())
     assert [plain_answer(answer) for answer in await setup.call("a", "b")] == ["a", "b"]
     kinds = [type(event) for event in setup.audit.events]
@@ -223,7 +223,7 @@ def test_only_a_coroutine_without_a_point_to_wait_at_never_waits(
 
 
 async def test_a_coroutine_that_waits_all_the_same_is_stopped() -> None:
-    """It is closed and is an error; nothing is left that nobody awaits."""
+    """It is closed and is an error; no coroutine is left that was never awaited."""
     with pytest.raises(RuntimeError, match="never to wait"):
         run_without_suspending(waits())
 
@@ -376,7 +376,7 @@ async def test_a_log_that_waits_is_waited_for_before_anything_goes_on(prompt: in
 
 @pytest.mark.parametrize("fails_at", [0, 1])
 async def test_without_evidence_there_is_no_answer_in_one_step_either(fails_at: int) -> None:
-    """The effect may have happened, the result is not handed out."""
+    """The effect may have happened, the result is withheld."""
     setup = BrokerSetup(PromptLog(2, fails_at=fails_at))
     batch = setup.calls.begin_batch([make_request("a")])
     assert batch.step_sync()
@@ -445,7 +445,7 @@ async def test_a_provider_that_never_waits_has_no_task_to_cancel() -> None:
 
 @pytest.mark.parametrize("prompt", [0, 2])
 async def test_a_cancellation_that_comes_during_a_call_is_not_lost(prompt: int) -> None:
-    """It meets the task that serves the call, and finds what was done on record."""
+    """It reaches the task that serves the call, and what was done is recorded."""
     setup = BrokerSetup(PromptLog(prompt))
     serving: list[asyncio.Task[Any]] = []
 
@@ -478,7 +478,7 @@ async def test_an_interrupt_of_the_host_is_not_the_providers() -> None:
 
 
 async def test_what_was_handed_in_when_the_execution_ended_is_recorded_once() -> None:
-    """The log was being written, and nobody hands it in again."""
+    """The log was being written, and the record is not appended again."""
     log = PromptLog(1)
     setup = BrokerSetup(log)
     begun, release = anyio.Event(), anyio.Event()

@@ -60,7 +60,7 @@ def asked(capability: str, payload: dict[str, Any] | None = None, **more: Any) -
 
 
 def value_of(answer: CallResponse) -> Any:
-    """The result in an answer, which must be none of failure."""
+    """The result in an answer, which must not be a failure."""
     assert answer.failure is None
     assert isinstance(answer.result, msgspec.Raw)
     return msgspec.msgpack.decode(answer.result)
@@ -89,7 +89,7 @@ class FailingLog(MemoryAuditLog):
 
 
 class BoxScope(Scope):
-    """A scope that forbids one size by looking, and leaves another to the provider."""
+    """A scope that refuses one size itself, and leaves another to the provider."""
 
     largest: int
 
@@ -166,7 +166,7 @@ def bench() -> Bench:
 
 class TestEvidence:
     async def test_an_allowed_call_leaves_a_decision_and_an_outcome(self, bench: Bench) -> None:
-        """Who, what, why, and what came of it, in this order."""
+        """Who, what, why, and the outcome, in this order."""
         answer = await bench.execution().answer(asked("box.echo", {"word": "hi"}))
         assert value_of(answer) == "hi"
         decision, outcome = bench.audit.events
@@ -183,7 +183,7 @@ class TestEvidence:
     async def test_the_decision_is_recorded_before_the_provider_is_called(
         self, bench: Bench
     ) -> None:
-        """A provider that looks finds its own decision, and no outcome."""
+        """A provider that reads the log finds its own decision, and no outcome."""
         seen: list[list[AuditEvent]] = []
         bench.provides("box.look", lambda context, payload: seen.append(bench.audit.events))
         await bench.execution().answer(asked("box.look"))
@@ -304,7 +304,7 @@ class TestRefusals:
         assert (failure.code, failure.details["reason"]) == ("policy_denied", "revoked")
 
     async def test_nothing_is_allowed_before_the_clock_starts(self, bench: Bench) -> None:
-        """An execution whose code was never handed over has no time left."""
+        """An execution whose code was never sent has no time left."""
         grant = bench.registry.inject("caps", "e1", {"allow": ["box.*"]})
         with bench.broker.tracing.execution("e1", "test", "0" * 64, Identity()) as span:
             calls = ExecutionBroker(bench.broker, grant, Identity(), span)
@@ -476,7 +476,7 @@ class TestDeadlines:
         assert [outcome.status for outcome in bench.outcomes] == [status]
 
     async def test_an_async_provider_is_cancelled_when_its_time_is_up(self, bench: Bench) -> None:
-        """It is told, and its caller gets a timeout."""
+        """The provider is notified, and its caller gets a timeout."""
         ended: list[str] = []
 
         async def forever(context: CallContext, payload: Any) -> None:
@@ -570,7 +570,7 @@ class _Silent(Exception):
 
 
 class _Stop(BaseException):
-    """What is no ordinary error."""
+    """An error that is not an `Exception`."""
 
 
 class _BusyError(ProviderError):
@@ -678,7 +678,7 @@ class TestFailingProviders:
     async def test_an_error_that_the_wire_cannot_carry_is_cut_to_fit(
         self, bench: Bench, error: ProviderError
     ) -> None:
-        """The failure arrives all the same, without what does not fit."""
+        """The failure arrives anyway, without what does not fit."""
         bench.provides("box.fail", _raising(error))
         failure = failure_of(await bench.execution().answer(asked("box.fail")))
         assert failure.message.startswith("o")
@@ -754,7 +754,7 @@ class TestResults:
     async def test_a_result_that_is_not_json_like_or_too_much_is_withheld(
         self, bench: Bench, result: Any
     ) -> None:
-        """The caller is told that the provider failed, and nothing of the result."""
+        """The caller learns that the provider failed, and nothing of the result."""
         bench.provides("box.get", lambda context, payload: result)
         failure = failure_of(await bench.execution().answer(asked("box.get")))
         assert failure.code == "provider_error"
@@ -801,7 +801,7 @@ class TestResults:
 class TestIdempotency:
     @pytest.fixture
     def effects(self, bench: Bench) -> list[str]:
-        """What `box.act` did; it fails, after its effect, for the word `fail`."""
+        """What `box.act` did; it fails, after its effect, for the argument `fail`."""
         done: list[str] = []
 
         async def act(context: CallContext, payload: Any) -> int:
@@ -835,7 +835,7 @@ class TestIdempotency:
         assert bench.count("caps_capability_requests_total", **labels) == 2
 
     async def test_a_repeat_at_the_same_time_waits_for_the_first(self, bench: Bench) -> None:
-        """Two requests under way with one key have one effect and one answer."""
+        """Two requests in flight with one key have one effect and one answer."""
         gate = anyio.Event()
         done: list[int] = []
 

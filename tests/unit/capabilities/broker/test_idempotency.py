@@ -58,7 +58,7 @@ class TestCallerKeys:
         assert KEY not in keys.of("ada", "s")
 
     def test_too_many_callers_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Nothing is forgotten to make room; a caller that is known goes on."""
+        """Nothing is forgotten to make room; a known caller can continue."""
         monkeypatch.setattr(idempotency, "MAX_CALLERS", 2)
         keys = CallerKeys()
         for principal in ("ada", "bob"):

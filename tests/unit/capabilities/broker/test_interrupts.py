@@ -34,7 +34,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Interrupt:
-    """Comes at one of the places where Python looks for signals: calls, and returns to Python."""
+    """Comes at one of the places where Python checks for signals: calls, and returns to Python."""
 
     def __init__(self, after: int) -> None:
         self.left = after
@@ -76,7 +76,7 @@ async def test_wherever_an_interrupt_comes_every_effect_has_one_outcome(tmp_path
         interrupt = Interrupt(interrupts)
         finished = interrupt.during(batch.step_sync)  # or it gave way, on a busy machine
         begun += [request.request_id for request in requests[: len(setup.called)]]
-        came = interrupt.left < 0  # perhaps where nobody hears of it, as the collector works
+        came = interrupt.left < 0  # perhaps where it cannot be seen, while the collector runs
         interrupts += came
         await batch.abandon()
         batch.close()
@@ -125,7 +125,7 @@ async def test_a_log_knows_whether_an_interrupted_write_went_in(
 async def test_what_another_thread_writes_meanwhile_is_not_taken_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    """It waited for the file that the interrupt let go; what is lost is not called safe."""
+    """It waited for the file that the interrupt released; a lost record does not count as safe."""
     events = [decision("interrupted")]
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
@@ -151,7 +151,7 @@ async def test_where_a_log_cannot_be_read_an_interrupted_write_did_not_go_in(
 
 
 async def test_what_was_not_handed_in_was_not_taken(tmp_path: Path) -> None:
-    """The same in other words is not the same, and what had to wait is not in either."""
+    """An equal event is not the same event, and what had to wait is not recorded either."""
     async with AuditLog.open(tmp_path, durability=Durability.OS) as log:
         assert not log.has_recorded([])
         assert log.append_now([decision("a")])
@@ -174,7 +174,7 @@ async def test_what_found_the_log_held_was_not_taken(tmp_path: Path) -> None:
 
 
 async def test_an_append_that_was_interrupted_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """Wherever it was: the next one is written, and so is what had been handed in."""
+    """Wherever it was: the next one is written, and so are the records appended before."""
     log = AuditLog.open(tmp_path)
     number, came = 0, True
     with anyio.fail_after(30):

@@ -20,7 +20,7 @@ OK = Outcome(status=CallStatus.OK, answer=ANSWER)
 
 
 def decided(word: object = "a") -> Call:
-    """A call that was allowed, unless its word is not a string."""
+    """A call that was allowed, unless its argument is not a string."""
     return Call(BrokerSetup().calls, make_request(word))
 
 
@@ -162,7 +162,7 @@ def test_a_call_does_not_begin_after_the_end_of_its_execution() -> None:
 
 
 def test_a_call_that_was_stopped_by_a_revocation_says_so() -> None:
-    """Nobody knows whether it had its effect."""
+    """It is unknown whether it had its effect."""
     setup = BrokerSetup()
     call = Call(setup.calls, make_request("a"))
     call.decision_record()

@@ -41,7 +41,7 @@ def test_policies_of_one_id_may_have_different_periods() -> None:
 
 
 def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
-    """A long period beside a fast rate does not make a window grow without bound."""
+    """A long period next to a fast rate does not make a window grow without bound."""
     windows, per_second = SlidingWindows(), Rate(3, 1)
     assert windows.used(KEY, Rate(2, 86400), now=0.0) == 0
     windows.add(KEY, Rate(2, 86400), now=0.0)
@@ -52,7 +52,7 @@ def test_no_more_is_kept_than_any_rate_can_ask_for() -> None:
 
 
 def test_keys_are_apart() -> None:
-    """Another policy, principal or capability has a window of its own."""
+    """Another policy, principal or capability has its own window."""
     windows = SlidingWindows()
     windows.add(KEY, PER_MINUTE, now=0.0)
     for other in (
@@ -73,7 +73,7 @@ def test_windows_that_are_over_are_dropped() -> None:
 
 
 def test_windows_that_still_count_are_kept() -> None:
-    """However many principals there are at once."""
+    """Regardless of the number of concurrent principals."""
     windows = SlidingWindows()
     keys = [("policy", f"user-{number}", "web.fetch") for number in range(5000)]
     for key in keys:

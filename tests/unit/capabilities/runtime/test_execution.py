@@ -90,7 +90,7 @@ async def test_a_runtime_is_entered_once(runtime: Runtime) -> None:
 
 @pytest.mark.process
 async def test_an_audit_that_was_handed_over_stays_open(audit: MemoryAuditLog) -> None:
-    """Whoever made it closes it."""
+    """Its creator closes it."""
     async with Runtime({}, audit=audit) as runtime:
         await runtime.run("1")
     before = len(audit.events)
@@ -111,11 +111,11 @@ def test_the_sync_way_gives_the_same_result(audit: MemoryAuditLog) -> None:
 
 @pytest.mark.process
 async def test_an_execution_is_counted_out_though_its_end_is_cancelled_again() -> None:
-    """By asyncio itself, whose cancellation no shield stops; its end is on record all the same."""
+    """By asyncio itself, whose cancellation no shield stops; its end is recorded anyway."""
     begun, ending = anyio.Event(), anyio.Event()
 
     class Slow(MemoryAuditLog):
-        """The record of an end is handed in, and then it takes its time."""
+        """The record of an end is appended, and then the write takes a while."""
 
         async def append(self, event: AuditEvent) -> None:
             await super().append(event)
@@ -144,7 +144,7 @@ async def test_the_record_of_an_end_is_not_cut_short_by_who_gives_up() -> None:
     """The log has to wait for a turn, and the execution was cancelled by then."""
 
     class Late(MemoryAuditLog):
-        """The record of an end takes a turn to be handed in."""
+        """Appending the record of an end takes a turn of the loop."""
 
         async def append(self, event: AuditEvent) -> None:
             if isinstance(event, ExecutionEnded):

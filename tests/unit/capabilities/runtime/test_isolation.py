@@ -1,4 +1,4 @@
-"""Whether the layers are enough: less than every one, fully, needs the operator's word."""
+"""Whether the layers are enough: anything less than all of them needs the operator's consent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from caps.protocol.errors import ConfigurationError, IsolationError
 
 
 def layers(**changed: Enforcement) -> list[Layer]:
-    """Every layer fully in force, but for the changed ones."""
+    """Every layer fully in force, except the changed ones."""
     return [
         Layer(name=name, enforcement=changed.get(name, Enforcement.FULLY), detail="")
         for name in LAYERS
@@ -64,7 +64,7 @@ def test_with_the_operators_word_the_records_name_the_gaps() -> None:
 def test_full_is_wanted_unless_somebody_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, variable: str | None, given: str | None, wanted: str
 ) -> None:
-    """The environment says it, and what is given in code stands in for that."""
+    """The environment sets it, and an argument overrides that."""
     if variable is not None:
         monkeypatch.setenv(Variable.ISOLATION.key, variable)
     assert isolation_mode(given) == wanted
@@ -72,7 +72,7 @@ def test_full_is_wanted_unless_somebody_says_otherwise(
 
 @pytest.mark.parametrize("word", ["none", "BEST-EFFORT", "best_effort", "0", " full"])
 def test_any_other_word_is_refused(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """A misspelt word never widens anything."""
+    """A misspelt value never widens anything."""
     with pytest.raises(ConfigurationError, match=f"`{word}`"):
         isolation_mode(word)
     monkeypatch.setenv(Variable.ISOLATION.key, word)
@@ -101,7 +101,7 @@ PART_OF_THE_LANGUAGE = layers(language=Enforcement.PARTIALLY)
 
 
 def test_real_modules_that_were_granted_are_no_gap() -> None:
-    """The policy said so; nobody has to say it again."""
+    """The policy allowed it; no further consent is needed."""
     assert check_isolation(PART_OF_THE_LANGUAGE, "full", ("numpy",)) is None
 
 
@@ -124,7 +124,7 @@ def test_a_grant_excuses_no_other_gap(name: str) -> None:
 
 
 def test_a_runtime_judges_layers_again_when_they_are_others() -> None:
-    """A zygote that was started again, or other modules, is never taken for what was before."""
+    """A zygote that was started again, or other modules, is never taken for the earlier one."""
     judge = CachedIsolationCheck("best-effort")
     full, weak = tuple(layers()), tuple(WEAK)
     assert judge.check(full, ()).verdict is None

@@ -16,7 +16,7 @@ VARIABLE = Variable.DEFAULT_TIMEOUT_MS.key
 
 @pytest.fixture(autouse=True)
 def _no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of whoever runs the tests says nothing."""
+    """The environment of the test run has no effect."""
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
@@ -33,7 +33,7 @@ def test_thirty_seconds_without_any_setting(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_environment_sets_it_and_an_argument_beats_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The embedding program has the last word."""
+    """The argument of the embedding program takes precedence."""
     monkeypatch.setenv(VARIABLE, "1500")
     assert capability_timeout_ms(None) == 1500
     assert capability_timeout_ms(20) == 20
@@ -57,7 +57,7 @@ def test_a_bad_variable_is_an_error(value: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("value", [0, -1, 3_600_001])
 def test_a_bad_argument_is_an_error(value: int) -> None:
-    """Whoever embeds is held to the same bounds."""
+    """The same bounds apply to an embedding program."""
     with pytest.raises(ConfigurationError, match="default_timeout_ms"):
         Runtime(default_timeout_ms=value)
 

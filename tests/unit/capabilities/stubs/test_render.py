@@ -85,7 +85,7 @@ class TestGrant:
         )
 
     def test_nothing_of_the_scope_is_shown(self, tmp_path: Path) -> None:
-        """Where files lie on the host is none of the code's business."""
+        """The code does not learn where files are on the host."""
         registry = builtin_registry()
         policy = {"allow": ["files.*"], "scopes": {"files": {"allowlist": [str(tmp_path)]}}}
         assert str(tmp_path) not in render(registry.bind(policy), domains=registry.domains)
@@ -188,7 +188,7 @@ def test_a_payload_becomes_parameters(schema: dict[str, Any], parameters: str) -
 
 class TestText:
     def test_constraints_are_told_in_words(self) -> None:
-        """A type does not say how long a text may be."""
+        """A type does not say how long a string may be."""
         schema = {
             "properties": {
                 "name": {
@@ -226,7 +226,7 @@ class TestText:
         assert documented(text, "get").startswith(shown)
 
     def test_a_name_that_is_no_attribute_is_shown_as_an_item(self) -> None:
-        """`r.items` is a method of every record, and `r.class` is no Python."""
+        """`r.items` is a method of every record, and `r.class` is not valid Python."""
         fields = {"items": {"type": "array"}, "class": {}, "str": {}, "id": {"type": "string"}}
         text = stubs_for(schema_out={"properties": fields, "required": ["id"]})
         assert "    # r['items']: list[Any]  # may be missing\n" in text
@@ -235,7 +235,7 @@ class TestText:
         assert "    id: str\n" in text
 
     def test_an_object_that_is_passed_is_a_typed_dict(self) -> None:
-        """Written as a class, or as a call where a key is no name."""
+        """Written as a class, or as a call if a key is not an identifier."""
         inner = {"type": "object", "title": "Query", "required": ["text"],
                  "properties": {"text": {"type": "string"}, "limit": {"type": "integer"}},
                  }  # fmt: skip

@@ -66,13 +66,13 @@ class TestServer:
             assert asked(url, path="/metrics?name=x")[0] == 200
 
     def test_a_client_that_says_nothing_holds_nobody_up(self, registry: CollectorRegistry) -> None:
-        """Each connection has a thread of its own."""
+        """Each connection has its own thread."""
         with metrics_server(registry, 0) as url:
             parts = urlsplit(url)
             with socket.create_connection((parts.hostname, parts.port), timeout=10):
                 assert asked(url)[0] == 200
 
-    def test_a_port_in_use_is_told_in_one_line(self, registry: CollectorRegistry) -> None:
+    def test_a_port_in_use_is_reported_in_one_line(self, registry: CollectorRegistry) -> None:
         """With what to do about it."""
         with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0
@@ -84,7 +84,7 @@ class TestServer:
         assert "\n" not in refused.value.message
 
     def test_the_port_is_free_again_afterwards(self, registry: CollectorRegistry) -> None:
-        """At once."""
+        """Immediately."""
         with metrics_server(registry, 0) as url:
             port = urlsplit(url).port or 0
             asked(url)
@@ -97,7 +97,7 @@ class TestServer:
     def test_what_is_no_address_is_refused(
         self, registry: CollectorRegistry, port: int, address: str
     ) -> None:
-        """Names are not looked up: what they stand for may change."""
+        """Host names are not resolved: their addresses may change."""
         with pytest.raises(ConfigurationError), metrics_server(registry, port, address):
             pass
 

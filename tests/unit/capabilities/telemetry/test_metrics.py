@@ -66,7 +66,7 @@ class TestNames:
                 assert name.endswith(("_bytes_total", "_seconds_total"))
 
     def test_no_label_can_tell_executions_apart(self) -> None:
-        """Ids, paths and texts are for records and spans."""
+        """Ids, paths and messages are for records and spans."""
         labels = {label for _, names in existing().values() for label in names}
         assert not labels & {"execution_id", "request_id", "session", "principal", "agent", "path"}
 
@@ -81,7 +81,7 @@ class TestNames:
 
 class TestBounds:
     def test_every_violation_in_the_sources_is_known(self) -> None:
-        """So that none of ours is counted as another."""
+        """So that none of our codes is counted as `other`."""
         named = set()
         for path in (ROOT / "src").rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -117,7 +117,7 @@ class TestSharing:
         assert Metrics.of(CollectorRegistry()) is not unseen
 
     def test_a_registry_has_one_set_of_metrics(self) -> None:
-        """Whoever asks for those of the same registry gets the same, and none collides."""
+        """Metrics of the same registry are the same object, and none collides."""
         registry = CollectorRegistry()
         assert Metrics.of(registry) is Metrics.of(registry)
         assert Metrics.of(registry) is not Metrics.of(CollectorRegistry())
@@ -163,7 +163,7 @@ class TestEvidence:
 
     @pytest.mark.parametrize("answer", ["no", 1, [0], None, object()], ids=stable_repr)
     def test_only_true_means_durable(self, answer: object) -> None:
-        """A log of one's own that answers with something else has recorded nothing."""
+        """If a custom log returns anything else, nothing counts as recorded."""
 
         class Odd(MemoryAuditLog):
             def append_now(self, events: object) -> Any:
@@ -178,7 +178,7 @@ class TestEvidence:
         assert audit.has_recorded((EVENT,)) is False
 
     def test_an_asynchronous_append_now_is_refused(self) -> None:
-        """Its coroutine is true, and nobody awaits it."""
+        """Its coroutine is truthy, and nobody awaits it."""
 
         class Late(MemoryAuditLog):
             async def append_now(self, events: object) -> bool:  # type: ignore[override]

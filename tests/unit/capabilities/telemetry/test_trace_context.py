@@ -1,4 +1,4 @@
-"""`traceparent` is read as W3C spells it, and not otherwise."""
+"""`traceparent` is read in the format of W3C, and in no other."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_what_is_not_exactly_one_is_none(text: str) -> None:
 
 @given(st.text(max_size=80))
 def test_no_text_makes_it_fail(text: str) -> None:
-    """It is the word of another program."""
+    """The value comes from another program and is not trusted."""
     context = parse_traceparent(text)
     assert context is None or context.is_valid

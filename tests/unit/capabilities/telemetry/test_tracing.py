@@ -29,7 +29,7 @@ from support.command_workers import CommandWorkerSource
 pytestmark = pytest.mark.anyio
 
 # Says that it is ready, as a worker does, and garbage as soon as it gets code.
-LIAR = """
+HOSTILE_WORKER = """
 import os, struct
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
@@ -65,7 +65,7 @@ def test_the_default_metrics_are_made_once_in_the_global_registry() -> None:
 
 @dataclass
 class Watched:
-    """A runtime's surroundings, kept for looking at."""
+    """The setup of a runtime, kept for inspection."""
 
     samples: CollectorRegistry = field(default_factory=CollectorRegistry)
     exporter: InMemorySpanExporter = field(default_factory=InMemorySpanExporter)
@@ -150,7 +150,7 @@ async def test_an_execution_is_a_span_with_a_child_for_every_call(watched: Watch
 
 @pytest.mark.process
 async def test_a_failed_execution_is_an_error_without_its_text(watched: Watched) -> None:
-    """What the code says of itself is for the result and the audit."""
+    """The text of the code's error is only in the result and the audit log."""
     await watched.run("raise ValueError('hunter2')")
     (execution,) = watched.spans("execution")
     assert execution.status.status_code is StatusCode.ERROR
@@ -224,9 +224,9 @@ async def test_a_policy_that_is_refused_is_counted() -> None:
 
 @pytest.mark.process
 async def test_a_worker_that_breaks_the_protocol_is_counted() -> None:
-    """By what it broke."""
+    """By the broken rule."""
     samples = CollectorRegistry()
-    workers = CommandWorkerSource((sys.executable, "-I", "-c", LIAR))
+    workers = CommandWorkerSource((sys.executable, "-I", "-c", HOSTILE_WORKER))
     async with Runtime(
         POLICY_OF_NOTHING,
         audit=MemoryAuditLog(),

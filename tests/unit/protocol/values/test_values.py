@@ -180,7 +180,7 @@ def test_what_has_a_plainer_form_crosses_as_that() -> None:
 def test_methods_of_a_subclass_are_not_asked() -> None:
     """A subclass is what its base holds, whatever it says of itself."""
 
-    class Liar(list[int]):
+    class Deceptive(list[int]):
         def __iter__(self) -> Any:
             raise KeyboardInterrupt
 
@@ -196,7 +196,7 @@ def test_methods_of_a_subclass_are_not_asked() -> None:
         def __len__(self) -> int:
             raise KeyboardInterrupt
 
-    assert crossed(Liar([1, 2])) == [1, 2]
+    assert crossed(Deceptive([1, 2])) == [1, 2]
     assert crossed(Text("x")) == "x"
 
 
@@ -316,12 +316,12 @@ def test_size_is_bounded_exactly() -> None:
 
 
 def test_a_huge_integer_is_refused() -> None:
-    """An integer of more than a mebibyte is no result."""
+    """An integer of more than a mebibyte is not a valid result."""
     with pytest.raises(ValueError, match="too large"):
         encode_value(1 << (8 << 20), max_bytes=16 << 20)
 
 
-def test_a_list_that_holds_itself_is_refused_at_once() -> None:
+def test_a_list_that_holds_itself_is_refused_immediately() -> None:
     """Neither a hang nor a crash: it is too deep."""
     knot: list[Any] = []
     knot.extend([knot] * 10)

@@ -16,7 +16,7 @@ from caps.providers.files.openat2 import open_beneath, opened_beneath, opened_ro
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[int]:
-    """A directory with a file, links of every kind, and a secret beside it."""
+    """A directory with a file, links of every kind, and a secret next to it."""
     inside = tmp_path / "inside"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "file").write_text("public")

@@ -29,7 +29,7 @@ call = functools.partial(file_call, "files.read")
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Path:
-    """An allowed directory with a secret beside it and links to both."""
+    """An allowed directory with a secret next to it and links to both."""
     inside = tmp_path / "sandbox"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "note.txt").write_text("héllo")
@@ -94,7 +94,7 @@ class TestRead:
         assert str(sandbox.parent) not in str(caught.value)
 
     def test_an_absolute_path_is_answered_as_given(self, sandbox: Path) -> None:
-        """The answer speaks the caller's language, tidied."""
+        """The answer has the path as the caller gave it, normalised."""
         answer = read(call("/nowhere", sandbox), f"{sandbox}//sub/./note.txt")
         assert answer["path"] == f"{sandbox}/sub/note.txt"
 
@@ -123,7 +123,7 @@ class TestRead:
             ("x" * 300, "longer than a path may be"),
         ],
     )
-    def test_a_failure_is_told_without_host_paths(
+    def test_a_failure_is_reported_without_host_paths(
         self, sandbox: Path, path: str, words: str
     ) -> None:
         """User space learns what is wrong with the path that it gave, and nothing more."""
@@ -131,7 +131,7 @@ class TestRead:
             read(call(sandbox), path)
         assert str(sandbox) not in caught.value.message
 
-    def test_a_fifo_is_refused_at_once(self, sandbox: Path) -> None:
+    def test_a_fifo_is_refused_immediately(self, sandbox: Path) -> None:
         """A call must not wait for somebody to write."""
         os.mkfifo(sandbox / "fifo")
         with pytest.raises(ProviderError, match="not a regular file"):
@@ -149,7 +149,7 @@ class TestRead:
             read(context, "/etc/passwd")
 
     def test_a_directory_swapped_for_a_link_never_leaks(self, sandbox: Path) -> None:
-        """Between a check and its use there is no gap to slip through."""
+        """There is no gap between the check and the use."""
         (sandbox / "door").mkdir()
         (sandbox / "door" / "note.txt").write_text("public")
         (sandbox / "other").symlink_to("../outside")
@@ -165,7 +165,7 @@ class TestRead:
         thread.start()
         seen: set[str] = set()
         try:
-            # Until both sides of the race were met, and at least 300 times.
+            # Until both results of the race occurred, and at least 300 times.
             for attempt in range(20_000):
                 if attempt >= 300 and len(seen) > 1:
                     break
@@ -281,13 +281,13 @@ class TestStat:
         assert (answer["exists"], answer["modified_at"], answer["size_bytes"]) == (False, None, 0)
 
     def test_the_root_is_a_directory(self, sandbox: Path) -> None:
-        """The allowed directory may be looked at, without telling its name on the host."""
+        """The allowed directory may be listed, without revealing its name on the host."""
         answer = stat_file(call(sandbox), ".")
         assert (answer["is_directory"], answer["name"], answer["path"]) == (True, ".", ".")
 
     @pytest.mark.parametrize("path", ["link_out", "dir_out", "dir_out/missing"])
     def test_what_leads_out_is_a_scope_violation(self, sandbox: Path, path: str) -> None:
-        """Not even existence is told of what lies outside."""
+        """Not even the existence of anything outside is revealed."""
         with pytest.raises(ScopeViolationError):
             stat_file(call(sandbox), path)
 

@@ -31,7 +31,7 @@ class TestParsing:
         assert scope.allowlist == ("./sandbox", "/data")
 
     def test_the_defaults_are_one_mebibyte_and_writable(self) -> None:
-        """What a policy leaves out is bounded all the same."""
+        """What a policy leaves out is bounded anyway."""
         scope = scope_of("/data")
         assert (scope.read_only, scope.max_bytes) == (False, 1_048_576)
 
@@ -164,13 +164,13 @@ class TestPaths:
 class TestChanging:
     @pytest.mark.parametrize("function", ["write", "delete"])
     def test_read_only_refuses_changes(self, function: str) -> None:
-        """A read-only scope says so by its own rule, before it looks at the path."""
+        """A read-only scope refuses by its own rule, before it checks the path."""
         scope = scope_of("/data", read_only=True)
         assert rule_of(scope, function, path="/etc/x", content="") == "read_only"
 
     @pytest.mark.parametrize("function", ["read", "list", "stat"])
     def test_read_only_allows_looking(self, function: str) -> None:
-        """Looking changes nothing."""
+        """A check changes nothing."""
         assert rule_of(scope_of("/data", read_only=True), function, path="x") is None
 
     @pytest.mark.parametrize(

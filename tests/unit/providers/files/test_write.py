@@ -26,7 +26,7 @@ call = functools.partial(file_call, "files.write")
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Path:
-    """An allowed directory with another one beside it, and links to both."""
+    """An allowed directory with another one next to it, and links to both."""
     inside = tmp_path / "sandbox"
     (inside / "sub").mkdir(parents=True)
     (inside / "sub" / "note.txt").write_text("old")
@@ -139,7 +139,7 @@ class TestWrite:
             ("x" * 256, "longer than"),
         ],
     )
-    def test_a_failure_is_told_without_host_paths(
+    def test_a_failure_is_reported_without_host_paths(
         self, sandbox: Path, path: str, words: str
     ) -> None:
         """User space learns what is wrong with the path that it gave."""
@@ -162,7 +162,7 @@ class TestWrite:
         assert (sandbox / "sub" / "note.txt").read_text() == "old"
 
     def test_the_scope_is_asked_again(self, sandbox: Path) -> None:
-        """The provider does not rely on its caller having asked."""
+        """The provider does not rely on a check by its caller."""
         for context, rule in (
             (call(sandbox, read_only=True), "read_only"),
             (call(sandbox, max_bytes=2), "max_bytes"),

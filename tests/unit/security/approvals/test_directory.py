@@ -1,4 +1,4 @@
-"""The directory in which calls wait: whole files, one answer, and nobody else's business."""
+"""The directory in which calls wait: whole files, one answer, and private to the user."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TestAnswers:
         ("text", "seconds"), [("1s", 1), ("90s", 90), ("10m", 600), ("2h", 7200), ("30d", 2592000)]
     )
     def test_spans_of_time(self, text: str, seconds: int) -> None:
-        """A whole number and its unit."""
+        """An integer and its unit."""
         assert parse_duration(text) == seconds
 
     @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ class TestAnswers:
             parse_duration(text)
 
     def test_ids_are_long_and_their_own(self) -> None:
-        """Nobody can guess one, and nothing else becomes a file name."""
+        """They cannot be guessed, and nothing else becomes a file name."""
         assert is_approval_id(new_approval_id())
         assert new_approval_id() != new_approval_id()
         assert not any(map(is_approval_id, ["", "..", "../" + "a" * 29, "A" * 32, "a" * 31]))
@@ -104,7 +104,7 @@ class TestWaiting:
     def test_a_posted_request_waits_until_it_is_taken_back(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """It is listed as it was asked, and leaves nothing."""
+        """It is listed as it was requested, and leaves nothing behind."""
         request = approval_request()
         with store.posted(request):
             assert store.pending() == [request]
@@ -142,7 +142,7 @@ class TestWaiting:
             assert not answer.allowed
 
     def test_they_are_listed_oldest_first(self, store: ApprovalDirectory) -> None:
-        """By when they were asked, not by their ids."""
+        """By the time of the request, not by their ids."""
         late = approval_request("0" * 32, asked_at="2025-01-02T00:00:00+00:00")
         early = approval_request("f" * 32)
         with store.posted(late), store.posted(early):
@@ -163,7 +163,7 @@ class TestWaiting:
                 assert caught.value.message.isprintable()
 
     def test_nobody_answers_what_nobody_waits_for(self, store: ApprovalDirectory) -> None:
-        """Unknown, gone, and no id at all."""
+        """Unknown, already removed, and not an id."""
         request = approval_request()
         with store.posted(request):
             pass
@@ -218,7 +218,7 @@ class TestTrust:
     def test_an_answer_that_cannot_be_read_is_a_denial(
         self, store: ApprovalDirectory, directory: Path, content: bytes
     ) -> None:
-        """Whoever wrote it: nothing but a whole and valid answer allows."""
+        """Regardless of its author: only a complete and valid answer allows."""
         request = approval_request()
         with store.posted(request):
             (directory / f"{request.id}.answer").write_bytes(content)
@@ -248,13 +248,13 @@ class TestTrust:
     def test_a_request_under_another_name_is_not_listed(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """What is shown is what an answer goes to."""
+        """An answer applies to exactly what was shown."""
         request, other = approval_request(), new_approval_id()
         with store.posted(request):
             os.link(directory / f"{request.id}.request", directory / f"{other}.request")
             assert store.pending() == [request]
 
-    def test_odd_entries_are_told_and_keep_nobody_from_asking(
+    def test_odd_entries_are_reported_and_keep_nobody_from_asking(
         self, store: ApprovalDirectory, directory: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Directories and links under names like ours are neither read nor removed."""
@@ -275,7 +275,7 @@ class TestTrust:
     def test_a_directory_that_is_held_is_no_request(
         self, store: ApprovalDirectory, directory: Path
     ) -> None:
-        """And looking at it costs no descriptor."""
+        """And reading it leaks no descriptor."""
         name = directory / f"{new_approval_id()}.request"
         name.mkdir()
         descriptor = os.open(name, os.O_RDONLY)
@@ -303,7 +303,7 @@ class TestTrust:
         assert names_in(directory) == sorted(others)
 
     def test_a_request_is_never_replaced(self, store: ApprovalDirectory, directory: Path) -> None:
-        """What lies there under its name stays, and is not removed either."""
+        """What is there under its name stays, and is not removed either."""
         request = approval_request()
         (directory / f"{request.id}.request").write_text("another's")
         with pytest.raises(FileExistsError), store.posted(request):
@@ -369,7 +369,7 @@ sys.stdin.read()
 
 
 def test_where_it_is_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The variable, else the user's state directory; beside the audit log there."""
+    """The variable, else the user's state directory, next to the audit log."""
     monkeypatch.setenv("CAPS_APPROVALS_PATH", str(tmp_path / "a"))
     assert default_approvals_directory() == tmp_path / "a"
     monkeypatch.delenv("CAPS_APPROVALS_PATH")

@@ -1,4 +1,4 @@
-"""Which real modules a policy may name, and in which words others are refused."""
+"""Which real modules a policy may name, and with which messages others are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_none_are_granted_unless_they_are_named() -> None:
 
 
 def test_order_and_repetition_do_not_matter() -> None:
-    """The set is what counts: two spellings of it are one policy, and one zygote."""
+    """The set is what counts: two ways to write it are one policy, and one zygote."""
     first = load_policy({"modules": ["pandas", "numpy", "numpy"]}).policy
     second = load_policy({"modules": ["numpy", "pandas"]}).policy
     assert first.modules == second.modules == ("numpy", "pandas")
@@ -34,7 +34,7 @@ def test_order_and_repetition_do_not_matter() -> None:
 
 
 def test_the_names_of_the_facades_are_all_known() -> None:
-    """The list beside the policy is that of the worker's tables."""
+    """The list next to the policy is that of the worker's tables."""
     tops = {name.partition(".")[0] for name in [*FACADES, *REPLACEMENTS, "asyncio"]}
     assert {name for name in tops if not name.startswith("_")} == FACADE_MODULES
 
@@ -47,14 +47,14 @@ def test_a_facade_is_not_to_be_replaced(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["builtins", "ctypes", "importlib", "os", "socket", "subprocess"])
 def test_the_machine_is_refused_with_its_reason(name: str) -> None:
-    """It would be of no use, and no operator is to think otherwise."""
+    """It would be useless, and operators must learn that."""
     message = refusal("numpy", name)
     assert f"`{name}` is nothing but the machine" in message
     assert "grant a capability" in message
 
 
 def test_our_own_package_is_refused() -> None:
-    """What it has to give is granted by `allow`."""
+    """Its capabilities are granted by `allow`."""
     assert "use `allow`" in refusal("caps")
 
 

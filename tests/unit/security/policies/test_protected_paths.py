@@ -65,7 +65,7 @@ def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
-    """It leads nowhere, and the links in it are kept all the same."""
+    """It leads nowhere, and the links in it are kept anyway."""
     (tmp_path / "loop").symlink_to("loop")
     assert reaches(tmp_path, tmp_path / "loop" / "x")
     assert not reaches(tmp_path / "elsewhere", tmp_path / "loop" / "x")
@@ -184,7 +184,7 @@ def test_the_environment_says_what_the_commands_guard(
 
 
 def test_explain_never_proposes_the_directory_of_the_policy_for_writing() -> None:
-    """Relative paths get a directory of their own."""
+    """Relative paths get their own directory."""
     payload = {"path": "notes.txt", "content": "x"}
     found = explain(REGISTRY, loaded({"allow": ["files.*"]}), Request("files.write", payload))
     assert found.policy is not None
@@ -201,7 +201,7 @@ def test_explain_says_if_a_change_would_reach_the_policy(tmp_path: Path) -> None
 
 
 def test_learning_keeps_what_is_changed_apart_from_the_policy(tmp_path: Path) -> None:
-    """A directory of its own for relative paths, and a note where the paths leave no choice."""
+    """A separate directory for relative paths, and a note if the paths leave no choice."""
     wide = loaded({"allow": ["files.*"], "scopes": {"files": {"allowlist": ["/"]}}})
     relative = [Call("files.write", {"path": "a.txt", "content": "x"})]
     found = learn(REGISTRY, records_of(wide, relative), directory=tmp_path)
@@ -265,7 +265,7 @@ class TestLongPaths:
 
     @pytest.mark.parametrize("name", ["a/" * 60_000, "\ud800", "a\0b"], ids=["long", "half", "nul"])
     def test_a_protected_path_that_cannot_exist_is_compared_by_name(self, name: str) -> None:
-        """Nothing is looked up for it."""
+        """It needs no lookup."""
         assert reaches(Path("/nowhere"), Path("/nowhere", name))
         assert not reaches(Path("/elsewhere"), Path("/nowhere", name))
 

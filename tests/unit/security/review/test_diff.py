@@ -1,4 +1,4 @@
-"""`diff`: what one policy lets through beside another."""
+"""`diff`: what one policy lets through, compared to another."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def scoped(**scope: Any) -> dict[str, Any]:
 
 
 def test_rules_are_compared_by_what_they_grant() -> None:
-    """A domain spelt out is the same as its wildcard."""
+    """A list of all functions of a domain is the same as its wildcard."""
     every = ["math.add", "math.divide", "math.multiply", "math.subtract"]
     assert compared({"allow": ["math.*"]}, {"allow": every}).all == ()
 
 
 def test_capabilities_are_gained_and_lost() -> None:
-    """Both at once is mixed."""
+    """Both together are mixed."""
     found = compared({"allow": ["math.add"]}, {"allow": ["time.now"]})
     assert (found.gained, found.lost) == (("time.now",), ("math.add",))
     assert found.verdict is Breadth.MIXED
@@ -70,7 +70,7 @@ def test_the_limits() -> None:
     [
         (None, "1/s", Breadth.NARROWER),
         ("1/s", None, Breadth.WIDER),
-        ("1/s", "60/min", Breadth.WIDER),  # the same in a minute, and all at once
+        ("1/s", "60/min", Breadth.WIDER),  # the same in a minute, but as one burst
         ("60/min", "1/s", Breadth.NARROWER),
         ("2/s", "60/min", Breadth.MIXED),
         ("2/min", "1/hour", Breadth.NARROWER),
@@ -104,7 +104,7 @@ def test_rates_are_compared_by_what_they_let_in(
 def test_directories_are_compared_by_what_they_hold(
     older: list[str], newer: list[str], width: Breadth
 ) -> None:
-    """Not by how they are spelt."""
+    """Not by how they are written."""
     found = compared(scoped(allowlist=older), scoped(allowlist=newer))
     assert found.verdict is width
 

@@ -14,7 +14,7 @@ from support.policy_strategies import REGISTRY, loaded
 
 
 def explained(document: dict[str, Any], capability: str, **payload: Any) -> Explanation:
-    """What a policy says to one call; places are those of the document as it is written."""
+    """What a policy decides about one call; places refer to the document as written."""
     return explain(REGISTRY, loaded(document), Request(capability, payload), written=document)
 
 
@@ -68,7 +68,7 @@ def test_a_scope_that_is_set_opens_all_that_only_it_withheld() -> None:
 
 
 def test_an_approval_that_stands_in_the_way() -> None:
-    """Said as what it is: without anybody's approval."""
+    """The change says that calls would need no approval any more."""
     found = explained({"allow": ["math.add"], "approve": ["math.add"]}, "math.add", a=1, b=2)
     assert patch_of(found) == [{"op": "remove", "path": "/approve/0"}]
     assert "without anybody's approval" in found.changes[0].opens
@@ -89,7 +89,7 @@ def test_the_nearest_directory_and_all_beneath_it() -> None:
 
 
 def test_several_things_in_the_way_are_several_changes() -> None:
-    """Each is said, in the order in which it is met."""
+    """Each is reported, in the order of the checks."""
     document = {"scopes": {"files": {"allowlist": ["/srv"], "read_only": True, "max_bytes": 3}}}
     found = explained(document, "files.write", path="/etc/x", content="four")
     assert [operation["path"] for operation in patch_of(found)] == [

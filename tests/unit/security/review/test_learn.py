@@ -1,4 +1,4 @@
-"""`learn`: the smallest policy for what was asked, and the evidence for each part of it."""
+"""`learn`: the smallest policy for what was called, and the evidence for each part of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def learned(
 
 
 def test_exact_capabilities_and_the_nearest_directories() -> None:
-    """No wildcard, no parent that nobody asked for."""
+    """No wildcard, and no parent directory that was not used."""
     found = learned(OPEN, read("/srv/a/1"), read("/srv/a/2"), read("/srv/b/1"))
     assert found.policy["allow"] == ["files.read"]
     assert found.policy["scopes"]["files"]["allowlist"] == ["/srv/a", "/srv/b"]
@@ -141,7 +141,7 @@ def test_the_tests_are_the_calls_that_the_log_shows_in_full() -> None:
 
 
 def test_limits_are_what_was_used_with_a_margin() -> None:
-    """Of executions that had all they asked for."""
+    """Of executions that had no refused call."""
     found = learned(OPEN, *[Call("time.now", {})] * 40)
     assert found.policy["limits"]["calls"] == 100
     assert found.policy["limits"]["wall_ms"] == 1000  # not below what a machine may need
@@ -156,7 +156,7 @@ def test_limits_are_what_was_used_with_a_margin() -> None:
 def test_limits_are_not_learned_from_half_a_run(
     then: dict[str, Any], status: ExecutionStatus
 ) -> None:
-    """What it would have used nobody knows; the policy that it ran under stays."""
+    """What it would have used is unknown; the limits of its policy stay."""
     bounded = {**then, "limits": {"calls": 77}}
     found = learned(bounded, Call("time.now", {}), base=True, mode="learn", status=status)
     assert found.policy["limits"] == {"calls": 77}
@@ -195,7 +195,7 @@ def waiting(records: list[AuditRecord], *seqs: int, seconds: int = 60) -> list[A
 
 
 def test_what_a_person_approved_is_learned_with_the_approval() -> None:
-    """Also from a log alone, without the policy that asked for it."""
+    """Also from a log alone, without the policy that required it."""
     then = loaded({**OPEN, "approve": ["files.read"]})
     records = waiting(records_of(then, [read("/srv/x"), Call("time.now", {})]), 2)
     found = learn(REGISTRY, records, directory=then.base)
@@ -215,7 +215,7 @@ def test_the_time_that_a_person_took_is_not_the_codes() -> None:
 
 
 def test_no_limit_becomes_wider_than_it_was() -> None:
-    """A margin is no reason to give more than was enough; modules stay as they are."""
+    """A margin must not give more than was enough; modules stay as they are."""
     limits = {"calls": 41, "wall_ms": 50, "memory_mb": 32, "output_bytes": 6, "concurrency": 1}
     then = {**OPEN, "limits": limits, "modules": ["numpy"]}
     found = learned(then, *[Call("time.now", {})] * 40, base=True)

@@ -1,4 +1,4 @@
-"""`lint`: what is dead, what can never happen, what is wide, what no test stands for."""
+"""`lint`: rules without effect, calls that can never happen, wide grants, missing tests."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_places_are_those_of_the_file() -> None:
 
 
 def test_one_bad_name_does_not_hide_the_rest() -> None:
-    """Loading would stop at the first; here all of them are told, and the rest is judged."""
+    """Loading would stop at the first; here all of them are reported, and the rest is checked."""
     document = {"allow": ["math.ad", "tim.now", "files.read"], "scopes": {"web": {}}}
     codes = [code for code, _ in found_in(document)]
     assert codes.count("unknown-rule") == 2

@@ -1,4 +1,4 @@
-"""`replay`: which recorded decisions another policy turns, and what cannot be known."""
+"""`replay`: which recorded decisions another policy changes, and what cannot be known."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_a_size_that_was_refused_stays_refused_under_a_smaller_bound() -> None:
 
 
 def test_a_payload_that_nobody_looked_at_may_not_fit() -> None:
-    """It was refused before the schema was asked, and its arguments are hidden."""
+    """It was refused before the schema was checked, and its arguments are hidden."""
     now = {"allow": ["math.add"]}
     (one,) = replayed({}, now, ADD)
     assert one.turn is Flip.UNKNOWN
@@ -222,7 +222,7 @@ def test_a_capability_that_is_gone() -> None:
 
 @pytest.mark.parametrize("path", ["/srv/" + "x" * 2000, "/srv/\\udcff"])
 def test_a_text_that_the_log_could_not_keep_counts_as_hidden(path: str) -> None:
-    """It was cut, or may stand for something that is no text."""
+    """It was cut, or may represent something that is not a string."""
     records = records_of(loaded({}), [Call("files.read", {"path": path})])
     (one,) = replay(REGISTRY, loaded(FILES), records)
     assert one.observed.hidden == {"path"}
@@ -230,7 +230,7 @@ def test_a_text_that_the_log_could_not_keep_counts_as_hidden(path: str) -> None:
 
 
 class Hosts(Scope):
-    """A scope that does not say which arguments it looks at, and relies on all of them."""
+    """A scope that does not declare which arguments it reads, and relies on all of them."""
 
     hosts: list[str]
 

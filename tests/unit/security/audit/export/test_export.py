@@ -304,7 +304,7 @@ def test_ocsf_weighs_what_happened(log: Path) -> None:
 
 
 def test_ocsf_time_is_that_of_the_record(log: Path) -> None:
-    """In milliseconds, beside the text that was signed for."""
+    """In milliseconds, in addition to the signed text."""
     for event, record in zip(exported(log, "ocsf"), recorded(log), strict=True):
         assert event["metadata"]["original_time"] == record["ts"]
         assert f"{event['time'] % 1000:03d}" == record["ts"][20:23]
@@ -321,7 +321,7 @@ def test_filters_and_a_file(log: Path, tmp_path: Path) -> None:
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(log: Path, tmp_path: Path) -> None:
-    """Half an export is none."""
+    """An incomplete export does not replace a file."""
     target = tmp_path / "out.jsonl"
     target.write_text("before")
     with (log / "audit-000001.jsonl").open("ab") as file:

@@ -1,4 +1,4 @@
-"""The lock of the log among several who want it: nobody overtakes the first in line."""
+"""The lock of the log with several writers: none overtakes the first in the queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from caps.security.audit.files.lock import TURNSTILE, LogLock
 
 
 class _Writer:
-    """One process, as the kernel sees it: descriptors of its own."""
+    """One process, as the kernel sees it: its own descriptors."""
 
     def __init__(self, directory: Path, seconds: float = 20) -> None:
         self.path = directory / "log"
@@ -121,7 +121,7 @@ def test_who_holds_a_file_takes_the_next_past_the_line(tmp_path: Path) -> None:
 
 
 def test_who_will_not_wait_does_not_stand_in_line(tmp_path: Path) -> None:
-    """It is told at once."""
+    """The error comes immediately."""
     with writers(tmp_path, 2) as (holder, other):
         holder.take()
         with pytest.raises(BlockingIOError):
@@ -131,7 +131,7 @@ def test_who_will_not_wait_does_not_stand_in_line(tmp_path: Path) -> None:
 
 
 def test_waiting_in_line_has_an_end(tmp_path: Path) -> None:
-    """For the first as well, who leaves the line when nothing came of it."""
+    """For the first as well, which releases the turnstile lock when it fails."""
     with writers(tmp_path, 2, seconds=0.01) as (impatient, later):
         with held(impatient.path):
             for _ in range(2):
@@ -161,7 +161,7 @@ def test_who_finds_it_free_does_not_stay_in_line(tmp_path: Path) -> None:
 
 
 def test_a_line_that_does_not_move_is_passed(tmp_path: Path) -> None:
-    """Its first is stopped, perhaps; a log that nobody holds is not refused for that."""
+    """Its holder may be stopped; a log that nobody holds is not refused because of that."""
     with writers(tmp_path, 1, seconds=0.05) as (writer,):
         with held(tmp_path / TURNSTILE):
             for _ in range(3):
@@ -199,7 +199,7 @@ def test_who_passed_the_line_waits_for_the_log(
 
 
 def test_only_its_writers_can_stand_in_line(tmp_path: Path) -> None:
-    """A directory could be locked by whoever may read it."""
+    """A directory could be locked by any process that may read it."""
     with writers(tmp_path, 1) as (writer,):
         writer.take()
         assert (tmp_path / TURNSTILE).stat().st_mode & 0o777 == 0o600
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_locked_is_told_as_such(
 
 
 def test_where_a_directory_cannot_be_locked_the_log_can(tmp_path: Path) -> None:
-    """There is no line then."""
+    """It works without the turnstile lock then."""
     writer = _Writer(tmp_path)
     writer.lock = LogLock(20, tmp_path / "none")
     writer.take()

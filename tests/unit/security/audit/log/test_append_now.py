@@ -27,7 +27,7 @@ async def test_what_is_appended_in_one_step_is_on_disk(tmp_path: Path) -> None:
 
 
 async def test_what_is_synced_waits(tmp_path: Path) -> None:
-    """Nothing is done, and the caller is told."""
+    """Nothing is done, and the caller gets False."""
     async with AuditLog.open(tmp_path, durability=Durability.SYNC) as log:
         assert not log.append_now([decision("a")])
         assert request_ids(tmp_path) == []
@@ -57,14 +57,14 @@ async def test_a_log_that_another_process_writes_waits(tmp_path: Path) -> None:
 
 
 async def test_a_required_sink_waits(tmp_path: Path) -> None:
-    """It is asked whether it has the record, which takes its time."""
+    """It is asked whether it has the record, which takes a while."""
     sink = parse_sink(f"file://{tmp_path}/copy?mode=required")
     async with AuditLog.open(tmp_path / "log", durability=Durability.OS, sinks=[sink]) as log:
         assert not log.append_now([decision("a")])
 
 
 async def test_a_closed_log_takes_nothing_in_one_step_either(tmp_path: Path) -> None:
-    """There is no evidence to be had from it."""
+    """It cannot record any evidence."""
     log = AuditLog.open(tmp_path, durability=Durability.OS)
     await log.aclose()
     with pytest.raises(AuditError, match="closed"):

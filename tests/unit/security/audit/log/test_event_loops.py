@@ -1,4 +1,4 @@
-"""A log that outlives its event loop: what one loop left behind is no trouble for the next."""
+"""A log that outlives its event loop: what one loop left behind does not disturb the next."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def leave_two(log: AuditLog, held: HeldSyncs, backend: str) -> None:
 
 
 def leave_one(log: AuditLog) -> None:
-    """A loop that ends before it came to hand over what was appended in it."""
+    """A loop that ends before it passed on the records that were appended in it."""
     loop = asyncio.new_event_loop()
 
     async def hand_in() -> None:
@@ -81,7 +81,7 @@ def leave_one(log: AuditLog) -> None:
 def test_what_gathered_in_a_loop_that_is_over_is_written_before_what_the_next_appends(
     tmp_path: Path, log: AuditLog, held: HeldSyncs, before: str, after: str
 ) -> None:
-    """Once each, in the order in which they were handed in."""
+    """Once each, in the order in which they were appended."""
     leave_two(log, held, before)
 
     async def go_on() -> None:
@@ -101,7 +101,7 @@ def test_what_gathered_in_a_loop_that_is_over_is_written_before_what_the_next_ap
 def test_what_gathered_is_written_though_no_loop_follows(
     tmp_path: Path, log: AuditLog, held: HeldSyncs, backend: str
 ) -> None:
-    """The thread that is at it goes on, and another loop need not be there to ask for it."""
+    """The thread that writes them continues, and no other loop need ask for it."""
     leave_two(log, held, backend)
     held.release.set()
     log.close()
@@ -112,7 +112,7 @@ def test_what_gathered_is_written_though_no_loop_follows(
 def test_the_next_loop_can_close_the_log_at_once(
     tmp_path: Path, log: AuditLog, held: HeldSyncs, backend: str
 ) -> None:
-    """It waits for what the last one left, of which nobody can tell it."""
+    """It waits for what the last one left, of which it gets no notification."""
     leave_two(log, held, backend)
 
     async def close() -> None:
@@ -130,7 +130,7 @@ def test_the_next_loop_can_close_the_log_at_once(
 def test_a_loop_that_was_stopped_within_a_step_leaves_its_batch_to_the_next(
     tmp_path: Path, log: AuditLog, backend: str
 ) -> None:
-    """Nobody had been asked to write it yet."""
+    """No thread had been asked to write it yet."""
     leave_one(log)
 
     async def go_on() -> None:

@@ -36,7 +36,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 def child(body: str, *arguments: object) -> subprocess.Popen[str]:
-    """A process of its own that runs `body`, with `log`, `decision` and friends at hand."""
+    """A separate process that runs `body`, with `log`, `decision` and others in scope."""
     prelude = """
         import os, resource, signal, sys
         from pathlib import Path
@@ -58,7 +58,7 @@ def child(body: str, *arguments: object) -> subprocess.Popen[str]:
 
 @pytest.mark.process
 def test_several_processes_share_one_chain(tmp_path: Path) -> None:
-    """Writers that append at once, with and without sync, leave one unbroken log."""
+    """Concurrent writers, with and without sync, leave one unbroken log."""
     body = """
         async def main():
             who, durability = sys.argv[2], Durability(sys.argv[3])
@@ -91,7 +91,7 @@ def test_several_processes_share_one_chain(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_what_a_killed_process_had_appended_is_there(tmp_path: Path) -> None:
-    """SIGKILL right after an append loses nothing, and the next writer goes on."""
+    """SIGKILL right after an append loses nothing, and the next writer continues."""
     body = """
         async def main():
             log = AuditLog.open(Path(sys.argv[1]))
@@ -134,7 +134,7 @@ def test_a_process_killed_within_a_write_leaves_a_torn_tail_that_is_mended(tmp_p
 
 @pytest.mark.parametrize("torn", [b"{", b'{"agent":"' + b"x" * 20_000, b"\0" * 4096])
 async def test_a_torn_tail_is_met_while_open_too(tmp_path: Path, torn: bytes) -> None:
-    """Another process crashed beside us: its half line goes, ours follows."""
+    """Another process crashed meanwhile: its half line is removed, ours follows."""
     async with AuditLog.open(tmp_path) as log:
         await log.append(decision("before"))
         with segment_of(tmp_path).open("ab") as file:
@@ -249,7 +249,7 @@ async def test_a_log_that_another_keeps_locked_is_an_audit_error(
 
 
 async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> None:
-    """The end cannot be pinned, and whoever closes is told so."""
+    """The end cannot be signed, and the caller of close gets the error."""
     log = AuditLog.open(tmp_path, lock_seconds=0.05)
     await log.append(decision("r1"))
     with segment_of(tmp_path).open("rb") as other:
@@ -261,7 +261,7 @@ async def test_closing_does_not_wait_for_ever_for_the_lock(tmp_path: Path) -> No
 
 @pytest.mark.process
 async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -> None:
-    """Another process that writes for a while makes nobody fail."""
+    """Another process that writes for a while causes no failure."""
     log = AuditLog.open(tmp_path)
     body = """
         import fcntl
@@ -286,7 +286,7 @@ async def test_a_lock_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -
 
 @pytest.mark.parametrize("durability", list(Durability))
 async def test_a_removed_log_is_not_recreated(tmp_path: Path, durability: Durability) -> None:
-    """Appends to a file that nobody can find any more are refused."""
+    """Appends to a file that was unlinked are refused."""
     log = AuditLog.open(tmp_path, durability=durability)
     segment_of(tmp_path).unlink()
     with pytest.raises(AuditError, match="removed or replaced"):
@@ -310,7 +310,7 @@ async def test_a_replaced_log_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_log_whose_directory_was_moved_is_refused(tmp_path: Path) -> None:
-    """The file is the same; but who looks where the log should be finds none of it."""
+    """The file is the same; but a reader of the log's path does not find it."""
     log = AuditLog.open(tmp_path / "log", durability=Durability.OS)
     await log.append(decision("before"))
     (tmp_path / "log").rename(tmp_path / "moved")
@@ -339,7 +339,7 @@ class CutsFirst:
 async def test_a_log_that_is_cut_between_the_check_and_the_write_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: float, durability: Durability
 ) -> None:
-    """As `copytruncate` of logrotate does it: no hole stays, and nobody writes on."""
+    """As `copytruncate` of logrotate does it: no hole stays, and no more is written."""
     path = segment_of(tmp_path)
     other = AuditLog.open(tmp_path, durability=durability)
     log = AuditLog.open(tmp_path, durability=durability)
@@ -376,7 +376,7 @@ async def test_a_hole_that_a_killed_writer_left_is_not_continued(tmp_path: Path)
 
 @pytest.mark.parametrize("keep", [0, 100])
 async def test_a_log_that_was_cut_while_open_is_refused(tmp_path: Path, keep: int) -> None:
-    """Writing on would bury the cut."""
+    """Writing more records would hide the cut."""
     log = AuditLog.open(tmp_path)
     os.truncate(segment_of(tmp_path), keep)
     with pytest.raises(AuditError, match="was cut while open"):
@@ -384,7 +384,7 @@ async def test_a_log_that_was_cut_while_open_is_refused(tmp_path: Path, keep: in
 
 
 async def test_a_log_whose_end_was_edited_is_not_continued(tmp_path: Path) -> None:
-    """The last record must be sound, both for a new writer and for one that meets new lines."""
+    """The last record must be sound, both for a new writer and for one that finds new lines."""
     log = AuditLog.open(tmp_path)
     line = segment_of(tmp_path).read_bytes()
     with segment_of(tmp_path).open("ab") as file:
@@ -396,7 +396,7 @@ async def test_a_log_whose_end_was_edited_is_not_continued(tmp_path: Path) -> No
 
 
 async def test_a_robbed_log_is_not_started_anew(tmp_path: Path) -> None:
-    """Checkpoints without records mean that the records were taken away."""
+    """Checkpoints without records mean that the records were removed."""
     async with AuditLog.open(tmp_path) as log:
         await log.append(decision())
     segment_of(tmp_path).unlink()
@@ -429,7 +429,7 @@ async def test_after_a_failed_sync_nothing_is_believed(
 
 
 async def test_without_sync_a_held_lock_does_not_block_the_loop(tmp_path: Path) -> None:
-    """While another process writes, other tasks of this one go on."""
+    """While another process writes, other tasks of this one continue."""
     log = AuditLog.open(tmp_path, durability=Durability.OS)
     with segment_of(tmp_path).open("rb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -519,7 +519,7 @@ def test_what_cannot_be_made_in_a_log_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_place_for_checkpoints_that_cannot_be_made_is_named(tmp_path: Path, place: str) -> None:
-    """It is not the log that is at fault."""
+    """The fault is not that of the log."""
     (tmp_path / "file").write_text("")
     with pytest.raises(AuditError) as caught:
         AuditLog.open(tmp_path / "log", checkpoints_to=tmp_path / place)

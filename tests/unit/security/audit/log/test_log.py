@@ -132,7 +132,7 @@ async def test_a_hundred_appends_at_once_are_one_chain_with_few_syncs(
 
 
 async def test_without_sync_the_disk_is_not_waited_for(tmp_path: Path, syncs: Syncs) -> None:
-    """`Durability.OS` writes and goes on."""
+    """`Durability.OS` writes and continues without a sync."""
     log = AuditLog.open(tmp_path, durability=Durability.OS)
     await log.append(decision())
     assert syncs.count == 0
@@ -173,7 +173,7 @@ async def _append_within(scope: anyio.CancelScope, log: AuditLog, request_id: st
 
 
 async def test_a_cancelled_follower_is_recorded_all_the_same(tmp_path: Path, syncs: Syncs) -> None:
-    """Whoever stops waiting does not take the evidence along."""
+    """A caller that stops waiting does not cancel the write."""
     async with AuditLog.open(tmp_path) as log:
         syncs.started.clear()
         syncs.release.clear()
@@ -187,7 +187,7 @@ async def test_a_cancelled_follower_is_recorded_all_the_same(tmp_path: Path, syn
             for scope in scopes:
                 scope.cancel()
             syncs.release.set()
-        # The thread has what they handed in, so none of them is kept.
+        # The thread has their records, so none of them is kept.
         assert sum(scope.cancelled_caught for scope in scopes) == 3
     assert sorted(request_ids(tmp_path)) == ["leader", "r0", "r1", "r2"]
     assert verify_log(tmp_path).status is VerifyStatus.OK
@@ -244,7 +244,7 @@ def test_what_was_handed_in_is_written_though_the_loop_ends(tmp_path: Path, sync
 def test_a_log_serves_the_next_loop_though_the_last_one_left_in_a_hurry(
     tmp_path: Path, syncs: Syncs
 ) -> None:
-    """What the first left behind is written, and nobody in the second waits for ever."""
+    """What the first left behind is written, and no caller in the second waits for ever."""
     log = AuditLog.open(tmp_path)
     syncs.started.clear()
     syncs.release.clear()
@@ -301,7 +301,7 @@ async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
 
 
 async def test_closing_waits_for_what_was_handed_in(tmp_path: Path, syncs: Syncs) -> None:
-    """`aclose` comes after the last append, whoever called it first."""
+    """`aclose` comes after the last append, regardless of which was called first."""
     log = AuditLog.open(tmp_path)
     syncs.started.clear()
     syncs.release.clear()
@@ -358,7 +358,7 @@ async def test_a_bad_event_fails_alone(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_event_is_refused_and_the_log_goes_on(tmp_path: Path) -> None:
-    """Whoever handed it in is told; nobody waits for ever."""
+    """The caller that appended it gets the error; nobody waits for ever."""
     foreign: Any = 3
     with anyio.fail_after(20):
         async with AuditLog.open(tmp_path) as log, anyio.create_task_group() as tasks:
@@ -372,7 +372,7 @@ async def test_what_is_no_event_is_refused_and_the_log_goes_on(tmp_path: Path) -
 async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
     tmp_path: Path, durability: Durability
 ) -> None:
-    """Of one append all or none, and that of the others in the batch is none of its business."""
+    """All records of one append or none, independent of the others in the batch."""
     bad = decision("bad", shown={"x": object()})
     log = AuditLog.open(tmp_path, durability=durability)
     async with log, anyio.create_task_group() as tasks:
@@ -387,7 +387,7 @@ async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
 async def test_a_thread_that_cannot_start_is_an_audit_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever goes wrong, nobody is told that evidence is safe when it is not."""
+    """Whatever goes wrong, no caller returns as if evidence were safe when it is not."""
     async with AuditLog.open(tmp_path) as log:
 
         def refuse(thread: threading.Thread) -> None:

@@ -85,7 +85,7 @@ async def test_a_file_that_is_old_is_followed_by_another(tmp_path: Path) -> None
 
 
 async def test_writers_of_one_log_move_on_together(tmp_path: Path) -> None:
-    """One that finds its file closed, and even compressed, goes on in the newest."""
+    """One that finds its file closed, and even compressed, continues in the newest."""
     async with AuditLog.open(tmp_path) as slow:
         await slow.append(decision("a"))
         await write(tmp_path, 20, rotation=Rotation(bytes=4096), compress=True)
@@ -96,7 +96,7 @@ async def test_writers_of_one_log_move_on_together(tmp_path: Path) -> None:
 
 
 async def test_parallel_appends_cross_files_in_order(tmp_path: Path) -> None:
-    """Two logs of one directory rotate it at once, and it stays one chain."""
+    """Two logs of one directory rotate it concurrently, and it stays one chain."""
     settings = {"durability": Durability.OS, "rotation": Rotation(bytes=4096)}
     async with (
         AuditLog.open(tmp_path, **settings) as one,  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ async def test_who_cannot_wait_leaves_a_full_file_to_who_can(tmp_path: Path) -> 
 async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """That a file is gone since is no error, whenever it goes."""
+    """That a file has disappeared since is not an error, at any time."""
     await write(tmp_path, 20, rotation=Rotation(bytes=4096))
     expected = request_ids(tmp_path)
     act = getattr(rotation, moment)
@@ -170,7 +170,7 @@ async def test_files_that_another_process_compresses_meanwhile_are_left_to_it(
 async def test_files_that_are_compressed_while_they_are_listed_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """None is passed over: the listing has a name that is gone, and not the one that came."""
+    """None is skipped: the listing has a removed name, and lacks the one that was added."""
     await write(tmp_path, 20, rotation=Rotation(bytes=4096))
     expected = request_ids(tmp_path)
     listed = Path.iterdir
@@ -188,7 +188,7 @@ async def test_files_that_are_compressed_while_they_are_listed_are_found(
 async def test_a_log_is_opened_while_its_files_are_compressed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that is gone since it was listed is no lost one if its packed form is there."""
+    """A file that disappeared after it was listed is not lost if its compressed form is there."""
     await write(tmp_path, 20, rotation=Rotation(bytes=4096))
     signed = tmp_path / CHECKPOINTS
     kept = signed.read_bytes().splitlines(keepends=True)[:-1]
@@ -244,7 +244,7 @@ async def test_both_forms_of_a_file_are_read_once(tmp_path: Path) -> None:
 
 
 async def test_following_goes_on_across_compression(tmp_path: Path) -> None:
-    """`tail -f` sees every record once, whatever becomes of the files."""
+    """`tail -f` sees every record once, whatever happens to the files."""
     await write(tmp_path, 5, rotation=Rotation(bytes=2000))
     following = follow(tmp_path, lambda: None)
     assert isinstance(following, Generator)
@@ -259,7 +259,7 @@ async def test_following_goes_on_across_compression(tmp_path: Path) -> None:
 
 
 async def test_a_log_whose_newest_file_is_gone_is_not_continued(tmp_path: Path) -> None:
-    """A new chain there would cover up what is missing."""
+    """A new chain there would hide what is missing."""
     await write(tmp_path, 20, rotation=Rotation(bytes=5000), compress=True)
     segment_paths(tmp_path)[-1].unlink()
     with pytest.raises(AuditError, match="is gone"):
@@ -292,7 +292,7 @@ def test_a_variable_that_means_nothing_is_an_error(
 
 
 def test_the_variables_set_what_they_name(tmp_path: Path) -> None:
-    """All of them at once."""
+    """All of them together."""
     settings = AuditSettings.from_environment(
         tmp_path,
         {
@@ -317,7 +317,7 @@ def test_the_variables_set_what_they_name(tmp_path: Path) -> None:
 async def test_nothing_follows_the_end_of_a_file_whose_successor_cannot_be_made(
     tmp_path: Path, durability: Durability
 ) -> None:
-    """The log takes nothing until there is a next file, however often it is asked."""
+    """The log records nothing until there is a next file, however often it is tried."""
     in_the_way = tmp_path / segment_name(2)
     settings = {"durability": durability, "rotation": Rotation(bytes=4096)}
     async with AuditLog.open(tmp_path, **settings) as log:  # type: ignore[arg-type]

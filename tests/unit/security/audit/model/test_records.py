@@ -1,4 +1,4 @@
-"""Events are held to what a record may contain, so that they can always be written."""
+"""Events are checked against what a record may contain, so that they can always be written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def outcome(**changes: object) -> OutcomeRecorded:
 
 
 def test_no_event_has_a_field_of_the_envelope() -> None:
-    """Event and envelope lie in one flat object, so their names must not meet."""
+    """Event and envelope share one flat object, so their names must differ."""
     for event_class in typing.get_args(AuditEvent):
         assert not set(event_class.__struct_fields__) & set(ENVELOPE_FIELDS)
 
@@ -62,7 +62,7 @@ def test_a_record_reads_back_as_the_event_that_was_written() -> None:
 
 
 def test_the_flat_form_of_a_record_is_its_line() -> None:
-    """`record_fields` gives the object that lies on disk."""
+    """`record_fields` gives the object as on disk."""
     line = written(decision())
     assert record_fields(decode(line)) == msgspec.json.decode(line)
 
@@ -83,7 +83,7 @@ def test_a_shown_null_stays() -> None:
     ("field", "limit"), [("detail", MAX_DETAIL_CHARS), ("reason", MAX_TEXT_CHARS)]
 )
 def test_a_long_text_is_cut_with_a_marker(field: str, limit: int) -> None:
-    """The cut can be seen, and says how much is gone."""
+    """The cut is visible, and says how much is missing."""
     event = decode(written(outcome(**{field: "x" * (limit + 7)}))).event
     assert getattr(event, field) == "x" * limit + "...[7 more characters]"
 
@@ -96,7 +96,7 @@ def test_a_text_at_its_limit_is_whole() -> None:
 
 
 def test_a_long_shown_value_is_cut() -> None:
-    """Shown arguments have the same limit as other texts."""
+    """Shown arguments have the same limit as other strings."""
     shown = msgspec.json.decode(written(decision(shown={"path": "y" * 5000})))["shown"]
     assert shown["path"] == "y" * MAX_TEXT_CHARS + f"...[{5000 - MAX_TEXT_CHARS} more characters]"
 
@@ -177,7 +177,7 @@ def test_too_many_of_the_smallest_values_are_refused_as_well(item: str) -> None:
 
 
 def test_an_event_with_a_foreign_value_is_an_audit_error() -> None:
-    """What JSON has no word for is refused before it joins a batch."""
+    """What JSON cannot express is refused before it joins a batch."""
     with pytest.raises(AuditError, match="cannot be recorded"):
         encode_event(decision(shown={"path": object()}))
 

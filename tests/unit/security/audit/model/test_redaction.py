@@ -84,7 +84,7 @@ def test_the_tagged_encoding_ignores_the_order_of_fields() -> None:
 
 
 def test_only_named_scalars_are_shown() -> None:
-    """Everything else is a digest, field by field, and the whole has one of its own."""
+    """Everything else is a digest, field by field, and the whole has its own."""
     payload = {"path": "a.txt", "options": {"deep": "secret"}, "content": "secret", "n": 3}
     shown, hidden, whole = REDACTOR.split(payload, ("path", "options", "n", "absent"))
     assert shown == {"path": "a.txt", "n": 3}

@@ -187,7 +187,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_since_is_inclusive_and_until_is_not(log: Path) -> None:
-    """Two spans that meet share no record."""
+    """Two adjacent spans share no record."""
     moment = json.loads(run("show", "--audit", log, "--json").output.splitlines()[4])["ts"]
     before = numbers(run("show", "--audit", log, "--json", "--until", moment))
     after = numbers(run("show", "--audit", log, "--json", "--since", moment))
@@ -244,7 +244,7 @@ def test_reading_holds_a_line_and_not_the_log(tmp_path: Path) -> None:
 
 
 class TestHash:
-    """Equal values can be found by whoever holds the key of the log."""
+    """Equal values can be found with the key of the log."""
 
     @pytest.fixture
     def hidden(self, tmp_path: Path) -> Path:
@@ -319,7 +319,7 @@ class TestHash:
         assert "hmac-sha256" not in shown
 
     def test_a_text_is_not_the_number_that_it_spells(self, hidden: Path) -> None:
-        """`7` without --json is a text, which no call had."""
+        """`7` without --json is a string, which no call had."""
         digest = run("hash", "--audit", hidden, "7").output.strip()
         assert numbers(run("query", "--audit", hidden, "--json", "--value-hash", digest)) == []
 
@@ -386,7 +386,7 @@ class TestStats:
         assert "alice" not in output
 
     def test_an_empty_log_has_no_span(self, tmp_path: Path) -> None:
-        """Nothing is made up."""
+        """Nothing is invented."""
         assert run("stats", "--audit", tmp_path).output == "0 records\n"
 
     def test_invented_names_do_not_fill_the_memory(self) -> None:

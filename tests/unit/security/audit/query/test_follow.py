@@ -85,7 +85,7 @@ def test_what_comes_is_read_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_rotation_is_followed(tmp_path: Path) -> None:
-    """Also if the old file grew before the new one began, and if several came at once."""
+    """Also if the old file grew before the new one began, and if several came together."""
     chain, first = Chain(), segment_of(tmp_path)
     second, third = (tmp_path / segment_name(number) for number in (2, 3))
     first.write_bytes(chain.lines("a"))
@@ -178,7 +178,7 @@ def test_a_log_that_was_tampered_with_ends_the_following(
 
 @pytest.mark.process
 def test_tail_follows_several_writers_until_it_is_interrupted(tmp_path: Path) -> None:
-    """The real command, beside two real logs in one directory; Ctrl-C is a clean end."""
+    """The real command, with two real logs in one directory; Ctrl-C is a clean end."""
 
     async def write(*names: str) -> None:
         async with AuditLog.open(tmp_path) as one, AuditLog.open(tmp_path) as other:

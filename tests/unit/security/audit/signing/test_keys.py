@@ -68,7 +68,7 @@ async def test_a_place_that_was_away_gets_what_it_missed(tmp_path: Path) -> None
 async def test_a_place_that_cannot_be_written_is_told_when_the_log_is_closed(
     tmp_path: Path,
 ) -> None:
-    """Records and checkpoints go on meanwhile, one checkpoint for each that is due."""
+    """Records and checkpoints continue meanwhile, one checkpoint for each that is due."""
     log, elsewhere = tmp_path / "log", tmp_path / "elsewhere"
     opened = AuditLog.open(log, checkpoints_to=elsewhere, checkpoint_every=2)
     (elsewhere / CHECKPOINTS).mkdir()
@@ -88,7 +88,7 @@ async def test_a_place_that_keeps_another_log_is_refused(tmp_path: Path) -> None
 
 
 async def test_kept_checkpoints_that_are_not_there_are_not_passed_over(tmp_path: Path) -> None:
-    """A wrong path must not look like a sound log."""
+    """A wrong path must not look like a valid log."""
     await write(tmp_path / "log", "a")
     report = verify_log(tmp_path / "log", kept_checkpoints=tmp_path / "nowhere")
     assert report.status is VerifyStatus.UNREADABLE
@@ -116,7 +116,7 @@ async def test_the_last_record_is_signed_after_a_while(
 
 class TestRotatingTheKey:
     async def test_leaves_a_log_that_verifies_from_the_first_key(self, tmp_path: Path) -> None:
-        """Whoever kept the first public key follows two rotations to the third."""
+        """A verifier with the first public key follows two rotations to the third."""
         log, trusted = tmp_path / "log", tmp_path / "trusted.pub"
         await write(log, "a")
         shutil.copy(log / "signing.pub", trusted)
@@ -279,7 +279,7 @@ class TestRotatingTheKey:
 
 
 class _Crashed(BaseException):
-    """Stands for the end of a process: nothing of ours catches it."""
+    """Represents the end of a process: none of our code catches it."""
 
 
 def _crash(*_: object) -> None:

@@ -112,7 +112,7 @@ class TestAFeed:
         assert sink.taken == [1]
 
     async def test_of_a_required_sink_is_late_once(self, tmp_path: Path, said: list[Any]) -> None:
-        """The first waits for the deadline, the next fails at once, and nothing is lost."""
+        """The first waits for the deadline, the next fails immediately, and nothing is lost."""
         await _written(tmp_path, 4)
         sink = _Controlled()
         sink.open.clear()
@@ -171,7 +171,7 @@ class TestAFeed:
     async def test_of_a_sink_that_fails_as_it_comes_up_calls_it_down_last(
         self, tmp_path: Path, said: list[Any]
     ) -> None:
-        """What is told last is how it is, for who counts and for who reads the log."""
+        """The last report is the current state, in the metrics and in the log."""
         controlled = _Controlled()
         controlled.open.clear()
         feed, counted = self._feed(tmp_path, controlled, SinkMode.BEST_EFFORT, said)
@@ -205,7 +205,7 @@ class TestAFeed:
     async def test_of_a_required_sink_that_never_connects_is_down(
         self, tmp_path: Path, said: list[Any]
     ) -> None:
-        """The reason is told."""
+        """The reason is in the message."""
         sink = _Controlled()
         sink.failing = True
         feed, counted = self._feed(tmp_path, sink, SinkMode.REQUIRED, said)
@@ -265,7 +265,7 @@ async def test_a_log_is_not_closed_under_a_feed_that_hung(
 
 
 def _feed_of(log: AuditLog, directory: Path, sink: _Controlled, deadline: float = 20.0) -> Feed:
-    """One of a best-effort sink, that writes what becomes of it into the log."""
+    """A feed of a best-effort sink that writes its state into the log."""
     return Feed(
         sink,
         SinkTerms(
@@ -281,7 +281,7 @@ def _feed_of(log: AuditLog, directory: Path, sink: _Controlled, deadline: float 
 
 
 async def _written(directory: Path, records: int, **settings: Any) -> None:
-    """A log of so many records, the first of which is that of its opening."""
+    """A log of `records` records, the first of which is that of its opening."""
     async with AuditLog.open(directory, **settings) as log:
         for number in range(records - 1):
             await log.append(decision(f"r{number}"))

@@ -82,7 +82,7 @@ class TestAFile:
     async def test_that_comes_later_begins_at_the_beginning(
         self, tmp_path: Path, mode: str
     ) -> None:
-        """Whatever its mode, and it goes on after a restart."""
+        """In every mode, and it continues after a restart."""
         log, copy = tmp_path / "log", tmp_path / "copy"
         await write(log, [], "before")
         for name in ("a", "b"):
@@ -237,7 +237,7 @@ class TestADatabase:
         assert pins == len((tmp_path / "log" / CHECKPOINTS).read_bytes().splitlines())
 
     async def test_with_a_hole_is_filled(self, tmp_path: Path) -> None:
-        """A row that is gone comes back with the next start."""
+        """A deleted row comes back with the next start."""
         url = f"sqlite:///{tmp_path}/audit.db"
         await write(tmp_path / "log", [url], "a", "b")
         with sqlite3.connect(tmp_path / "audit.db") as database:
@@ -315,7 +315,7 @@ class TestOtlp:
 
 
 class TestWhatTheLogSaysOfItself:
-    """That it was mended, and that another key signs: to every sink, as all that it holds."""
+    """That it was repaired, and that another key signs: to every sink, like all other records."""
 
     @pytest.fixture(params=["syslog", "otlp", "stdout"])
     def sink(
@@ -428,7 +428,7 @@ class TestStandardOutput:
         os.close(writer)
 
     def test_that_nobody_reads_is_a_failure_and_no_hang(self) -> None:
-        """A full pipe is given up at the deadline."""
+        """A full pipe is abandoned at the deadline."""
         reader, writer = os.pipe()
         sink = StdoutSink(0.05, writer)
         with pytest.raises(SinkError, match="nobody reads"):

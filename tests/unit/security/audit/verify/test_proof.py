@@ -1,4 +1,4 @@
-"""A proof stands without the log: what it shows cannot be changed, and others stay unseen."""
+"""A proof is valid without the log: its records cannot be changed, and others stay unseen."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def shown(proof: dict[str, Any]) -> list[int]:
 
 
 def test_an_execution_is_proven_with_the_public_key_alone(log: Path, tmp_path: Path) -> None:
-    """The log can be gone by then."""
+    """The log may be deleted by then."""
     target, key = tmp_path / "proof.json", tmp_path / "key.pub"
     assert run("prove", "exec-1", "--audit", log, "-o", target).exit_code == 0
     key.write_bytes((log / "signing.pub").read_bytes())
@@ -115,7 +115,7 @@ def test_one_record_is_proven_by_its_number_or_hash(log: Path) -> None:
     ],
 )
 def test_two_readers_cannot_see_two_proofs(log: Path, old: bytes, new: bytes, why: str) -> None:
-    """What is given twice, unknown or missing is no proof, whatever else it proves."""
+    """A file with a duplicate, unknown or missing key is not a valid proof."""
     data = json.dumps(proof_of(log, "exec-1"), sort_keys=True, separators=(",", ":")).encode()
     keys = load_public_keys(log / "signing.pub")
     assert verify_proof(data, keys).status is ProofStatus.PROVEN
@@ -128,7 +128,7 @@ def test_two_readers_cannot_see_two_proofs(log: Path, old: bytes, new: bytes, wh
 
 
 def test_a_proof_that_was_laid_out_anew_is_still_one(log: Path) -> None:
-    """What counts are the values, not how the file spells them."""
+    """What counts are the values, not how the file encodes them."""
     proof = json.loads(json.dumps(proof_of(log, "exec-2"), indent=2))
     assert verdict(dict(reversed(proof.items())), log / "signing.pub")[0] == "proven"
 
@@ -252,7 +252,7 @@ def say_more(proof: dict[str, Any]) -> None:
 def test_a_changed_proof_proves_nothing(
     log: Path, change: Callable[[dict[str, Any]], None], expected: str
 ) -> None:
-    """Each way of changing it has a name, and no record is handed out."""
+    """Each way of changing it has a name, and no record is returned."""
     proof = proof_of(log, "exec-1")
     change(proof)
     status, report = verdict(proof, log / "signing.pub")
@@ -261,7 +261,7 @@ def test_a_changed_proof_proves_nothing(
 
 @pytest.mark.parametrize("garbage", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'"x"'])
 def test_what_is_no_proof_is_malformed(log: Path, garbage: bytes) -> None:
-    """Nothing in it is believed, and nothing is raised."""
+    """Nothing in it is trusted, and nothing is raised."""
     keys = load_public_keys(log / "signing.pub")
     assert verify_proof(garbage, keys).status is ProofStatus.MALFORMED
 
@@ -320,7 +320,7 @@ def test_what_is_not_signed_yet_cannot_be_proven(log: Path) -> None:
 
 
 def test_a_log_that_is_not_sound_gives_no_proof(log: Path) -> None:
-    """Evidence that would not verify is not handed out."""
+    """Evidence that would not verify is not exported."""
     path = log / segment_name(2)
     path.write_bytes(path.read_bytes().replace(b'"r6"', b'"x6"'))
     result = run("prove", "8", "--audit", log)

@@ -129,7 +129,7 @@ def test_a_record_that_was_hashed_again_is_named(log: Log, seq: int) -> None:
 
 @pytest.mark.parametrize("seq", POSITIONS)
 def test_a_dropped_record_is_a_gap(log: Log, seq: int) -> None:
-    """Met at the record after it; the last one is a truncation, for it was signed."""
+    """Found at the record after it; the last one is a truncation, since it was signed."""
     log.change(log.path(seq), lambda lines: lines.pop((seq - 1) % SIZE))
     if seq == LAST:
         assert log.verify() == Found("truncated", *place(LAST - 1), LAST)
@@ -213,7 +213,7 @@ def test_a_cut_within_a_line_is_an_excuse_only_at_the_unsigned_end(log: Log, seq
 
 
 def test_a_torn_tail_is_a_crash(log: Log) -> None:
-    """It has a code of its own, for it is not an attack."""
+    """It has its own code, since it is not an attack."""
     log.change(log.path(LAST), lambda lines: lines.append(b'{"args_hmac":"hm'))
     assert log.verify() == Found("torn_tail", segment_name(3), 6, 16)
 
@@ -295,7 +295,7 @@ def test_a_bad_checkpoint_is_named_by_its_own_file_and_line(log: Log, tmp_path: 
 
 
 def test_a_file_that_was_emptied_is_called_empty(log: Log) -> None:
-    """It is there, so to look for it would be in vain."""
+    """It exists, so a search for it would be useless."""
     log.path(8).write_bytes(b"")
     report = verify_log(log.directory)
     assert report.status is VerifyStatus.LOST_SEGMENT
@@ -303,7 +303,7 @@ def test_a_file_that_was_emptied_is_called_empty(log: Log) -> None:
 
 
 def test_a_replaced_key_is_unknown(log: Log) -> None:
-    """Be it the public key of the directory, or the one that signed anew."""
+    """The public key of the directory, or the key that signed again."""
     for name in ("signing.key", "signing.pub"):
         (log.directory / name).unlink()
     signer = Signer.load(log.directory)
@@ -315,7 +315,7 @@ def test_a_replaced_key_is_unknown(log: Log) -> None:
 
 
 def test_a_file_of_several_trusted_keys_covers_a_change_of_keys(log: Log) -> None:
-    """Checkpoints of either key are believed, in the order in which they were made."""
+    """Checkpoints of either key are trusted, in the order in which they were made."""
     old = (log.directory / "signing.pub").read_bytes()
     for name in ("signing.key", "signing.pub"):
         (log.directory / name).unlink()

@@ -43,7 +43,7 @@ def after(directory: Path, edit: Edit) -> VerifyReport:
 
 
 def rehashed(lines: list[bytes], start: int, replaced: dict[str, object]) -> list[bytes]:
-    """The log as a forger without the signing key makes it: changed, and chained anew."""
+    """The log as a forger without the signing key makes it: changed, and chained again."""
     done, head = lines[:start], Head(start, msgspec.json.decode(lines[start - 1])["hash"])
     for number, line in enumerate(lines[start:]):
         fields = msgspec.json.decode(line)
@@ -83,7 +83,7 @@ def test_a_changed_value_is_an_edit(log: Path) -> None:
 
 
 def test_another_spelling_of_the_same_record_is_an_edit(log: Path) -> None:
-    """A line has one spelling."""
+    """A record has one encoding."""
     report = after(log, lambda lines: [line.replace(b'"v":2}', b'"v": 2}') for line in lines])
     assert (report.status, report.bad_seq) == (VerifyStatus.EDITED, 2)
     assert "not encoded as it was written" in report.message
@@ -157,7 +157,7 @@ def test_a_log_that_was_written_anew_differs_from_its_checkpoint(log: Path) -> N
 
 
 def test_a_cut_that_tears_a_line_past_a_checkpoint_is_a_truncation(log: Path) -> None:
-    """A torn tail is an excuse only for what no checkpoint covers."""
+    """A torn tail explains the loss only of records that no checkpoint covers."""
     report = after(log, lambda lines: [*lines[:7], lines[7][:20]])
     assert report.status is VerifyStatus.TRUNCATED
 
@@ -214,7 +214,7 @@ def test_a_changed_checkpoint_is_bad(log: Path, changes: dict[str, object], mess
 
 
 def test_a_trusted_public_key_finds_a_log_that_was_signed_anew(log: Path, tmp_path: Path) -> None:
-    """Whoever replaces chain, checkpoints and keys still lacks the key that was trusted."""
+    """An attacker who replaces chain, checkpoints and keys still lacks the trusted key."""
     trusted = tmp_path / "trusted.pub"
     trusted.write_bytes((log / "signing.pub").read_bytes())
     for name in ("signing.key", "signing.pub", CHECKPOINTS):
@@ -235,7 +235,7 @@ def test_a_lost_public_key_leaves_checkpoints_unproven(log: Path) -> None:
 
 
 def test_two_checkpoints_that_contradict_each_other_are_a_fork(log: Path) -> None:
-    """Both are signed, so one of two histories was thrown away."""
+    """Both are signed, so one of two histories was discarded."""
     append_checkpoint(log, Signer.load(log).sign(Head(10, "f" * 64)))
     assert verify_log(log).status is VerifyStatus.FORKED
 
@@ -275,7 +275,7 @@ def test_a_pipe_in_place_of_kept_checkpoints_holds_nobody_up(log: Path, tmp_path
     "ts", ["", "soon", "2025-01-01", "2025-01-01T00:00:00", "0001-01-01T00:00:00Z", "9" * 30]
 )
 def test_a_time_that_is_none_is_named_with_its_line(log: Path, ts: str) -> None:
-    """Whoever reads records to reckon with them is told where, and is not thrown out."""
+    """A reader that computes with the records learns where, and can continue."""
     lines = segment_of(log).read_bytes().splitlines(keepends=True)
     fields = {**msgspec.json.decode(lines[3]), "ts": ts}
     lines[3] = msgspec.json.encode(fields, order="sorted") + b"\n"
@@ -306,7 +306,7 @@ def test_an_endless_line_is_not_loaded(log: Path) -> None:
 def test_with_a_trusted_key_a_log_cut_with_its_checkpoints_is_found(
     log: Path, tmp_path: Path
 ) -> None:
-    """Whoever cuts the end would delete the checkpoints too; a key that is missing is no key."""
+    """An attacker who cuts the end would delete the checkpoints too; a missing key is an error."""
     trusted = tmp_path / "trusted.pub"
     trusted.write_bytes((log / "signing.pub").read_bytes())
     lines = segment_of(log).read_bytes().splitlines(keepends=True)

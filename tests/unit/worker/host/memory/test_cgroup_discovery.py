@@ -1,4 +1,4 @@
-"""Where memory groups are looked for: the reading of /proc, and the choice among what it tells."""
+"""Where memory groups are searched for: parsing /proc, and choosing among the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ODD_NAME = "9 1 0:26 / /mnt/a\\040b\\134c rw - cgroup2 none rw\n"
 
 class TestMounts:
     def test_are_found_and_v2_comes_first(self) -> None:
-        """Optional fields before the dash vary in number; other controllers are no use."""
+        """Optional fields before the dash vary in number; other controllers are ignored."""
         assert read_mounts(HYBRID) == [
             Mount("/", Path("/sys/fs/cgroup/unified"), V2),
             Mount("/", Path("/sys/fs/cgroup/memory"), V1),
@@ -109,7 +109,7 @@ class TestTheChoice:
         assert v2_places(tmp_path, "/slice/service") == [service]
 
     def test_ends_at_the_mount(self, tmp_path: Path) -> None:
-        """What lies above the mount point is no group."""
+        """What is above the mount point is not a valid group."""
         mark(tmp_path.parent)
         assert v2_places(tmp_path, "/") == [tmp_path]
         os.removexattr(tmp_path.parent, "user.delegate")
@@ -134,7 +134,7 @@ class TestTheChoice:
 
 @pytest.mark.parametrize("named", ["sys/fs/cgroup", "/no/such/group", "/proc", "/tmp/../tmp"])
 def test_a_named_group_must_be_one(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator's word that cannot be kept is an error, and no other place is tried."""
+    """An operator's setting that cannot be used is an error, and no other place is tried."""
     monkeypatch.setenv("CAPS_CGROUP", named)
     with pytest.raises(ConfigurationError, match=f"CAPS_CGROUP is `{named}`; set "):
         find_locations()
@@ -149,7 +149,7 @@ class TestAGroup:
         return MemoryGroup(directory, interface)
 
     def test_of_v2_is_limited_by_one_write(self, tmp_path: Path) -> None:
-        """In bytes; the same limit again is no write."""
+        """In bytes; the same limit again is not written."""
         group = self.group(tmp_path, V2)
         group.limit(64)
         assert (tmp_path / "memory.max").read_text() == "67108864"
@@ -182,7 +182,7 @@ class TestAGroup:
     def test_of_v2_tells_whose_limit_killed(
         self, tmp_path: Path, events: str, verdict: OutOfMemory | None
     ) -> None:
-        """A kill for the sake of a group above is counted here, too, but not as this one's."""
+        """A kill because of a parent group is counted here, too, but not as this group's."""
         assert self.group(tmp_path, V2, **{"memory.events": events}).out_of_memory() is verdict
 
     @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ class TestAGroup:
     def test_of_v1_tells_whose_limit_killed(
         self, tmp_path: Path, kills: int, most: tuple[int, int], verdict: OutOfMemory | None
     ) -> None:
-        """It had been full, with or without swap, but for less than is asked for at once."""
+        """It had been full, with or without swap, except for less than one allocation."""
         files = {
             "memory.oom_control": f"oom_kill_disable 0\nunder_oom 0\noom_kill {kills}\n",
             "memory.max_usage_in_bytes": f"{most[0]}\n",

@@ -1,4 +1,4 @@
-"""Memory groups that are made ahead of need, in a thread, while the event loop goes on."""
+"""Memory groups that are created in advance, in a thread, while the event loop continues."""
 
 from __future__ import annotations
 

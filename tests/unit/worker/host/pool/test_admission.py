@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Observer(NullPoolObserver):
-    """Keeps what it is told."""
+    """Keeps what it is notified of."""
 
     def __init__(self) -> None:
         self.waiting: Counter[str] = Counter()

@@ -69,7 +69,7 @@ async def test_a_lease_that_is_closed_while_it_is_opened_gets_no_worker() -> Non
 
 
 async def test_a_lease_without_a_worker_is_over() -> None:
-    """Whoever asks it for more is told, and no place is lost."""
+    """A caller that asks it for more gets an error, and no slot is lost."""
     pool = PoolSetup(FakeWorkerSource(dies_at_once), 1)
     with anyio.fail_after(20):
         async with pool.pool.open():
@@ -132,7 +132,7 @@ async def test_a_session_that_grew_too_old_while_its_clock_stood_still_ends_with
         async with pool.pool.open():
             lease = lease_of(pool)
             await lease.open()
-            await anyio.wait_all_tasks_blocked()  # the watch has looked, and knows of no end
+            await anyio.wait_all_tasks_blocked()  # the watch has polled, and found no end
             assert (await lease.run(CELL, UnansweredCalls(), print)).value == b"\x07"
             while lease.ended is None:
                 await anyio.lowlevel.checkpoint()

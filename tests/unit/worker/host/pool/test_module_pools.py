@@ -102,7 +102,7 @@ async def test_nothing_is_started_before_anybody_asks() -> None:
 
 
 async def test_the_empty_set_is_the_source_itself() -> None:
-    """As it is where no policy grants a module."""
+    """As it is if no policy grants a module."""
     async with opened() as pools:
         async with pools.pools.using(()) as pool:
             assert (await pool.run(JOB, UnansweredCalls(), print)).value == b"\x07"
@@ -145,7 +145,7 @@ async def test_many_who_ask_at_once_start_one() -> None:
 
 
 async def test_a_set_at_hand_does_not_wait_for_one_that_starts() -> None:
-    """Starting takes a while, and only whoever asked for it waits."""
+    """Starting takes a while, and only the caller that asked for it waits."""
     async with opened() as pools, anyio.create_task_group() as tasks:
         first = await pools.touch(NUMPY)
         pools.source.opening = anyio.Event()
@@ -200,7 +200,7 @@ async def test_all_sets_together_have_no_more_workers_than_one_may_have() -> Non
 
 
 async def test_a_set_that_cannot_be_had_is_an_error_and_leaves_nothing() -> None:
-    """The next one who asks is told the same, and other sets are there."""
+    """The next caller gets the same error, and other sets are available."""
     async with opened() as pools:
         for _ in range(2):
             with pytest.raises(WorkerLostError, match="module `missing`") as caught:
@@ -211,7 +211,7 @@ async def test_a_set_that_cannot_be_had_is_an_error_and_leaves_nothing() -> None
 
 
 async def test_who_gives_up_while_a_set_starts_leaves_nothing() -> None:
-    """The half that was started is closed, and the next one starts anew."""
+    """The half that was started is closed, and the next caller starts again."""
     async with opened() as pools:
         pools.source.opening = anyio.Event()
         async with anyio.create_task_group() as tasks:
@@ -225,7 +225,7 @@ async def test_who_gives_up_while_a_set_starts_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("waiting_for", ["a start", "room"])
 async def test_closing_lets_nobody_wait_forever(waiting_for: str) -> None:
-    """Who waits for a set gets a pool that is closed, or is told so."""
+    """A caller that waits for a set gets a closed pool, or an error."""
     pools, told = Pools(), []
 
     async def ask(modules: tuple[str, ...]) -> None:

@@ -110,7 +110,7 @@ class TestTheStock:
             tasks.cancel_scope.cancel()
 
     async def test_is_refilled_when_an_execution_fails(self) -> None:
-        """At once, and not when the next one takes a spare."""
+        """Immediately, and not when the next caller takes a spare."""
         async with opened(dies_at_work) as pool:
             first, second = await pool.until_stocked(2)
             with pytest.raises(WorkerLostError):
@@ -282,7 +282,7 @@ class TestAWorkerThatIsNotReady:
             assert (await pool.run()).value == b"\x07"
 
     async def test_and_whose_clock_cannot_be_seen_is_waited_for(self) -> None:
-        """Nobody can say of it that it does nothing."""
+        """Its CPU time is unknown, so it never counts as idle."""
 
         async def unseen(worker: FakeWorker) -> None:
             looks = list[None]()
@@ -310,7 +310,7 @@ class TestAWorkerThatIsNotReady:
 
     @pytest.mark.process
     async def test_is_seen_to_be_stuck_as_a_process_is(self) -> None:
-        """A real one that sleeps uses no processor time; nobody waits for another after it."""
+        """A real one that sleeps uses no CPU time; nothing waits for another after it."""
         lives: list[int] = []
         pool = WorkerPool(CommandWorkerSource(("/bin/sleep", "600")), 1, lives.append)
         with anyio.fail_after(20):
@@ -328,7 +328,7 @@ class TestHalfAFrame:
     async def test_is_a_lie_unless_the_worker_was_killed(
         self, ending: ExitStatus, expected: type[Exception]
     ) -> None:
-        """Whoever is killed while writing lies to nobody; either way the code may have run."""
+        """A worker that is killed while writing is not a violation; the code may have run."""
 
         async def stops_in_mid_frame(worker: FakeWorker) -> None:
             await worker.take_code()
@@ -386,7 +386,7 @@ class TestCancelling:
 
 class TestClosing:
     async def test_ends_what_runs_and_what_waits(self) -> None:
-        """Each says whether its code had run; nobody hangs and nothing is tried again."""
+        """Each says whether its code had run; no caller hangs and nothing is tried again."""
         lost: list[tuple[str, bool]] = []
         started = anyio.Event()
 

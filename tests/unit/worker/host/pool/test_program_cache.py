@@ -49,7 +49,7 @@ class TestAProgram:
             assert [programs.should_compile(known) for _ in range(3)] == [False] * 3
 
     def test_of_a_worker_that_names_no_language_is_never_wanted(self) -> None:
-        """Nobody could tell for whom it is."""
+        """It is unknown which worker could use it."""
         programs = ProgramCache()
         assert [programs.should_compile(key(language="")) for _ in range(3)] == [False] * 3
 
@@ -97,15 +97,15 @@ def ready_pair() -> tuple[HostConnection, WorkerConnection]:
 
 def forged(execution: str, number: int) -> bytes:
     """What a lying worker would send to have its bytes kept."""
-    liar = WorkerConnection()
-    liar.send(ReadyMessage(protocol=1, python="3", **liar.stamp()))
-    liar.receive(
+    hostile = WorkerConnection()
+    hostile.send(ReadyMessage(protocol=1, python="3", **hostile.stamp()))
+    hostile.receive(
         (asking := _asked_host()).send(
             CompileMessage(source="", filename="f", limits=LIMITS, **asking.stamp())
         )
     )
     identity = f"{execution}:{number}"
-    return liar.send(CompiledMessage(program=b"poison", id=identity, timestamp=1.0))
+    return hostile.send(CompiledMessage(program=b"poison", id=identity, timestamp=1.0))
 
 
 def _asked_host() -> HostConnection:
@@ -140,7 +140,7 @@ class TestTheChannel:
         assert caught.value.details["violation"] == "out_of_turn"
 
     def test_hands_no_code_to_a_compiler(self) -> None:
-        """Whoever compiles never runs anything."""
+        """A compiler process never runs anything."""
         host, _ = ready_pair()
         host.send(CompileMessage(source="1", filename="f", limits=LIMITS, **host.stamp()))
         with pytest.raises(ProtocolError):

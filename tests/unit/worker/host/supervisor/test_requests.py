@@ -318,7 +318,7 @@ async def test_answers_that_find_no_room_are_sent_when_there_is_some() -> None:
 
 
 async def test_what_is_called_as_bytes_arrive_has_the_context_of_its_execution() -> None:
-    """And not of whoever read from the channel before."""
+    """And not of the previous reader of the channel."""
     tenant = contextvars.ContextVar("tenant", default="nobody")
     seen: list[str] = []
 
@@ -359,7 +359,7 @@ async def test_what_is_cancelled_while_it_is_finished_is_concluded() -> None:
 
 
 async def test_what_was_taken_up_when_the_execution_is_over_is_given_up() -> None:
-    """It ends in the same turn, so that the task never comes to go on with it."""
+    """It ends in the same turn, so that the task never continues with it."""
     calls = Calls(anyio.Event())
     with anyio.CancelScope() as scope:
         async with running(calls) as (peer, _):

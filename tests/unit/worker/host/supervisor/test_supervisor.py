@@ -162,7 +162,7 @@ class Worker:
         await self.transport.send(data)
 
     async def lie(self, kind: type[Any], **fields: Any) -> None:
-        """A message that our own machine would refuse to send."""
+        """A message that our own state machine would refuse to send."""
         message = kind(**{**self.connection.stamp(), **fields})
         await self.raw(frame(msgspec.msgpack.encode(message)))
 
@@ -210,7 +210,7 @@ class Ended:
     calls: Calls
     printed: list[str]
     long: int
-    """How often it was told that it takes long."""
+    """How often it was notified that it takes long."""
     outcome: ResultMessage | Exception
 
     @property
@@ -315,7 +315,7 @@ class TestAnHonestWorker:
         assert heard == ["quick", "slow"]
 
     async def test_whose_code_did_not_compile_never_started(self) -> None:
-        """A result without a start is no violation, and `started` stays False."""
+        """A result without a start is not a violation, and `started` stays False."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -330,7 +330,7 @@ class TestAnHonestWorker:
     async def test_that_is_over_at_once_does_not_take_long(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Nobody is told anything of it but its result."""
+        """Only its result is visible to others."""
         monkeypatch.setattr(supervisor, "SHORT_RUN_SECONDS", 20)
 
         async def script(worker: Worker) -> None:
@@ -361,7 +361,7 @@ class TestAnHonestWorker:
         assert (isinstance(ended.outcome, ResultMessage), ended.long) == (True, 1)
 
     async def test_leaves_no_call_behind(self) -> None:
-        """The result ends the execution: calls under way are cancelled."""
+        """The result ends the execution: calls in flight are cancelled."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -388,7 +388,7 @@ class TestAnHonestWorker:
         ids=["object", "integer", "large", "surrogate", "details"],
     )
     async def test_is_told_when_an_answer_cannot_be_sent(self, answer: CallResponse) -> None:
-        """One call fails; the execution goes on."""
+        """One call fails; the execution continues."""
         heard: list[CapabilityResponseMessage] = []
 
         async def answered(_request: CapabilityRequestMessage) -> CallResponse:
@@ -423,7 +423,7 @@ class TestALiar:
     async def test_ends_its_own_execution(
         self, lie: Callable[[Worker], Awaitable[None]], expected: str
     ) -> None:
-        """Each lie is a ProtocolError with its name; its requests under way are cancelled."""
+        """Each violation is a ProtocolError with its name; requests in flight are cancelled."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -470,7 +470,7 @@ class TestALiar:
         assert (violation(ended), ended.calls.begun) == ("out_of_turn", 0)
 
     async def test_of_another_version_is_refused(self) -> None:
-        """Both sides must speak the same protocol."""
+        """Both sides must have the same protocol version."""
 
         async def script(worker: Worker) -> None:
             await worker.say(ReadyMessage, protocol=2, python="3")
@@ -491,7 +491,7 @@ class TestALiar:
         assert (violation(ended), ended.execution.started) == ("garbage", True)
 
     async def test_caught_just_as_an_answer_is_ready_is_still_just_a_liar(self) -> None:
-        """The answer is dropped; the violation is what is told, and it is not wrapped."""
+        """The answer is dropped; the violation is what is raised, and it is not wrapped."""
         release = anyio.Event()
 
         async def answer(
@@ -514,7 +514,7 @@ class TestALiar:
 
 class TestBounds:
     async def test_output_is_cut_off_at_its_limit(self) -> None:
-        """What fits is handed on, what does not ends the execution."""
+        """What fits is passed on, what does not ends the execution."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -527,7 +527,7 @@ class TestBounds:
         assert (ended.printed, ended.execution.started) == (["é" * 50], True)
 
     async def test_empty_output_counts_too(self) -> None:
-        """A worker cannot talk without end by saying nothing."""
+        """A worker cannot send empty output without end."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -571,7 +571,7 @@ class TestBounds:
     async def test_the_wall_limit_counts_what_passed_before_the_first_call(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Code that computes and then asks has no more time than code that asks at once."""
+        """Code that computes and then asks has no more time than code that asks immediately."""
         now, left = [0.0], list[float]()
         clock = SimpleNamespace(monotonic=lambda: now[0])
         monkeypatch.setattr(supervisor, "time", clock)
@@ -594,7 +594,7 @@ class TestTheCpuLimit:
     """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
 
     async def test_ends_a_worker_that_has_used_it_up(self) -> None:
-        """Whatever its calls are waiting for; it counts from the moment the code is handed over."""
+        """Whatever its calls are waiting for; it counts from the moment the code is sent."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 7_000_000
@@ -611,7 +611,7 @@ class TestTheCpuLimit:
         assert (ended.execution.started, ended.calls.cancelled) == (True, ["r1"])
 
     async def test_leaves_alone_a_worker_that_waits(self) -> None:
-        """It is looked at now and then, and what it used to get ready is not the code's."""
+        """It is polled now and then, and what it used before the start does not count."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 7_000_000
@@ -626,7 +626,7 @@ class TestTheCpuLimit:
         assert isinstance(ended.outcome, ResultMessage)
 
     async def test_counts_only_what_the_code_used(self) -> None:
-        """And nothing at all if nobody could measure the end."""
+        """And nothing at all if the end could not be measured."""
 
         async def script(worker: Worker) -> None:
             worker.held.cpu = 500
@@ -687,7 +687,7 @@ class TestBytesInFlight:
         assert isinstance(ended.outcome, ResultMessage)
 
     async def test_answers_that_are_not_taken_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A worker that asks and never listens cannot make the host keep answer upon answer."""
+        """A worker that asks and never listens cannot make the host keep more and more answers."""
         taken = anyio.Event()
         sent: list[int] = []
 
@@ -722,7 +722,7 @@ class TestBytesInFlight:
         assert len(calls.handled) == 5
 
     async def test_the_wall_limit_ends_a_worker_that_is_not_read(self) -> None:
-        """Nothing is answered, so nothing more is read; time passes all the same."""
+        """Nothing is answered, so nothing more is read; time passes anyway."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -785,7 +785,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
         assert (heard[1].source, ended.long) == (self.JOB.source, 1)
 
     async def test_is_not_waited_for_longer_than_the_wall_limit(self) -> None:
-        """A worker that does not read holds nobody up."""
+        """A worker that does not read blocks no other."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -796,7 +796,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
         assert (ended.error.limit, ended.execution.started) == ("wall_ms", False)
 
     async def test_and_whose_worker_hangs_up_meanwhile_never_ran(self) -> None:
-        """How the worker ended is learnt where it is read from, and told as any other end."""
+        """A failing read tells how the worker ended, and it is reported as any other end."""
 
         async def script(worker: Worker) -> None:
             await worker.ready()
@@ -809,7 +809,7 @@ class TestCodeThatTheChannelHasNoRoomFor:
 
 class TestASession:
     async def test_the_next_cell_gets_code_and_no_manifest_and_no_late_answer(self) -> None:
-        """What the first cell asked and did not wait for is cancelled and never answered."""
+        """Requests that the first cell did not wait for are cancelled and never answered."""
         ours, theirs = MemoryTransport.pair()
         held = Held(ours)
         worker, connection = Worker(theirs, held), HostConnection()
@@ -871,7 +871,7 @@ class TestALostWorker:
         assert ended.error.started is started
 
     async def test_whose_channel_the_host_closed_is_lost_like_any_other(self) -> None:
-        """While its code computes: who waits for its first word is told what it may raise."""
+        """While its code computes: a reader of the first message gets a documented error."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -884,7 +884,7 @@ class TestALostWorker:
         assert ended.error.started is True
 
     async def test_cancels_its_calls(self) -> None:
-        """Nobody is there to hear the answer."""
+        """Nobody is there to receive the answer."""
 
         async def script(worker: Worker) -> None:
             await worker.start()
@@ -937,14 +937,14 @@ class TestProcess:
 class TestPool:
     @pytest.mark.process
     async def test_a_worker_that_dies_of_a_nameless_signal_is_told(self) -> None:
-        """An escaped worker can choose how it dies; the host is none the worse."""
+        """An escaped worker can choose how it exits; the host is not affected."""
         pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "kill -40 $$")), 1, lambda _: None)
         with pytest.raises(WorkerLostError, match="signal 40"):
             await pool.run(JOB, Calls(), print)
 
     @pytest.mark.process
     async def test_a_worker_that_dies_at_once_is_tried_again_once_and_counted(self) -> None:
-        """Nothing ran, so once more is harmless; its status is told, and its place is free."""
+        """Nothing ran, so a retry is harmless; its status is reported, and its slot is free."""
         alive: list[int] = []
         pool = WorkerPool(CommandWorkerSource(("/bin/sh", "-c", "exit 7")), 1, alive.append)
         with pytest.raises(WorkerLostError, match="exit status 7") as error:

@@ -24,7 +24,7 @@ async def test_while_it_stands_still_the_time_cannot_be_up() -> None:
 
 
 async def test_several_reasons_are_one_pause() -> None:
-    """It goes on when the last is gone, and what overlaps counts once."""
+    """It continues when the last pause ends, and overlaps count once."""
     clock = WallClock()
     with clock.start(60_000) as scope:
         with clock.paused():
@@ -46,7 +46,7 @@ async def test_the_time_that_is_left_still_ends_it() -> None:
 
 
 async def test_it_knows_how_long_it_stood_without_a_start() -> None:
-    """A broker whose code was not handed over yet has a clock, too."""
+    """A broker whose code was not sent yet has a clock, too."""
     clock = WallClock()
     assert clock.paused_s == 0
     with clock.paused():

@@ -164,7 +164,7 @@ async def crowded() -> AsyncIterator[Stage]:
 
 @contextmanager
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that a test takes for a worker; gone afterwards, however the test ends."""
+    """A process that serves as a worker in a test; killed afterwards, however the test ends."""
     with subprocess.Popen(("/bin/sleep", "600")) as child:
         try:
             yield child
@@ -218,7 +218,7 @@ class TestAFork:
 
     @pytest.mark.process
     async def test_whose_descriptor_got_lost_is_refused(self) -> None:
-        """A worker that nobody could kill is not used; its closed channel makes it leave."""
+        """A worker that could not be killed is not used; it exits when its channel is closed."""
         async with staged(lambda zygote, n: zygote.say(Forked(number=n))) as stage:
             assert "Too many open files" in stage.refusal
             assert is_closed(stage.channel)
@@ -286,14 +286,14 @@ class TestAFork:
     async def test_waits_for_a_zygote_that_answers_others(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Busy is not dead: what it says to anybody shows that it lives."""
+        """Busy is not exited: any packet from it shows that it runs."""
         monkeypatch.setattr(zygote_process, "_ANSWER_SECONDS", 0.05)
         stage = Stage()
         send = stage.host._send
 
         async def send_and_hear_of_it(order: ForkOrder, descriptors: list[int]) -> None:
             await send(order, descriptors)
-            stage.host._last_packet_at = anyio.current_time() + 60  # it goes on talking to others
+            stage.host._last_packet_at = anyio.current_time() + 60  # it talks to others
 
         monkeypatch.setattr(stage.host, "_send", send_and_hear_of_it)
         with stage.zygote.control:
@@ -324,7 +324,7 @@ class TestAFork:
 
     @pytest.mark.process
     async def test_that_waits_for_room_fails_with_the_zygote(self) -> None:
-        """All who wait are told, not only the first."""
+        """All waiting callers get the error, not only the first."""
         async with crowded() as stage:
             stage.host.end()
         assert stage.refusal == "no worker could be forked: the zygote died"
@@ -344,7 +344,7 @@ class TestAZygoteThatErrs:
     @pytest.mark.process
     @pytest.mark.parametrize("data", [b"\xc1", b"{}", msgspec.msgpack.encode({"type": "Unheard"})])
     async def test_is_ended(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whoever waits for it is told, and its workers count as killed."""
+        """Waiting callers get an error, and its workers count as killed."""
         monkeypatch.setattr(zygote_process, "_LEAVE_SECONDS", 0.01)
         worker: list[ForkedWorker] = []
 

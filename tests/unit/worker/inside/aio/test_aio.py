@@ -1,4 +1,4 @@
-"""(4) What the `asyncio` of user space has of newer Pythons, and what is our own about it.
+"""(4) What the `asyncio` of user space has of newer Pythons, and where it differs.
 
 What it shares with the library is in test_asyncio_differential.
 """
@@ -55,7 +55,7 @@ print([type(end).__name__ for end in await asyncio.gather(*tasks, return_excepti
         assert printed(source) == [str(["QueueShutDown"] * 3)]
 
     def test_at_once_drops_what_is_left_and_counts_it_as_dealt_with(self) -> None:
-        """Whoever joins goes on."""
+        """A task that joins continues."""
         source = """
 queue = asyncio.Queue()
 for n in range(3):
@@ -142,7 +142,7 @@ class TestTimers:
         assert len(loop._timers) < 1000
 
     def test_those_that_wait_are_kept(self) -> None:
-        """Only the dead ones go."""
+        """Only cancelled timers are removed."""
         loop = Loop(lambda _timeout: None)
         kept = [loop.timer(3600) for _ in range(500)]
         for _ in range(10_000):
@@ -163,7 +163,7 @@ except ValueError as error:
 
 
 class Ear:
-    """Hears of errors that nobody will ask for."""
+    """Collects errors that nobody will retrieve."""
 
     def __init__(self, loop: Loop) -> None:
         self.heard: list[tuple[str, BaseException]] = []
@@ -180,15 +180,15 @@ async def failing(error: BaseException) -> None:
 
 
 class TestUnseenErrors:
-    def test_of_a_task_that_is_gone_are_told_between_turns(self, loop: Loop) -> None:
-        """Nobody can ask for it any more."""
+    def test_of_a_task_that_is_gone_are_reported_between_turns(self, loop: Loop) -> None:
+        """It cannot be retrieved any more."""
         ear, error = Ear(loop), ValueError("x")
         loop.task(failing(error), name="mine")
         loop._turn()
         loop._turn()
         assert ear.heard == [("Task 'mine' exception was never retrieved", error)]
 
-    def test_of_a_task_that_is_held_are_told_at_the_end_in_order(self, loop: Loop) -> None:
+    def test_of_a_task_that_is_held_are_reported_at_the_end_in_order(self, loop: Loop) -> None:
         """Until then somebody might ask."""
         ear, errors = Ear(loop), [ValueError("x"), KeyError("y")]
         held = [loop.task(failing(error)) for error in errors]
@@ -216,7 +216,7 @@ class TestUnseenErrors:
         report_unretrieved(loop)
         assert ear.heard == []
 
-    def test_of_a_future_and_of_a_callback_are_told(self, loop: Loop) -> None:
+    def test_of_a_future_and_of_a_callback_are_reported(self, loop: Loop) -> None:
         """Not only tasks fail."""
         ear = Ear(loop)
         loop.future().set_exception(KeyError())
@@ -229,7 +229,7 @@ class TestUnseenErrors:
         ]
 
     def test_of_cancelled_tasks_are_none(self, loop: Loop) -> None:
-        """Being cancelled is no error, also not for a gather."""
+        """A cancellation is not an error, also not in a gather."""
         ear = Ear(loop)
         loop.task(failing(KeyError())).cancel()
         gather(failing(KeyError()), failing(KeyError())).cancel()
@@ -361,7 +361,7 @@ class TestObjectsInUsersHands:
         assert printed(f"print({made})") == [shown]
 
     def test_the_name_of_a_task_is_plain_text(self) -> None:
-        """Whatever `__str__` gives, no code of it runs when the name is told."""
+        """Whatever `__str__` returns, none of its code runs when the name is reported."""
         source = """
 class Odd(str):
     def __repr__(self):

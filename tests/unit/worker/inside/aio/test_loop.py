@@ -67,7 +67,7 @@ class TestFuture:
         assert future.exception() is error
 
     def test_calls_its_callbacks_in_order_on_the_next_turn(self, loop: Loop) -> None:
-        """First added, first called; added late, called all the same; never at once."""
+        """First added, first called; added late, called anyway; never immediately."""
         log: list[str] = []
         future = loop.future()
         future.add_done_callback(lambda _: log.append("first"))
@@ -121,7 +121,7 @@ class TestTask:
     def test_awaiting_what_the_loop_does_not_know_is_an_error_in_the_task(
         self, loop: Loop, foreign: object
     ) -> None:
-        """The task can catch it; the loop goes on."""
+        """The task can catch it; the loop continues."""
 
         class Foreign:
             def __await__(self) -> Generator[Any, None, None]:
@@ -138,7 +138,7 @@ class TestTask:
         assert loop.run(loop.task(main())) == expected
 
     def test_a_bare_yield_gives_up_one_turn(self, loop: Loop) -> None:
-        """As in asyncio: others go on, and then it does."""
+        """As in asyncio: others run, and then it continues."""
         log: list[str] = []
 
         class Pause:
@@ -218,7 +218,7 @@ class TestCancellation:
         assert loop.run(loop.task(main())) is True
 
     def test_before_the_start_runs_nothing(self, loop: Loop) -> None:
-        """A task that is cancelled at once does not reach its first line."""
+        """A task that is cancelled immediately does not reach its first line."""
         log: list[str] = []
         task = loop.task(noted(log, "ran"))
         task.cancel()
@@ -267,7 +267,7 @@ class TestCancellation:
         assert log == ["inner", "outer"]
 
     def test_of_a_task_that_is_about_to_wake_steps_it_only_once(self, loop: Loop) -> None:
-        """What it waited for is done, then it is cancelled: it hears of it at that await only."""
+        """What it waited for is done, then it is cancelled: it gets that at this await only."""
         log: list[str] = []
         first, second = loop.future(), loop.future()
 
@@ -289,7 +289,7 @@ class TestCancellation:
         assert loop.run(task) == "two"
 
     def test_of_itself_arrives_at_its_next_await(self, loop: Loop) -> None:
-        """A task that cancels itself goes on until it waits."""
+        """A task that cancels itself continues until it waits."""
         log: list[str] = []
         tasks: list[Future] = []
 
@@ -336,7 +336,7 @@ class TestTimers:
         assert [wait for wait in clock.waits if wait] == [5.0]
 
     def test_a_cancelled_one_is_not_waited_for(self, loop: Loop, clock: IdleClock) -> None:
-        """Nobody sleeps for a timer that nobody wants."""
+        """The loop does not sleep for a cancelled timer."""
 
         async def main() -> None:
             long = loop.timer(100)
@@ -362,7 +362,7 @@ class TestTimers:
 
 class TestNestedRun:
     def test_a_task_may_run_the_loop_itself(self, loop: Loop) -> None:
-        """Others go on meanwhile, and what was left of the outer turn is not lost or run twice."""
+        """Others continue meanwhile; the rest of the outer turn is neither lost nor run twice."""
         log: list[str] = []
 
         async def inner() -> str:
@@ -446,7 +446,7 @@ class TestWindingUp:
         assert seen[0] == -1
 
     def test_a_callback_that_raises_stops_nothing(self, loop: Loop) -> None:
-        """Whoever winds up hears of it; what is left is given up all the same."""
+        """The shutdown gets the error; what is left is abandoned anyway."""
         first, second = (loop.task(_forever(loop)) for _ in range(2))
 
         def fail(_future: Future) -> None:

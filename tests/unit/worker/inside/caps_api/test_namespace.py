@@ -61,7 +61,7 @@ class Stuck(Exception):
 
 
 class Host:
-    """The other end of the channel: takes what comes, and answers when it is told to."""
+    """The other end of the channel: receives messages, and answers when the test says so."""
 
     def __init__(self, concurrency: int = 64) -> None:
         self._socket, self._theirs = socket.socketpair()
@@ -70,7 +70,7 @@ class Host:
         self.channel = Channel(self._theirs.fileno())
         self.requests: list[CapabilityRequestMessage] = []
         self.received: list[Any] = []
-        self.answer_all: Any = None  # what every request is answered with at once
+        self.answer_all: Any = None  # what every request is answered with immediately
         self.caps = self._handshake(concurrency)
         self.channel.loop._idle = self._idle
         self.aio = AsyncioFacade(self.channel.loop)
@@ -208,7 +208,7 @@ class TestCalls:
             host.run(host.caps.files.read(path="a"))
 
     def test_a_payload_that_does_not_fit_is_not_sent(self, host: Host) -> None:
-        """The code learns of it at once, with a structure it can use."""
+        """The code gets the error immediately, with a structure it can use."""
         with pytest.raises(ValidationError) as error:
             host.run(host.caps.files.read(path=1, nope=2))
         assert error.value.capability == "files.read"
@@ -385,7 +385,7 @@ class TestConcurrency:
         assert order == list("abcde")
 
     def test_a_late_caller_does_not_overtake_the_queue(self, make_host: MakeHost) -> None:
-        """A slot goes to whoever waited longest, even if another asks just then."""
+        """A slot goes to the call that waited longest, even if another asks just then."""
         host = make_host(concurrency=1)
 
         async def main() -> None:
@@ -496,7 +496,7 @@ class TestChannel:
         assert kinds.index(OutputMessage) < kinds.index(CapabilityRequestMessage)
 
     def test_a_few_prints_leave_at_once_and_one_by_one(self, host: Host) -> None:
-        """Whoever is killed right after them has said them."""
+        """If the worker is killed right after them, they were sent."""
         for number in range(10):
             host.channel.write(f"{number}\n")
             host.asked()
@@ -564,7 +564,7 @@ class TestChannel:
     def test_a_broken_host_ends_the_worker(
         self, host: Host, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """With nobody to serve, the process leaves at once."""
+        """With nobody to serve, the process exits immediately."""
 
         class LeftError(Exception):
             pass

@@ -1,4 +1,4 @@
-"""(4) What a wrapper checks before it sends: a payload that fits, and slips told early."""
+"""(4) What a wrapper checks before it sends: a payload that fits, and early reports of mistakes."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class TestProblems:
             ),
         ],
     )
-    def test_a_slip_is_told_with_its_place(
+    def test_a_slip_is_reported_with_its_place(
         self, payload: dict[str, Any], path: str, expected: str
     ) -> None:
-        """Path and expectation say what to mend."""
+        """Path and expectation say what to correct."""
         assert told(payload) == [(path, expected)]
 
-    def test_all_slips_are_told_at_once(self) -> None:
-        """Nobody should have to try again for each."""
+    def test_all_slips_are_reported_together(self) -> None:
+        """The caller need not try again for each."""
         assert len(told({"count": 0, "mode": "x"})) == 3
 
     def test_what_was_got_is_shown_in_brief(self) -> None:
@@ -124,7 +124,7 @@ class TestProblems:
         "schema", [{}, {"pattern": "^a$"}, {"$ref": "#/$defs/Absent"}, {"anyOf": [{}]}, {"not": {}}]
     )
     def test_what_is_not_known_here_passes(self, schema: dict[str, Any]) -> None:
-        """The broker has the last word, with the full schema."""
+        """The broker decides, with the full schema."""
         assert told({"x": [1]}, schema) == []
 
     def test_data_that_holds_itself_comes_to_an_end(self) -> None:

@@ -104,7 +104,7 @@ def test_a_plain_dict_is_one_call_away(record: Record) -> None:
 
 
 def test_it_is_json_as_it_stands(record: Record) -> None:
-    """A record is a dict to whoever expects one."""
+    """A record is a dict for code that expects one."""
     assert json.loads(json.dumps(record)) == record
     assert record == {**record}
 

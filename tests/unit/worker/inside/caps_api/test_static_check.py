@@ -1,4 +1,4 @@
-"""Calls of capabilities that cannot succeed, told before the first line runs, and nothing else."""
+"""Calls of capabilities that cannot succeed are reported before the first line runs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def problems(source: str, manifest: ManifestMessage = MANIFEST) -> list[tuple[in
          "`caps.files.read` has no argument `pth`; did you mean `path`?"),
     ],
 )  # fmt: skip
-def test_a_call_that_cannot_succeed_is_told(source: str, column: int, message: str) -> None:
+def test_a_call_that_cannot_succeed_is_reported(source: str, column: int, message: str) -> None:
     """Where it is, what is wrong, and what was probably meant."""
     assert problems(source) == [(1, column, message)]
 
@@ -180,8 +180,8 @@ def test_what_is_not_certain_is_not_told(source: str) -> None:
     assert problems(source) == []
 
 
-def test_all_problems_are_told_at_once_in_order() -> None:
-    """One round is enough to mend them."""
+def test_all_problems_are_reported_together_in_order() -> None:
+    """One round is enough to correct them."""
     source = (
         "x = await caps.flies.read('a')\n"
         "files = caps.fils\n"

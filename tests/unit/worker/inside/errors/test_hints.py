@@ -1,4 +1,4 @@
-"""A common slip gets a line of advice beside its error."""
+"""A common mistake gets a line of advice with its error."""
 
 from __future__ import annotations
 

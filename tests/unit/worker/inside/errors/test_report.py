@@ -105,7 +105,7 @@ def test_a_deep_recursion_is_folded() -> None:
     assert len(report.frames) == 40
 
 
-def test_the_chain_of_causes_is_told_causes_first() -> None:
+def test_the_chain_of_causes_is_reported_causes_first() -> None:
     """Causes and contexts are linked as Python links them."""
     report = report_of(
         """
@@ -211,13 +211,13 @@ def test_running_out_of_memory_is_a_limit() -> None:
 
 
 def test_a_cancelled_program_says_so() -> None:
-    """Cancellation has a code of its own."""
+    """Cancellation has its own code."""
     report = crossed(describe(CancelledError(), {}))
     assert (report.code, report.line) == ("cancelled", None)
 
 
 def test_an_error_of_ours_keeps_its_code_and_details() -> None:
-    """What the broker says about a refusal reaches the host as it was."""
+    """The broker's message about a refusal reaches the host unchanged."""
     report = report_of("raise PolicyDeniedError('no', capability='files.read', tries=3, ok=None)")
     assert report.code == "policy_denied"
     assert report.details == {"capability": "files.read", "tries": 3, "ok": None}
@@ -286,7 +286,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_error_breaks_its_report(name: str) -> None:
-    """Whatever an error does when it is looked at, its report is plain, bounded and sendable."""
+    """Whatever an error does when it is inspected, its report is plain, bounded and sendable."""
     report = report_of(HOSTILE[name])
     assert report.message == "text"
     assert len(msgspec.msgpack.encode(report)) < 200_000
@@ -307,13 +307,13 @@ def test_an_error_that_cannot_be_described_is_still_reported(
 
 
 def test_the_code_is_that_of_the_class_of_ours() -> None:
-    """User code cannot make an error of its own look like another kind of failure."""
+    """User code cannot make its own error look like another kind of failure."""
     report = report_of("class E(PolicyDeniedError):\n    code = 'audit_error'\nraise E('x')")
     assert (report.type, report.code) == ("E", "policy_denied")
 
 
 def test_frames_of_earlier_cells_show_their_own_lines() -> None:
-    """Of two programs at once, each frame is told by the file that it is in."""
+    """With two programs, each frame is identified by its file."""
     first = compile_source("def f(n):\n    return g(n)", "<cell 1>")
     second = compile_source("def g(n):\n    return n.missing\nf(1)", "<cell 2>")
     names: dict[str, object] = {}

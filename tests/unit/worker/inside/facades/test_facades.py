@@ -82,7 +82,7 @@ def test_what_would_be_a_capability_says_so_at_once(module: str) -> None:
 
 
 def test_what_user_code_says_of_a_module_is_left_alone() -> None:
-    """Only the interpreter's own words are replaced, and nothing of the user's is asked for it."""
+    """Only the interpreter's own message is replaced, and no user code is called for it."""
 
     class Odd(str):
         __slots__ = ()

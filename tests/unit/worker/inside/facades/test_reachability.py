@@ -42,7 +42,7 @@ def test_the_walk_finds_what_it_looks_for(root: Any) -> None:
 
 
 def test_no_facade_leads_to_the_interpreter() -> None:
-    """From every module, with its stand-ins, as a program has it."""
+    """From every module, with its replacements, as a program has it."""
     importer = Importer(OwnClasses(), {}, OutputStreams())
     count, powers = found_powers({name: importer._find(name) for name in MODULES})
     assert count > 5_000

@@ -61,7 +61,7 @@ def test_a_collector_that_is_off_stays_off() -> None:
 def test_an_error_inside_the_compiler_is_an_error_of_the_source(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The worker lives on, and says what happened."""
+    """The worker continues, and reports what happened."""
 
     def fail(*_args: Any, **_options: Any) -> None:
         raise SystemError("AST constructor recursion depth mismatch")

@@ -82,7 +82,7 @@ def test_print_writes_plain_text_whatever_the_strings_do(source: str) -> None:
 
 @pytest.mark.process
 def test_constructs_work_when_nothing_more_can_be_imported() -> None:
-    """A worker gives up the import system before it runs code; no construct leans on it."""
+    """A worker drops the import system before it runs code; no construct needs it."""
     script = f"""
 import sys
 from textwrap import dedent

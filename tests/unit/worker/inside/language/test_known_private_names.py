@@ -21,7 +21,7 @@ from caps.worker.inside.language.known_private_names import private_names
 from caps.worker.inside.language.transformer import Transformer
 from caps.worker.inside.runner.user_space import UserSpace
 
-# What a process of its own knows once it has learnt; this one never does.
+# What a separate process knows once names are recorded; this one never does.
 LEARNT = """
 import json, sys
 from caps.worker.inside.language.compiler import compile_source
@@ -106,7 +106,7 @@ def _attributes() -> Iterator[str]:
 
 
 def _is_plain(one: object) -> bool:
-    """Whether asking it for its attributes runs no code of its own."""
+    """Whether reading its attributes runs none of its own code."""
     return type(one).__getattribute__ is object.__getattribute__ and not hasattr(
         type(one), "__getattr__"
     )
@@ -143,7 +143,7 @@ def test_where_nothing_was_learnt_everything_is_guarded() -> None:
 
 
 def test_code_that_was_compiled_beside_other_libraries_does_not_run() -> None:
-    """A name that was nobody's there may be a library's here."""
+    """A name that no library used there may be a library's here."""
     ours, theirs = os.pipe()
     try:
         space = UserSpace(Channel(ours), {}, restricted=True)
@@ -159,7 +159,7 @@ def test_code_that_was_compiled_beside_other_libraries_does_not_run() -> None:
 
 @pytest.mark.parametrize("head", ["b.__x", "B, got=b.__x", "B, got=[__x for b in c]"])
 def test_a_private_name_in_the_head_of_a_generic_class_is_refused(head: str) -> None:
-    """Which class it would be of hangs on the Python, and so whose name it is."""
+    """Its class depends on the Python version, and so does the owner of the name."""
     tree = ast.parse(f"class A({head}): pass")
     plain = Transformer()
     plain.visit(ast.parse(f"class A({head}): pass"))

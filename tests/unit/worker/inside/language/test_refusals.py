@@ -50,7 +50,7 @@ REFUSED = [
 def test_a_refusal_names_its_place_and_reason(
     source: str, line: int, column: int, message: str
 ) -> None:
-    """Kind, line, column and message are in the error, beside the source line."""
+    """Kind, line, column and message are in the error, with the source line."""
     with pytest.raises(SourceError) as caught:
         compile_source(source)
     details = caught.value.details
@@ -133,7 +133,7 @@ def test_a_syntax_error_names_its_place(source: str, line: int, column: int, fra
     ],
 )
 def test_hostile_text_is_refused_in_words(source: str, fragment: str) -> None:
-    """Too long, too deep or no text at all: always a SourceError."""
+    """Too long, too deep or not valid text: always a SourceError."""
     with pytest.raises(SourceError, match=fragment) as caught:
         compile_source(source)
     assert caught.value.details["kind"] in ("refused", "syntax")

@@ -22,7 +22,7 @@ SOURCES = sorted(
 
 
 class Slowly(Transformer):
-    """Every rule of ours, and the walk of the base classes."""
+    """Every rule of our own, and the visits of the base classes."""
 
     visit = RestrictingNodeTransformer.visit
 
@@ -64,7 +64,7 @@ def test_a_program_becomes_the_same_tree_and_the_same_refusals(source: Path) -> 
 
 
 def test_a_node_without_a_visitor_is_refused() -> None:
-    """The first time it is met, and every time after it."""
+    """The first time it is visited, and every time after it."""
     for _ in range(2):
         transformer = Transformer()
         transformer.visit(ast.Expression(ast.List([Unheard()], ast.Load())))

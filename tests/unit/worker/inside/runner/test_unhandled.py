@@ -1,4 +1,4 @@
-"""(4) What would be lost without a word is told, with the user's lines and within bounds."""
+"""(4) What would be lost silently is reported, with the user's lines and within bounds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from caps.worker.inside.runner.unhandled import UnhandledErrors
 from support.language_programs import run_program
 
 
-class Told:
-    """A program, and what is told of it."""
+class Reported:
+    """A program, and what is reported about it."""
 
     def __init__(self, source: str) -> None:
         self.lines: list[str] = []
@@ -26,9 +26,9 @@ class Told:
 
 
 @pytest.fixture
-def told(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+def reported(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reported]:
     """The program in the parameter, about to run; the interpreter's own hook is put back."""
-    made = Told(request.param)
+    made = Reported(request.param)
     hook = "_warn_unawaited_coroutine"
     monkeypatch.setattr(warnings, hook, getattr(warnings, hook))
     made.complaints.install()
@@ -36,63 +36,65 @@ def told(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     made.program = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("told", ["async def f():\n    pass\n\nf()\n1\n"], indirect=True)
-def test_a_coroutine_that_is_dropped_is_told_with_its_line(told: Told) -> None:
+@pytest.mark.parametrize("reported", ["async def f():\n    pass\n\nf()\n1\n"], indirect=True)
+def test_a_coroutine_that_is_dropped_is_reported_with_its_line(reported: Reported) -> None:
     """As Python tells it."""
-    run_program(told.program)
-    assert told.text == "<agent>:4: RuntimeWarning: coroutine 'f' was never awaited\n  f()\n"
+    run_program(reported.program)
+    assert reported.text == "<agent>:4: RuntimeWarning: coroutine 'f' was never awaited\n  f()\n"
 
 
-@pytest.mark.parametrize("told", ["import asyncio\nasyncio.sleep(1)\n1\n"], indirect=True)
-def test_a_coroutine_of_ours_has_the_name_that_the_user_called(told: Told) -> None:
-    """Nothing of our own files is told."""
-    run_program(told.program)
+@pytest.mark.parametrize("reported", ["import asyncio\nasyncio.sleep(1)\n1\n"], indirect=True)
+def test_a_coroutine_of_ours_has_the_name_that_the_user_called(reported: Reported) -> None:
+    """Nothing of our own files is shown."""
+    run_program(reported.program)
     expected = "<agent>:2: RuntimeWarning: coroutine 'asyncio.sleep' was never awaited\n"
-    assert told.text == f"{expected}  asyncio.sleep(1)\n"
+    assert reported.text == f"{expected}  asyncio.sleep(1)\n"
 
 
 @pytest.mark.parametrize(
-    "told", ["async def f(): pass\nfor _ in range(9): f()\n1\n"], indirect=True
+    "reported", ["async def f(): pass\nfor _ in range(9): f()\n1\n"], indirect=True
 )
-def test_the_same_place_is_told_once(told: Told) -> None:
+def test_the_same_place_is_reported_once(reported: Reported) -> None:
     """A loop does not flood the output."""
-    run_program(told.program)
-    assert len(told.lines) == 1
+    run_program(reported.program)
+    assert len(reported.lines) == 1
 
 
 _MANY = "async def f(): pass\n" + "f()\n" * 30 + "1\n"
 
 
-@pytest.mark.parametrize("told", [_MANY], indirect=True)
-def test_only_some_are_told(told: Told) -> None:
+@pytest.mark.parametrize("reported", [_MANY], indirect=True)
+def test_only_some_are_reported(reported: Reported) -> None:
     """And then that there are more."""
-    run_program(told.program)
-    told.complaints.close()
-    assert len(told.lines) == 21
-    assert told.lines[-1] == "(there are more such errors and warnings; they are not shown)\n"
+    run_program(reported.program)
+    reported.complaints.close()
+    assert len(reported.lines) == 21
+    assert reported.lines[-1] == "(there are more such errors and warnings; they are not shown)\n"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     ["async def f(): pass\nasync def g(): pass\none = f()\nmore = [g(), g()]\n(one, more)\n"],
     indirect=True,
 )
-def test_what_the_program_holds_at_its_end_is_told_with_its_definition(told: Told) -> None:
+def test_what_the_program_holds_at_its_end_is_reported_with_its_definition(
+    reported: Reported,
+) -> None:
     """By itself or in a list; afterwards it is closed."""
-    one, more = run_program(told.program).value
-    told.complaints.report_held([one, more, 5, "text"])
-    assert told.text == (
+    one, more = run_program(reported.program).value
+    reported.complaints.report_held([one, more, 5, "text"])
+    assert reported.text == (
         "<agent>:1: RuntimeWarning: coroutine 'f' was never awaited\n  async def f(): pass\n"
         "<agent>:2: RuntimeWarning: coroutine 'g' was never awaited\n  async def g(): pass\n"
     )
     del one, more
-    told.complaints.report_held([])
-    assert len(told.lines) == 2
+    reported.complaints.report_held([])
+    assert len(reported.lines) == 2
 
 
-def test_an_error_is_told_with_the_users_frames_alone() -> None:
+def test_an_error_is_reported_with_the_users_frames_alone() -> None:
     """What it was, and where."""
-    made = Told("def f():\n    return 1 / 0\nf()\n")
+    made = Reported("def f():\n    return 1 / 0\nf()\n")
     with pytest.raises(ZeroDivisionError) as caught:
         run_program(made.program)
     made.complaints.report_error("Task 't' exception was never retrieved", caught.value)
@@ -107,7 +109,7 @@ def test_an_error_is_told_with_the_users_frames_alone() -> None:
 
 def test_a_huge_error_is_cut() -> None:
     """One error cannot fill the output."""
-    made = Told("1")
+    made = Reported("1")
     for _ in range(100):
         made.complaints.report_error("n" * 10_000, ValueError("x" * 1_000_000))
     assert len(made.text) < 20 * 10_000

@@ -56,7 +56,7 @@ class TestSleep:
     def test_no_time_at_all_is_one_turn(
         self, aio: AsyncioFacade, clock: IdleClock, delay: float
     ) -> None:
-        """Negative times are no error, as in asyncio."""
+        """Negative times are not an error, as in asyncio."""
         aio.run(aio.sleep(delay))
         assert clock.now == 0
 
@@ -65,7 +65,7 @@ class TestGather:
     def test_gives_results_in_the_order_of_its_arguments(
         self, aio: AsyncioFacade, clock: IdleClock
     ) -> None:
-        """Whoever is done first; and all wait at the same time."""
+        """The first to finish; and all wait at the same time."""
 
         async def main() -> Any:
             return await aio.gather(aio.sleep(2, "a"), aio.sleep(1, "b"), aio.sleep(3, "c"))
@@ -97,7 +97,7 @@ class TestGather:
         assert log == ["ran", "slept"]
 
     def test_raises_the_first_error_in_time(self, aio: AsyncioFacade) -> None:
-        """Not the first in order, and not when all are done but at once; the others go on."""
+        """Not the first in order, and immediately, not when all are done; the others continue."""
         log: list[str] = []
 
         async def late() -> None:
@@ -155,7 +155,7 @@ class TestGather:
     def test_when_cancelled_cancels_all_and_waits_for_their_clean_up(
         self, aio: AsyncioFacade
     ) -> None:
-        """Nobody is left running behind."""
+        """No task is left running."""
         log: list[str] = []
 
         async def child(name: str) -> None:
@@ -214,7 +214,7 @@ class TestWaitFor:
         assert (log, clock.now) == (["cleaned"], 3.0)
 
     def test_without_a_time_waits_for_ever(self, aio: AsyncioFacade, clock: IdleClock) -> None:
-        """None is no limit."""
+        """None means no limit."""
         assert aio.run(aio.wait_for(aio.sleep(10**6, 1), None)) == 1
         assert clock.now == 10**6
 
@@ -243,7 +243,7 @@ class TestWaitFor:
 
 class TestCreateTask:
     def test_runs_while_others_wait(self, aio: AsyncioFacade, clock: IdleClock) -> None:
-        """Two sleeps at once take the time of the longer."""
+        """Two concurrent sleeps take the time of the longer."""
 
         async def main() -> Any:
             task = aio.create_task(aio.sleep(2, "task"), name="mine")

@@ -35,7 +35,7 @@ def restricted() -> None:
 
 @pytest.fixture
 def reduced_to() -> Iterator[Callable[..., None]]:
-    """Set what the library is told about a `Thing`."""
+    """Set what `copy` reads from a `Thing`."""
 
     def tell(*answer: Any) -> None:
         copyreg.pickle(Thing, lambda _thing: answer)

@@ -1,4 +1,4 @@
-"""Loading real modules as the zygote does it, each time in a process of its own."""
+"""Loading real modules as the zygote does it, each time in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.process
 
-# What a zygote does before it confines itself, with a directory of modules that nobody installed.
+# What a zygote does before it confines itself, with a directory of modules that are not installed.
 LOADING = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -93,7 +93,7 @@ def test_a_part_that_needs_what_is_not_installed_is_left_out(installed: Installe
 def test_a_module_that_fails_is_named_with_one_line(
     installed: Installed, source: str, reason: str
 ) -> None:
-    """Whatever it raises; the process goes on and tells the host."""
+    """Whatever it raises; the process continues and notifies the host."""
     installed.module("broken.py", source)
     found = installed.load("json", "broken")
     assert (found["module"], found["reason"]) == ("broken", reason)
@@ -123,7 +123,7 @@ def test_numerical_libraries_are_told_to_start_no_threads(installed: Installed) 
 
 
 def test_a_module_that_brings_our_host_along_is_refused(installed: Installed) -> None:
-    """No policy, provider or secret is to be loaded beside untrusted code."""
+    """No policy, provider or secret may be loaded next to untrusted code."""
     installed.module("plugin.py", "import caps.security.policy")
     found = installed.load("plugin")
     assert found["module"] == "plugin"
@@ -131,7 +131,7 @@ def test_a_module_that_brings_our_host_along_is_refused(installed: Installed) ->
 
 
 def test_warnings_of_a_module_are_not_errors(installed: Installed) -> None:
-    """They are for its developers, and nobody here would read them."""
+    """They are for its developers, and nobody would read them here."""
     installed.module("warns.py", "import warnings\nwarnings.warn('old', DeprecationWarning)\n")
     assert installed.load("warns")["offered"] == ["warns"]
 

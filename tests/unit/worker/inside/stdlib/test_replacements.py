@@ -1,4 +1,4 @@
-"""What user space is told and shown by its library: hints, captured output, errors, warnings."""
+"""What user space gets from its library: hints, captured output, errors, warnings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_is_missing_comes_with_a_hint(source: str, hint: str) -> None:
 
 
 def test_a_refused_import_names_what_is_granted_already() -> None:
-    """Who may fetch is told to, by the name that the namespace has."""
+    """Code that may fetch gets that hint, with the name of the namespace."""
     entry = ManifestEntry.of(name="web.fetch", title="fetch", description="fetches", schema_in={})
     manifest = ManifestMessage(
         id="m1",

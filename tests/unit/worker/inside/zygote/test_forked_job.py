@@ -1,4 +1,4 @@
-"""What a zygote has done by a child of its own, whose libraries it does not get."""
+"""What a zygote runs in a child process, so that it does not load the libraries itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 def run(body: str) -> subprocess.CompletedProcess[str]:
-    """In an interpreter of its own: this one has threads, and modules."""
+    """In a separate interpreter: this one has threads, and modules."""
     program = ERRAND.format(body=body)
     command = (sys.executable, "-I", "-c", program)
     return subprocess.run(command, capture_output=True, text=True, check=True)
@@ -39,7 +39,7 @@ def test_its_bytes_come_back_and_its_modules_do_not() -> None:
 
 
 def test_one_that_fails_says_why_and_is_known_to_have_failed() -> None:
-    """Nobody goes on with half of what it made."""
+    """Nobody continues with half of its result."""
     told = run("raise ValueError('no such thing')")
     assert told.stdout == "a forked job of the zygote failed (status 256)"
     assert "ValueError: no such thing" in told.stderr
