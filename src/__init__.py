@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Rotation,
     )
     from caps.security.policy import SecurityPolicy
+    from caps.worker.host.pool.admission import NoFreeWorkerError
     from caps.worker.host.pool.lease import SessionEnd
 
 _MODULES = {
@@ -96,6 +97,7 @@ _MODULES = {
     "LimitExceededError": "caps.protocol.errors",
     "MemoryAuditLog": "caps.security.audit",
     "Metrics": "caps.capabilities.telemetry",
+    "NoFreeWorkerError": "caps.worker.host.pool.admission",
     "Output": "caps.capabilities.runtime.stream",
     "PolicyDeniedError": "caps.protocol.errors",
     "PolicyInvalidError": "caps.protocol.errors",
@@ -156,6 +158,7 @@ __all__ = [
     "LimitExceededError",
     "MemoryAuditLog",
     "Metrics",
+    "NoFreeWorkerError",
     "Output",
     "PolicyDeniedError",
     "PolicyInvalidError",

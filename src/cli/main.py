@@ -36,6 +36,8 @@ def _errors_in_one_line() -> Iterator[None]:
     """
     try:
         yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # its message is the help text
     except click.ClickException as error:
         # click lists the values of an option on separate lines.
         message = printable(" ".join(error.format_message().split()), MAX_MESSAGE_CHARACTERS)

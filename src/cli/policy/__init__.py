@@ -151,8 +151,13 @@ def _print_outcome(outcome: TestOutcome) -> None:
 @policy.command()
 @click.argument("capability")
 @click.argument("payload", default="{}")
-@click.option("--after", multiple=True, metavar="CAPABILITY", help="It was answered before.")
-@click.option("--label", "labels", multiple=True, help="Something with this label was, too.")
+@click.option(
+    "--after",
+    multiple=True,
+    metavar="CAPABILITY",
+    help="Decide as if this function was answered before.",
+)
+@click.option("--label", "labels", multiple=True, help="As if an answer had this label.")
 @policy_option
 @registry_option
 @json_option
@@ -168,17 +173,20 @@ def explain(
     """Say what the policy decides about CAPABILITY with PAYLOAD (JSON), and why.
 
     For a denial, also print the smallest change of the policy that would allow the call, and what
-    else that change would allow. Exit code 0 if it is allowed, 3 if it is denied.
+    else that change would allow. Exit code 0 if it is allowed, 3 if it is denied or waits for an
+    approval.
     """
     from caps.security.request import Request
     from caps.security.review.explain import explain as explain_decision
+    from caps.security.review.flow_review import known_labels
 
     request = Request(capability, parse_payload(payload))
     with report_errors():
         registry, loaded = load_registry(registry_name), load_policies(policy_paths)
         chain = registry.chain([registry.bind(each) for each in loaded])  # their tests must pass
         written = [written_policy(each) for each in loaded]
-        answered = _checked_marks(registry, after, labels)
+        known = known_labels(registry.terms_of(*loaded))
+        answered = _checked_marks(registry, after, labels, known)
         explanation = explain_decision(registry, loaded, request, written=written, after=answered)
     found = {**_as_object(capability, explanation), "modules": list(chain.modules)}
     if as_json:
@@ -189,19 +197,22 @@ def explain(
 
 
 def _checked_marks(
-    registry: CapabilityRegistry, after: Sequence[str], labels: Sequence[str]
+    registry: CapabilityRegistry,
+    after: Sequence[str],
+    labels: Sequence[str],
+    known: Sequence[str],
 ) -> tuple[str, ...]:
     from caps.protocol.text import did_you_mean
-    from caps.security.policies.flow_rules import checked_label
 
     for name in after:
         if name not in registry:
             hint = did_you_mean(name, registry.capabilities)
             fail(f"no capability `{name}` is registered{hint}", ExitCode.BAD_USAGE)
-    try:
-        return (*after, *(checked_label(label) for label in labels))
-    except ValueError as error:
-        fail(str(error), ExitCode.BAD_USAGE)
+    for label in labels:
+        if label not in known:
+            hint = did_you_mean(label, known)
+            fail(f"nothing gives the label `{label}`{hint}", ExitCode.BAD_USAGE)
+    return (*after, *labels)
 
 
 def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:

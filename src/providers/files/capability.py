@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 from typing import Annotated
 
@@ -59,13 +60,18 @@ class Files(Capability):
 
 
 def _absolute(entry: str, workspace: str) -> str:
-    """AgentInvalidError for a relative entry without a workspace: nothing is guessed."""
-    path = Path(workspace) / entry
+    """AgentInvalidError for a relative entry that is not in a workspace: nothing is guessed."""
+    place = "capabilities.files.dirs"
+    path = Path(os.path.normpath(Path(workspace) / entry))
+    reason = None
     if not path.is_absolute():
-        place = "capabilities.files.dirs"
+        reason = "is relative, and the workspace is not an absolute path"
+    elif not Path(entry).is_absolute() and not path.is_relative_to(os.path.normpath(workspace)):
+        reason = "leaves the workspace"
+    if reason is not None:
         raise AgentInvalidError(
-            f"capability `files`: `{printable(entry)}` at `{place}` is relative, and the workspace "
-            "is not an absolute path; write the path in full",
+            f"capability `files`: `{printable(entry)}` at `{place}` {reason}; write the path in "
+            "full",
             place=place,
         )
     return str(path)

@@ -30,6 +30,7 @@ from pydantic import (
     model_validator,
 )
 
+from caps.protocol.text import nearest
 from caps.security.policies.names import (
     NAME_PATTERN,
     checked_rule,
@@ -69,7 +70,11 @@ def checked_mark(text: str) -> str:
 
 
 def _checked_target(text: str) -> str:
-    return text if text == EGRESS else checked_rule(text)
+    if text == EGRESS:
+        return text
+    if "." not in text and nearest(text, (EGRESS,)):
+        raise ValueError(f"{quoted(text)} is neither a rule nor `egress`; did you mean `egress`?")
+    return checked_rule(text)
 
 
 def _as_tuple(value: object) -> object:

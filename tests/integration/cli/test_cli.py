@@ -1004,3 +1004,11 @@ class TestInputs:
         assert result.exit_code == 2
         assert message in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("group", [[], ["policy"], ["audit"], ["approvals"]])
+def test_a_group_without_a_command_prints_its_help(group: list[str]) -> None:
+    """As text, with its lines."""
+    result = CliRunner().invoke(main, group)
+    assert "\n\nCommands:\n" in result.output
+    assert "Error:" not in result.output

@@ -15,7 +15,7 @@ _BY_NAME = {
     "breakpoint": "there is no debugger here; use `print`",
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
-    "input": "nobody is there to answer; put what the code needs into its source",
+    "input": "nobody is there to answer; the caller can give values as `inputs`",
     "open": "files are read with `await caps.files.read(path=...)` and written with "
     "`await caps.files.write(path=..., content=...)`, if the policy grants it",
 }

@@ -81,3 +81,21 @@ def test_what_is_not_a_directory_is_refused(
         registry.resolve({"files": {"dirs": dirs}})
     assert str(raised.value).startswith("capability `files`: ")
     assert str(raised.value.place).startswith("capabilities.files.dirs")
+
+
+@pytest.mark.parametrize("entry", ["..", "../other", "a/../../b", "../workspace2"])
+def test_a_relative_directory_stays_in_the_workspace(
+    registry: CapabilityRegistry, entry: str
+) -> None:
+    """One that leaves it has to be written in full, so that nobody overlooks it."""
+    context = ResolverContext(workspace_dir="/data/workspace")
+    with pytest.raises(AgentInvalidError, match="leaves the workspace; write the path in full"):
+        registry.resolve({"files": {"dirs": [entry]}}, context)
+
+
+def test_paths_are_normalised(registry: CapabilityRegistry) -> None:
+    """What a reviewer reads is what is reached."""
+    context = ResolverContext(workspace_dir="/data/workspace")
+    given = {"files": {"dirs": ["a/../b", "/etc/../srv"]}}
+    found = registry.resolve(given, context).policy.scopes["files"]["allowlist"]
+    assert found == ["/data/workspace/b", "/srv"]
