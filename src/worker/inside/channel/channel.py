@@ -63,6 +63,8 @@ class Channel:
         self._printed_characters = 0
         self._output_paid_until = 0.0
         self._busy = False
+        self.lost_input = False
+        """Whether there was no memory for what arrived. What arrives later makes no sense then."""
 
     def send(self, kind: type[FromWorker], **fields: Any) -> FromWorker:
         """Queue a message for the end of this turn, behind what was printed before it."""
@@ -208,7 +210,11 @@ class Channel:
     def _parse(self) -> list[FromHost]:
         data = b"".join(self._unparsed)
         self._unparsed.clear()
-        return self.connection.receive(data)
+        try:
+            return self.connection.receive(data)
+        except MemoryError:
+            self.lost_input = True
+            raise
 
     def _read(self) -> None:
         """Read what has arrived; if that is nothing, the host has closed the channel."""

@@ -27,6 +27,7 @@ from caps.protocol.messages import (
     StartedMessage,
     StartMessage,
 )
+from caps.protocol.zygote_messages import OUT_OF_MEMORY
 from caps.worker.inside.caps_api.static_check import check_calls
 from caps.worker.inside.channel.channel import Channel, exit_worker, python_version
 from caps.worker.inside.confinement.rlimits import limit_resources
@@ -101,7 +102,7 @@ def serve_execution(template: WorkerTemplate) -> NoReturn:
         # The host measures what this process used, and then kills it.
         template.channel.linger(_MAX_POLL_SECONDS)
     except ProtocolError:
-        exit_worker(2)
+        exit_worker(OUT_OF_MEMORY if template.channel.lost_input else 2)
 
 
 def serve(template: WorkerTemplate) -> None:
