@@ -20,6 +20,7 @@ import enum
 import functools
 import inspect
 import types
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -263,9 +264,15 @@ def _bound_to(cls: type, function: Any) -> Any:
 
 
 def _checked_name(name: Any) -> str:
-    if type(name) is not str or not name.isidentifier() or refusal(name) is not None:
-        raise ValueError(f"{name!r:.80} cannot be the name of a field")
-    return name
+    if (
+        type(name) is str
+        and name.isidentifier()
+        and refusal(name) is None
+        # The library compiles it, and the compiler may make another name of it.
+        and unicodedata.normalize("NFKC", name) == name
+    ):
+        return name
+    raise ValueError(f"{name!r:.80} cannot be the name of a field")
 
 
 def _constant(names: dict[str, Any]) -> Callable[[StdlibContext], dict[str, Any]]:
