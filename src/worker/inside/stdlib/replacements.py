@@ -194,7 +194,8 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     # From here until the class is complete no user code may run: it could get a real `Field`.
     with WithoutCollection():
         result = _complete_dataclass(own, cls, names, real_fields, chosen)
-    if any(needs_guard(field_.name) for field_ in fields(result) if field_.name):
+    # The real fields: user code can set other attributes on the class of the views.
+    if any(needs_guard(field_.name) for field_ in dataclasses.fields(result)):
         _bind_methods(result, before)
     return result
 
