@@ -24,7 +24,7 @@ from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.copying import restrict_copying
 from caps.worker.inside.stdlib.functools_operator import restrict_wrapping
-from caps.worker.inside.stdlib.instance_methods import restrict_methods
+from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_methods
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
@@ -35,6 +35,7 @@ def load_facades() -> Mapping[str, Facade]:
     """The facades of all modules in the allowlist. Called once, at start-up."""
     restrict_copying()
     restrict_methods()
+    pin_inherited()
     restrict_wrapping()
     restrict_aliases()
     for encoding in ENCODINGS.split():
