@@ -126,10 +126,10 @@ def _error_code(error: BaseException) -> str:
     if isinstance(error, CapsError):
         return next(_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
     if _is_out_of_memory(error):
-        return LimitExceededError.code
+        return _CODES[LimitExceededError]
     if isinstance(error, CancelledError):
         return "cancelled"
-    return ExecutionError.code
+    return _CODES[ExecutionError]
 
 
 def _is_out_of_memory(error: BaseException, depth: int = _MAX_CHAIN) -> bool:

@@ -25,7 +25,7 @@ from caps.worker.inside.stdlib.c_types.library import replace_in_libraries
 from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.copying import restrict_copying
 from caps.worker.inside.stdlib.functools_operator import restrict_wrapping
-from caps.worker.inside.stdlib.instance_methods import restrict_methods
+from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_methods
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
@@ -37,6 +37,7 @@ def load_facades() -> Mapping[str, Facade]:
     restrict_copying()
     replace_in_libraries()
     restrict_methods()
+    pin_inherited()
     restrict_wrapping()
     restrict_aliases()
     for encoding in ENCODINGS.split():

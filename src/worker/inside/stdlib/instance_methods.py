@@ -11,6 +11,10 @@ code could do itself. Three kinds do more:
 The first two are restricted in the library's own classes, since `super(…)` would reach an original
 method. The third are in the classes that `instances_only` decorates.
 
+And user code can replace the methods of a class that it gets. So classes that only the library uses
+keep the methods that they inherit from such a class (`pin_inherited`). With another method, user
+code would get their instances: the cache of `singledispatch` holds the real `type`.
+
 Runs in the zygote, before any fork.
 """
 
@@ -20,8 +24,11 @@ import collections
 import contextlib
 import enum
 import fractions
+import os
+import random
 import types
 import typing
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -54,6 +61,15 @@ _METHODS: tuple[tuple[Any, str], ...] = (
     (_typing._GenericAlias, "__init__ copy_with"),
     (_typing._SpecialForm, "__init__"),
     (_typing._SpecialGenericAlias, "__init__"),
+)
+
+
+# Their instances stay in the library, and their bases are in `collections.abc` and `random`.
+_INTERNAL_CLASSES: tuple[type, ...] = (
+    random.SystemRandom,
+    type(os.environ),
+    weakref.WeakKeyDictionary,
+    weakref.WeakValueDictionary,
 )
 
 
@@ -109,6 +125,22 @@ def restrict_methods() -> None:
                     setattr(holder, name, restricted)
 
 
+def pin_inherited() -> None:
+    """Copy the public methods that internal classes inherit from classes that code can change."""
+    for kind in _INTERNAL_CLASSES:
+        for base in kind.__mro__[1:]:
+            for name, value in vars(base).items():
+                if not name.startswith("_") and name not in vars(kind):
+                    setattr(kind, name, value)
+
+
+def _all_below(owner: type) -> Iterator[type]:
+    below: list[type] = type.__subclasses__(owner)
+    for kind in below:
+        yield kind
+        yield from _all_below(kind)
+
+
 def _restricted(owner: type, original: Any) -> Any:
     """The restricted form of a method or property; None if it is neither."""
     if isinstance(original, property) and original.fget is not None:
@@ -118,8 +150,6 @@ def _restricted(owner: type, original: Any) -> Any:
 
 def _holders(owner: type, name: str, function: Any) -> Iterator[type]:
     """`owner`, and the classes below it that hold the same function: enums copy some of theirs."""
-    if vars(owner).get(name) is function:
-        yield owner
-    below: list[type] = type.__subclasses__(owner)
-    for kind in below:
-        yield from _holders(kind, name, function)
+    for kind in (owner, *_all_below(owner)):
+        if vars(kind).get(name) is function:
+            yield kind

@@ -20,6 +20,7 @@ import enum
 import functools
 import inspect
 import types
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -197,7 +198,8 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     # From here until the class is complete no user code may run: it could get a real `Field`.
     with WithoutCollection():
         result = _complete_dataclass(own, cls, names, real_fields, chosen)
-    if any(needs_guard(field_.name) for field_ in fields(result) if field_.name):
+    # The real fields: user code can set other attributes on the class of the views.
+    if any(needs_guard(field_.name) for field_ in dataclasses.fields(result)):
         _bind_methods(result, before)
     return result
 
@@ -267,9 +269,15 @@ def _bound_to(cls: type, function: Any) -> Any:
 
 
 def _checked_name(name: Any) -> str:
-    if type(name) is not str or not name.isidentifier() or refusal(name) is not None:
-        raise ValueError(f"{name!r:.80} cannot be the name of a field")
-    return name
+    if (
+        type(name) is str
+        and name.isidentifier()
+        and refusal(name) is None
+        # The library compiles it, and the compiler may make another name of it.
+        and unicodedata.normalize("NFKC", name) == name
+    ):
+        return name
+    raise ValueError(f"{name!r:.80} cannot be the name of a field")
 
 
 def _constant(names: dict[str, Any]) -> Callable[[StdlibContext], dict[str, Any]]:

@@ -7,6 +7,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 
+from caps.protocol.errors import ExecutionError, LimitExceededError
 from caps.protocol.framing import check_json_like
 from caps.protocol.messages import ErrorReport
 from caps.worker.inside.aio.loop import CancelledError
@@ -221,6 +222,14 @@ def test_an_error_of_ours_keeps_its_code_and_details() -> None:
     report = report_of("raise PolicyDeniedError('no', capability='files.read', tries=3, ok=None)")
     assert report.code == "policy_denied"
     assert report.details == {"capability": "files.read", "tries": 3, "ok": None}
+
+
+def test_code_cannot_change_the_code_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What user code sets on a class has no effect on the report."""
+    monkeypatch.setattr(ExecutionError, "code", "set")
+    monkeypatch.setattr(LimitExceededError, "code", "set")
+    codes = [report_of(f"raise {kind}").code for kind in ("ValueError", "MemoryError")]
+    assert codes == ["execution_error", "limit_exceeded"]
 
 
 @pytest.mark.parametrize("raised", ["ValueError('second')", "SystemExit", "KeyboardInterrupt"])
