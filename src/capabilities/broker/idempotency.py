@@ -8,7 +8,8 @@ says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import anyio
 import msgspec
@@ -90,6 +91,8 @@ class IdempotencyCache(dict[tuple[str, str], IdempotentCall]):
 
     def __init__(self, room: AnswerRoom | None = None) -> None:
         super().__init__()
+        self.users = 0
+        """How many single calls are under way that may still add their keys."""
         self._room = AnswerRoom(_MAX_BYTES) if room is None else room
 
     def keep(self, recorded: IdempotentCall, answer: CallResponse) -> None:
@@ -121,8 +124,21 @@ class CallerKeys:
         self._room = AnswerRoom(_MAX_CALLER_BYTES)
         self._callers: dict[tuple[str, str | None], IdempotencyCache] = {}
 
+    @contextmanager
+    def held(self, principal: str, session: str | None) -> Iterator[IdempotencyCache]:
+        """The keys of this caller, for a call that is made in this context.
+
+        A call may wait before it adds its key. All calls of a caller have the same keys meanwhile.
+        """
+        keys = self.of(principal, session)
+        keys.users += 1
+        try:
+            yield keys
+        finally:
+            keys.users -= 1
+
     def of(self, principal: str, session: str | None) -> IdempotencyCache:
-        """The keys of this caller, for a call that is about to be made."""
+        """The keys of this caller; they are forgotten while there are none and nobody holds them."""
         self._forget_old()
         caller = (principal, session)
         if caller not in self._callers:
@@ -140,5 +156,5 @@ class CallerKeys:
         before = self._clock() - _KEPT_SECONDS
         for caller, keys in tuple(self._callers.items()):
             keys.forget_until(before)
-            if not keys:
+            if not keys and not keys.users:
                 del self._callers[caller]

@@ -50,6 +50,13 @@ class TestCallerKeys:
         now = 1e12
         assert keys.of("ada", None)[KEY] is running
 
+    def test_keys_that_are_held_are_not_forgotten(self) -> None:
+        """A call that has not added its key yet, and a later one, must find each other's."""
+        keys = CallerKeys()
+        with keys.held("ada", None) as first, keys.held("ada", None) as second:
+            assert first is second
+        assert keys.of("ada", None) is not first
+
     def test_callers_have_keys_of_their_own(self) -> None:
         """By principal and session."""
         keys = CallerKeys()
