@@ -27,6 +27,8 @@ _MAX_BYTES = 4 * 1024 * 1024
 MAX_CALLERS = 4096
 _MAX_CALLER_BYTES = 64 * 1024 * 1024
 _KEPT_SECONDS = 3600.0
+# How often the keys of all callers are looked through; there may be millions of them.
+_SWEEP_SECONDS = 60.0
 
 CUT_SHORT = ProviderError(
     "the first call with this idempotency key was cut short with its run; whether it had its "
@@ -123,6 +125,7 @@ class CallerKeys:
         self._clock = clock
         self._room = AnswerRoom(_MAX_CALLER_BYTES)
         self._callers: dict[tuple[str, str | None], IdempotencyCache] = {}
+        self._next_sweep = 0.0
 
     @contextmanager
     def held(self, principal: str, session: str | None) -> Iterator[IdempotencyCache]:
@@ -139,8 +142,8 @@ class CallerKeys:
 
     def of(self, principal: str, session: str | None) -> IdempotencyCache:
         """The keys of this caller; they are forgotten while there are none and nobody holds them."""
-        self._forget_old()
         caller = (principal, session)
+        self._forget_old(caller)
         if caller not in self._callers:
             if len(self._callers) >= MAX_CALLERS:
                 raise LimitExceededError(
@@ -152,9 +155,15 @@ class CallerKeys:
             self._callers[caller] = IdempotencyCache(self._room)
         return self._callers[caller]
 
-    def _forget_old(self) -> None:
-        before = self._clock() - _KEPT_SECONDS
-        for caller, keys in tuple(self._callers.items()):
-            keys.forget_until(before)
+    def _forget_old(self, caller: tuple[str, str | None]) -> None:
+        """The old keys of this caller, and now and then those of all."""
+        now = self._clock()
+        looked_at = [caller] if caller in self._callers else []
+        if now >= self._next_sweep:
+            self._next_sweep = now + _SWEEP_SECONDS
+            looked_at = list(self._callers)
+        for each in looked_at:
+            keys = self._callers[each]
+            keys.forget_until(now - _KEPT_SECONDS)
             if not keys and not keys.users:
-                del self._callers[caller]
+                del self._callers[each]

@@ -64,6 +64,28 @@ class TestCallerKeys:
         assert KEY not in keys.of("bob", None)
         assert KEY not in keys.of("ada", "s")
 
+    def test_a_call_does_not_look_at_the_keys_of_all_callers(self) -> None:
+        """Only now and then: there may be millions, and the event loop waits meanwhile."""
+
+        class Watched(IdempotencyCache):
+            looks = 0
+
+            def forget_until(self, before: float) -> None:
+                Watched.looks += 1
+                super().forget_until(before)
+
+        now = 0.0
+        keys = CallerKeys(clock=lambda: now)
+        keys.of("ada", None)
+        keys._callers["bob", None] = Watched()
+        recorded(keys._callers["bob", None], "a")
+        for _ in range(10):
+            keys.of("ada", None)
+        assert Watched.looks == 0
+        now = 61.0
+        keys.of("ada", None)
+        assert Watched.looks == 1
+
     def test_too_many_callers_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing is forgotten to make room; a caller that is known goes on."""
         monkeypatch.setattr(idempotency, "MAX_CALLERS", 2)
