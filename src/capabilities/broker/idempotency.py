@@ -43,6 +43,9 @@ class IdempotentCall(msgspec.Struct):
     """The answer to an idempotency key. It is there once `ready` is set."""
 
     args_hmac: str
+    terms_sha256: str
+    """The terms of the policies that it was decided under. Its answer is not for other terms, whose
+    scopes it was not held to."""
     decided: anyio.Event = msgspec.field(default_factory=anyio.Event)
     ready: anyio.Event = msgspec.field(default_factory=anyio.Event)
     answer: CallResponse | None = None
@@ -141,7 +144,7 @@ class CallerKeys:
             keys.users -= 1
 
     def of(self, principal: str, session: str | None) -> IdempotencyCache:
-        """The keys of this caller; they are forgotten while there are none and nobody holds them."""
+        """The keys of this caller. Without a key they are forgotten, unless somebody holds them."""
         caller = (principal, session)
         self._forget_old(caller)
         if caller not in self._callers:

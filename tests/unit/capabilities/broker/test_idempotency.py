@@ -14,7 +14,7 @@ KEY = ("box.put", "k")
 
 def recorded(keys: IdempotencyCache, answer: str) -> IdempotentCall:
     """A call that was made and answered."""
-    call = IdempotentCall("digest")
+    call = IdempotentCall("digest", "terms")
     call.begin(None)
     keys[KEY] = call
     keys.keep(call, CallResponse(result=answer))
@@ -45,7 +45,7 @@ class TestCallerKeys:
         """However long it takes: its repeat must not act."""
         now = 0.0
         keys = CallerKeys(clock=lambda: now)
-        running = IdempotentCall("digest")
+        running = IdempotentCall("digest", "terms")
         keys.of("ada", None)[KEY] = running
         now = 1e12
         assert keys.of("ada", None)[KEY] is running
