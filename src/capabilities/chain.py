@@ -104,13 +104,16 @@ def check_length(count: int) -> None:
 def chain_of(*policies: BoundPolicy) -> PolicyChain:
     """The chain of these policies, the ceiling first. PolicyInvalidError if there is none.
 
-    A policy that is given twice counts once, where it comes last.
+    A policy that is given twice counts once, where it comes last. PolicyInvalidError also if two
+    are bound to different registries.
     """
     check_length(len(policies))
     policies = tuple(reversed(dict.fromkeys(reversed(policies))))
     own = policies[-1]
     if len(policies) == 1:
         return _chain_of_one(own)
+    for bound in policies[:-1]:
+        _check_same_functions(bound, own)
     links = tuple(_link(bound, policies[i:]) for i, bound in enumerate(policies, start=1))
     names = [name for name in own.terms if all(name in link.terms for link in links)]
     terms = {name: _combined(links, name) for name in names}
@@ -129,6 +132,21 @@ def chain_of(*policies: BoundPolicy) -> PolicyChain:
         modules=_common_modules(policies),
         rated=frozenset(n for n in names if any(link.terms[n].rate for link in links)),
     )
+
+
+def _check_same_functions(bound: BoundPolicy, own: BoundPolicy) -> None:
+    """The policies must be about the same functions: a name alone says nothing of what is called.
+
+    One that was bound earlier may lack functions that were registered since.
+    """
+    for name, terms in own.terms.items():
+        other = bound.terms.get(name)
+        if other is not None and other.provider is not terms.provider:
+            raise PolicyInvalidError(
+                f"policy `{own.source}`: `{name}` is another function than under policy "
+                f"`{bound.source}`; bind both to the same registry",
+                source=own.source,
+            )
 
 
 def _chain_of_one(bound: BoundPolicy) -> PolicyChain:

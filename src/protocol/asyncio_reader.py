@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import anyio
 import anyio.lowlevel
 
-from caps.protocol.loop_share import LoopShare
+from caps.protocol.loop_share import PIECE_SECONDS, LoopShare
 
 # Large receive buffers cost more than they save: most frames are a few hundred bytes.
 _RECEIVE_BYTES = 16 * 1024
@@ -84,6 +84,9 @@ class AsyncioReader:
         self._timer: asyncio.TimerHandle | None = None
         self._share = LoopShare()
         self._rest: asyncio.TimerHandle | None = None
+        self._rest_until = 0.0
+        # The time of this thread when the current piece of a rest began.
+        self._piece_from = 0.0
 
     async def read(self, take: Callable[[bytes], T | None], within_s: float = math.inf) -> T:
         """What `take` returns for the next bytes, at least one turn of the event loop later.
@@ -153,7 +156,23 @@ class AsyncioReader:
         """Leave the loop to others: the peer is held back by the kernel meanwhile."""
         self._unwatch()
         LoopShare.resting += 1
-        self._rest = self._loop.call_later(seconds, self._end_rest)
+        self._rest_until = time.monotonic() + seconds
+        self._rest_on(seconds)
+
+    def _rest_on(self, seconds: float) -> None:
+        self._piece_from = time.thread_time()
+        self._rest = self._loop.call_later(min(seconds, PIECE_SECONDS), self._end_piece)
+
+    def _end_piece(self) -> None:
+        now = time.monotonic()
+        left = self._rest_until - now
+        if left <= 0.0:
+            self._end_rest()
+        elif self._share.is_alone(time.thread_time() - self._piece_from):
+            self._share.forgive(now)
+            self._end_rest()
+        else:
+            self._rest_on(left)
 
     def _end_rest(self) -> None:
         if self._rest is not None:

@@ -4,12 +4,18 @@ The loop serves each readable channel once per turn, but a message can cost far 
 to send. So time is accounted: a channel may use a burst, and its debt is paid off as time passes.
 Channels in debt pay it off together, at half the loop's time, so that they leave the other half to
 the rest, however many they are.
+
+A rest is taken in short pieces. If a single channel rests and nothing else has used the loop during
+a piece, nobody needs what it leaves, and the rest of its debt is forgiven.
 """
 
 from __future__ import annotations
 
 _BURST_SECONDS = 0.05
 _SHARE = 0.5
+PIECE_SECONDS = 0.005
+# What the timers themselves take is less, and a call of another channel about as much.
+_IDLE_SECONDS = 0.0002
 
 
 class LoopShare:
@@ -35,3 +41,12 @@ class LoopShare:
         self._debt = 0.0
         self._at = now + rest
         return rest
+
+    def is_alone(self, others: float) -> bool:
+        """Whether nobody needs the loop, which has worked for `others` seconds in one piece."""
+        return LoopShare.resting <= 1 and others < _IDLE_SECONDS
+
+    def forgive(self, now: float) -> None:
+        """The channel owes nothing from `now` on."""
+        self._debt = 0.0
+        self._at = now

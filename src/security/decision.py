@@ -20,7 +20,7 @@ can therefore only take away. An allowed call names the last policy, which is th
 - A capability is refused while the window of one policy holds as many calls as its rate
   (`limits.rates`) allows; each policy counts by itself. The rate does not apply to a repeat under
   the same idempotency key: it has no effect of its own.
-- An idempotency key that was used before with other arguments is refused.
+- An idempotency key that was used before with other arguments, or under other policies, is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope that a policy gives the capability's domain is refused.
 - A call is refused if its channel was answered everything in `after` of a rule of `flows` that
@@ -271,8 +271,9 @@ def _over(
 def _conflict(policy: PolicyTerms, terms: CapabilityTerms, usage: Usage) -> Decision | None:
     if usage.key is not KeyUse.CONFLICT:
         return None
-    message = f"the idempotency key of `{terms.name}` was used before with other arguments"
-    problem = Problem("idempotency_key", "the arguments it was first used with", "others")
+    used = "was used before with other arguments, or under other policies"
+    message = f"the idempotency key of `{terms.name}` {used}"
+    problem = Problem("idempotency_key", "the arguments and policies of its first use", "others")
     return _refusal(policy, ReasonCode.PAYLOAD_INVALID, message, problems=(problem,))
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import enum
 import hashlib
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,11 +49,9 @@ from caps.security.policies.names import (
     matching_rule,
     quoted,
 )
+from caps.security.policies.plain_json import plain_json
 
-JSON_DEPTH: Final = 32
 _DIGEST_DOMAIN = b"caps.policy.v1\0"
-# JSON readers disagree about larger integers, and RFC 8785 has no canonical form for them.
-_MAX_INTEGER = 2**53 - 1
 _MIB = 1024 * 1024
 APPROVAL_MS: Final = 300_000
 # Each list has a bound, so that checking and reviewing a policy takes a bounded time.
@@ -65,54 +62,6 @@ _PERIODS = {"s": 1, "sec": 1, "min": 60, "hour": 3600, "day": 86400}
 _PERIOD_NAMES = {1: "s", 60: "min", 3600: "hour", 86400: "day"}
 _RATE_PATTERN = r"^([1-9][0-9]{0,5})/(s|sec|min|hour|day)$"
 _RATE = re.compile(_RATE_PATTERN[1:-1])
-
-
-class NotJsonError(ValueError):
-    """A value that JSON cannot represent exactly; `path` is its place inside the whole value."""
-
-    def __init__(self, what: str, path: tuple[str | int, ...]) -> None:
-        super().__init__(what)
-        self.path = path
-
-
-def plain_json(value: object, path: tuple[str | int, ...] = ()) -> Any:
-    """A deep copy of `value` in plain JSON types only. Raises NotJsonError if there is none."""
-    if value is None or type(value) is bool:
-        return value
-    if type(value) is str:
-        return _plain_text(value, path)
-    if type(value) is int or type(value) is float:
-        return _plain_number(value, path)
-    if len(path) >= JSON_DEPTH:
-        raise NotJsonError(f"nested deeper than {JSON_DEPTH} levels", path)
-    if isinstance(value, list | tuple):
-        return [plain_json(item, (*path, index)) for index, item in enumerate(value)]
-    if isinstance(value, Mapping):
-        return {_plain_key(k, path): plain_json(v, (*path, str(k))) for k, v in value.items()}
-    raise NotJsonError(f"should be JSON data, got `{type(value).__name__}`", path)
-
-
-def _plain_key(key: object, path: tuple[str | int, ...]) -> str:
-    if type(key) is not str:
-        raise NotJsonError(f"keys should be strings, got `{type(key).__name__}`", path)
-    return _plain_text(key, path)
-
-
-def _plain_text(text: str, path: tuple[str | int, ...]) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise NotJsonError("text holds half of a surrogate pair", path) from None
-    return text
-
-
-def _plain_number(number: int | float, path: tuple[str | int, ...]) -> int | float:
-    if type(number) is int:
-        if abs(number) > _MAX_INTEGER:
-            raise NotJsonError("integer is beyond 2**53 - 1 and would lose precision", path)
-    elif not math.isfinite(number):
-        raise NotJsonError("should be a finite number", path)
-    return number
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ class ExecutionBroker:
     ) -> CallResponse:
         # The key is taken before the first await, so that a concurrent repeat finds it.
         args_hmac = self._redactor.digest(call.request.payload)
-        recorded = self._by_key[key] = IdempotentCall(args_hmac)
+        recorded = self._by_key[key] = IdempotentCall(args_hmac, self.grant.terms_sha256)
         try:
             answer = await self._approve_and_call(call, bound, recorded)
             self._by_key.keep(recorded, answer)

@@ -8,7 +8,8 @@ says so.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import anyio
 import msgspec
@@ -26,6 +27,8 @@ _MAX_BYTES = 4 * 1024 * 1024
 MAX_CALLERS = 4096
 _MAX_CALLER_BYTES = 64 * 1024 * 1024
 _KEPT_SECONDS = 3600.0
+# How often the keys of all callers are looked through; there may be millions of them.
+_SWEEP_SECONDS = 60.0
 
 CUT_SHORT = ProviderError(
     "the first call with this idempotency key was cut short with its run; whether it had its "
@@ -40,6 +43,9 @@ class IdempotentCall(msgspec.Struct):
     """The answer to an idempotency key. It is there once `ready` is set."""
 
     args_hmac: str
+    terms_sha256: str
+    """The terms of the policies that it was decided under. Its answer is not for other terms, whose
+    scopes it was not held to."""
     decided: anyio.Event = msgspec.field(default_factory=anyio.Event)
     ready: anyio.Event = msgspec.field(default_factory=anyio.Event)
     answer: CallResponse | None = None
@@ -90,6 +96,8 @@ class IdempotencyCache(dict[tuple[str, str], IdempotentCall]):
 
     def __init__(self, room: AnswerRoom | None = None) -> None:
         super().__init__()
+        self.users = 0
+        """How many single calls are under way that may still add their keys."""
         self._room = AnswerRoom(_MAX_BYTES) if room is None else room
 
     def keep(self, recorded: IdempotentCall, answer: CallResponse) -> None:
@@ -120,11 +128,25 @@ class CallerKeys:
         self._clock = clock
         self._room = AnswerRoom(_MAX_CALLER_BYTES)
         self._callers: dict[tuple[str, str | None], IdempotencyCache] = {}
+        self._next_sweep = 0.0
+
+    @contextmanager
+    def held(self, principal: str, session: str | None) -> Iterator[IdempotencyCache]:
+        """The keys of this caller, for a call that is made in this context.
+
+        A call may wait before it adds its key. All calls of a caller have the same keys meanwhile.
+        """
+        keys = self.of(principal, session)
+        keys.users += 1
+        try:
+            yield keys
+        finally:
+            keys.users -= 1
 
     def of(self, principal: str, session: str | None) -> IdempotencyCache:
-        """The keys of this caller, for a call that is about to be made."""
-        self._forget_old()
+        """The keys of this caller. Without a key they are forgotten, unless somebody holds them."""
         caller = (principal, session)
+        self._forget_old(caller)
         if caller not in self._callers:
             if len(self._callers) >= MAX_CALLERS:
                 raise LimitExceededError(
@@ -136,9 +158,15 @@ class CallerKeys:
             self._callers[caller] = IdempotencyCache(self._room)
         return self._callers[caller]
 
-    def _forget_old(self) -> None:
-        before = self._clock() - _KEPT_SECONDS
-        for caller, keys in tuple(self._callers.items()):
-            keys.forget_until(before)
-            if not keys:
-                del self._callers[caller]
+    def _forget_old(self, caller: tuple[str, str | None]) -> None:
+        """The old keys of this caller, and now and then those of all."""
+        now = self._clock()
+        looked_at = [caller] if caller in self._callers else []
+        if now >= self._next_sweep:
+            self._next_sweep = now + _SWEEP_SECONDS
+            looked_at = list(self._callers)
+        for each in looked_at:
+            keys = self._callers[each]
+            keys.forget_until(now - _KEPT_SECONDS)
+            if not keys and not keys.users:
+                del self._callers[each]

@@ -111,5 +111,6 @@ class UsageMeter:
         recorded = self._keys.get((capability, key))
         if recorded is None:
             return KeyUse.FRESH
-        same = recorded.args_hmac == self._redactor.digest(payload)
+        same_terms = recorded.terms_sha256 == self._grant.terms_sha256
+        same = same_terms and recorded.args_hmac == self._redactor.digest(payload)
         return KeyUse.REPEAT if same else KeyUse.CONFLICT

@@ -29,7 +29,7 @@ from caps.protocol.errors import AgentInvalidError, ProviderError
 from caps.protocol.text import did_you_mean
 from caps.security.policies.load import json_kind, json_place, json_problem
 from caps.security.policies.names import quoted
-from caps.security.policy import NotJsonError, plain_json
+from caps.security.policies.plain_json import NotJsonError, plain_json
 from caps.security.scopes import Scope
 
 MAX_ENTRIES: Final = 256

@@ -14,7 +14,7 @@ import msgspec
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import ConfigurationError
 from caps.security.policies.load import json_place
-from caps.security.policy import NotJsonError, plain_json
+from caps.security.policies.plain_json import NotJsonError, plain_json
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -42,7 +42,7 @@ from caps.protocol.errors import CapsError, ProviderError
 from caps.protocol.text import did_you_mean
 from caps.security.policies.load import json_place, load_policy
 from caps.security.policies.names import domain_of, quoted
-from caps.security.policy import NotJsonError, plain_json
+from caps.security.policies.plain_json import NotJsonError, plain_json
 
 POLICY_ID: Final = "agent-capabilities"
 # The number of capabilities that an error lists if none has a similar key.
@@ -138,7 +138,7 @@ def _resolved(known: Known, request: RequestedCapability, ctx: ResolverContext) 
         answer: object = request.declared.resolve(ctx, config)
     except CapsError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise ProviderError(f"the resolver of capability `{key}` failed with `{kind}`") from error
     if answer is None:

@@ -8,6 +8,7 @@ its execution.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
+from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
@@ -127,15 +129,12 @@ async def run_call(
     Raises ConfigurationError if the runtime is closed meanwhile, and LimitExceededError if too many
     idempotency keys of this caller are kept.
     """
-    identity, keys = call.identity, None
-    if call.request.idempotency_key is not None:
-        keys = services.caller_keys.of(identity.principal, identity.session)
+    identity, result = call.identity, None
     span = services.tracing.execution(
         grant.execution_id, grant.policy_id, grant.policy_sha256, identity
     )
-    broker = ExecutionBroker(services, grant, identity, span, keys=keys)
-    result = None
-    with span, active.cancellable():
+    with _keys(services, call) as keys, span, active.cancellable():
+        broker = ExecutionBroker(services, grant, identity, span, keys=keys)
         services.live.add(broker)  # it can be revoked from now on
         try:
             result = await _result(broker, call, await _answer(broker, call))
@@ -147,6 +146,14 @@ async def run_call(
             "the runtime was closed during the call; the audit log says whether it had begun"
         )
     return result
+
+
+def _keys(
+    services: BrokerServices, call: FunctionCall
+) -> AbstractContextManager[IdempotencyCache | None]:
+    if call.request.idempotency_key is None:
+        return nullcontext()
+    return services.caller_keys.held(call.identity.principal, call.identity.session)
 
 
 async def _answer(broker: ExecutionBroker, call: FunctionCall) -> CallResponse:

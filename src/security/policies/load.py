@@ -29,14 +29,12 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import nearest, printable
 from caps.security.policies.flow_rules import FlowRule
 from caps.security.policies.names import MAX_QUOTED, quoted
+from caps.security.policies.plain_json import JSON_DEPTH, NotJsonError, plain_json
 from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 from caps.security.policy import (
-    JSON_DEPTH,
     Limits,
-    NotJsonError,
     PolicyTest,
     SecurityPolicy,
-    plain_json,
 )
 
 MAX_POLICY_BYTES: Final = 1024 * 1024

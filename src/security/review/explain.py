@@ -17,7 +17,8 @@ from caps.security.decision import Decision, ReasonCode
 from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
 from caps.security.policies.names import domain_of
-from caps.security.policy import SecurityPolicy, plain_json
+from caps.security.policies.plain_json import plain_json
+from caps.security.policy import SecurityPolicy
 from caps.security.request import Request
 from caps.security.review.catalogue import (
     Catalogue,

@@ -301,6 +301,21 @@ class TestKeys:
         assert setup.effects == ["a"]
         assert [event.status.value for event in setup.of(OutcomeRecorded)] == ["ok", "replayed"]
 
+    @pytest.mark.parametrize("size", [1, 10_000])
+    async def test_concurrent_calls_have_one_effect(self, size: int) -> None:
+        """Also if their payloads are hashed in threads, before a call takes its key."""
+        setup, name, answers = Setup(), "a" * size, list[Any]()
+
+        async def call(runtime: Runtime) -> None:
+            result = await runtime.call("box.put", {"name": name}, idempotency_key="k")
+            answers.append(result.unwrap())
+
+        async with setup.runtime() as runtime, anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(call, runtime)
+        assert answers == [{"put": name}] * 4
+        assert setup.effects == [name]
+
     async def test_other_arguments_or_another_caller(self) -> None:
         """Other arguments under the same key are refused; another caller has its own keys."""
         setup = Setup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -398,3 +399,31 @@ async def test_what_is_revoked_is_gone_under_every_policy(audit: MemoryAuditLog)
             assert await runtime.revoke("s1", "box.put") == ("box.put",)
             go_on.set()
     assert results[0].decisions[-1].reason == "revoked"
+
+
+async def test_an_answer_is_not_replayed_under_other_policies(
+    tmp_path: Path, audit: MemoryAuditLog
+) -> None:
+    """It was not held to their scopes: the same path is another file there, or leads outside."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    (tmp_path / "a" / "link").symlink_to("../b/file")
+
+    def beneath(directory: Path) -> dict[str, Any]:
+        scopes = {"files": {"allowlist": [str(directory)]}}
+        return {"id": directory.name, "allow": ["files.read"], "scopes": scopes}
+
+    link, key = {"path": str(tmp_path / "a" / "link")}, "k"
+    async with opened(audit, {**beneath(tmp_path), "id": "ceiling"}) as runtime:
+        read = functools.partial(runtime.call, "files.read", idempotency_key=key)
+        first = await read({"path": "file"}, policy=beneath(tmp_path / "a"))
+        other = await read({"path": "file"}, policy=beneath(tmp_path / "b"))
+        again = await read({"path": "file"}, policy=beneath(tmp_path / "a"))
+        followed = await read(link, session="s")
+        narrower = await read(link, session="s", policy=beneath(tmp_path / "a"))
+    assert first.unwrap() == again.unwrap()
+    assert followed.ok
+    for refused in (other, narrower):
+        assert refused.error is not None
+        assert "under other policies" in refused.error.message

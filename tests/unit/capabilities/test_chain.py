@@ -87,6 +87,20 @@ def test_a_policy_that_is_given_twice_counts_once() -> None:
     assert chain_of(own, ceiling, own).policies == (ceiling, own)
 
 
+def test_policies_of_different_registries_make_no_chain() -> None:
+    """The functions of one would be called under the rules of the other, without its scopes."""
+    other = CapabilityRegistry()
+
+    @other.capability("files.read")
+    async def read(path: str) -> str:
+        return path
+
+    foreign = other.bind({"id": "foreign", "allow": ["files.read"]})
+    with pytest.raises(PolicyInvalidError, match="bind both to the same registry"):
+        REGISTRY.chain([CEILING, foreign])
+    assert REGISTRY.chain([CEILING, REGISTRY.bind(OWN)]).granted
+
+
 def test_two_policies_may_grant_nothing_together() -> None:
     """That is allowed, as a policy that grants nothing is."""
     chain = REGISTRY.chain([{"allow": ["time.*"]}, {"allow": ["math.*"]}])

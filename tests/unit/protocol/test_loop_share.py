@@ -33,6 +33,43 @@ def test_channels_that_rest_share_the_half(monkeypatch: pytest.MonkeyPatch) -> N
     assert LoopShare().charge(0.1, 1.0) == pytest.approx(4 * alone)
 
 
+def test_a_channel_is_alone_if_nothing_else_rests_or_uses_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Then its debt is forgiven; a rest that ended early would begin again otherwise."""
+    share = LoopShare()
+    monkeypatch.setattr(LoopShare, "resting", 1)
+    assert share.is_alone(0.00003)
+    assert not share.is_alone(0.001)
+    monkeypatch.setattr(LoopShare, "resting", 2)
+    assert not share.is_alone(0.0)
+    assert share.charge(0.1, 100.0) > 0
+    share.forgive(100.01)
+    assert share.charge(0.01, 100.02) == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_channel_that_is_alone_is_read_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its rest would be: it leaves the loop to nobody."""
+    monkeypatch.setattr(LoopShare, "charge", lambda *_: 3600.0)
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with ours, theirs:
+        reader, took = AsyncioReader(ours), list[bytes]()
+
+        def take(data: bytes) -> str | None:
+            took.append(data)
+            theirs.send(b"more")
+            return "enough" if len(took) == 3 else None
+
+        theirs.send(b"first")
+        async with asyncio.timeout(60):
+            assert await reader.read(take) == "enough"
+        reader.close()
+    assert LoopShare.resting == 0
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_channel_that_takes_the_loop_is_not_read_while_it_rests() -> None:

@@ -14,7 +14,7 @@ KEY = ("box.put", "k")
 
 def recorded(keys: IdempotencyCache, answer: str) -> IdempotentCall:
     """A call that was made and answered."""
-    call = IdempotentCall("digest")
+    call = IdempotentCall("digest", "terms")
     call.begin(None)
     keys[KEY] = call
     keys.keep(call, CallResponse(result=answer))
@@ -45,10 +45,17 @@ class TestCallerKeys:
         """However long it takes: its repeat must not act."""
         now = 0.0
         keys = CallerKeys(clock=lambda: now)
-        running = IdempotentCall("digest")
+        running = IdempotentCall("digest", "terms")
         keys.of("ada", None)[KEY] = running
         now = 1e12
         assert keys.of("ada", None)[KEY] is running
+
+    def test_keys_that_are_held_are_not_forgotten(self) -> None:
+        """A call that has not added its key yet, and a later one, must find each other's."""
+        keys = CallerKeys()
+        with keys.held("ada", None) as first, keys.held("ada", None) as second:
+            assert first is second
+        assert keys.of("ada", None) is not first
 
     def test_callers_have_keys_of_their_own(self) -> None:
         """By principal and session."""
@@ -56,6 +63,28 @@ class TestCallerKeys:
         recorded(keys.of("ada", None), "a")
         assert KEY not in keys.of("bob", None)
         assert KEY not in keys.of("ada", "s")
+
+    def test_a_call_does_not_look_at_the_keys_of_all_callers(self) -> None:
+        """Only now and then: there may be millions, and the event loop waits meanwhile."""
+
+        class Watched(IdempotencyCache):
+            looks = 0
+
+            def forget_until(self, before: float) -> None:
+                Watched.looks += 1
+                super().forget_until(before)
+
+        now = 0.0
+        keys = CallerKeys(clock=lambda: now)
+        keys.of("ada", None)
+        keys._callers["bob", None] = Watched()
+        recorded(keys._callers["bob", None], "a")
+        for _ in range(10):
+            keys.of("ada", None)
+        assert Watched.looks == 0
+        now = 61.0
+        keys.of("ada", None)
+        assert Watched.looks == 1
 
     def test_too_many_callers_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing is forgotten to make room; a known caller can continue."""

@@ -112,7 +112,9 @@ def test_a_repeat_is_replayed_and_never_begins() -> None:
     """One key, one effect."""
     setup = BrokerSetup()
     request = make_request("a", idempotency_key="k")
-    first = IdempotentCall(setup.audit.redactor.digest(request.payload))
+    first = IdempotentCall(
+        setup.audit.redactor.digest(request.payload), setup.calls.grant.terms_sha256
+    )
     setup.calls._by_key[(request.capability, "k")] = first
     repeat = Call(setup.calls, request)
     repeat.decision_record()

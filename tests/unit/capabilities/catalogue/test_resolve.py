@@ -40,7 +40,7 @@ def answering(registry: CapabilityRegistry, key: str, answer: Any, *functions: s
     """Register a capability whose resolver returns, or raises, `answer`."""
 
     def resolve(_ctx: object, _config: object) -> Any:
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -52,6 +52,7 @@ def answering(registry: CapabilityRegistry, key: str, answer: Any, *functions: s
     ("answer", "said"),
     [
         (KeyError("secret"), "failed with `KeyError`"),
+        (SystemExit("secret"), "failed with `SystemExit`"),
         ({}, "returned a `dict`, not a `ResolvedCapability`"),
         (True, "returned a `bool`, not a `ResolvedCapability`"),
         (
