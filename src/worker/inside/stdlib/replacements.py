@@ -39,6 +39,7 @@ from caps.worker.inside.stdlib import (
     zoneinfo_,
 )
 from caps.worker.inside.stdlib.context import StdlibContext
+from caps.worker.inside.stdlib.text_annotations import special_annotations
 
 
 class _CheckedEnumType(enum.EnumType):
@@ -164,7 +165,8 @@ def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
             return functools.partial(dataclass, **options)
         if not own.is_own(cls):
             raise TypeError("a dataclass is made from a class statement")
-        return own.register(_make_dataclass(own, cls, options))
+        with special_annotations(cls):
+            return own.register(_make_dataclass(own, cls, options))
 
     return {"dataclass": dataclass, "field": field, "fields": fields}
 
