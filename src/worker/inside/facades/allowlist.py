@@ -221,6 +221,7 @@ MODULE_ALTERNATIVES: dict[str, str] = {
 NAME_ALTERNATIVES: dict[str, str] = {
     "io.FileIO": "files.read",
     "io.open": "files.read",
+    "logging.FileHandler": "files.write",
     "os.listdir": "files.list",
     "os.lstat": "files.stat",
     "os.makedirs": "files.write",

@@ -100,7 +100,7 @@ class Importer:
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
-        self._user_modules = UserModules(own, self, native_facades(self.context))
+        self._user_modules = UserModules(own, self, native_facades())
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module to this execution."""

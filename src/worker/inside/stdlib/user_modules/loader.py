@@ -18,22 +18,29 @@ from caps.worker.inside.facades.facade import Facade, make_facade
 from caps.worker.inside.language.compiler import SourceError, compile_source
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.user_modules.table import (
+    HIDDEN_LIBRARY_MODULES,
     HIDDEN_MODULES,
     LIBRARY_MODULES,
     OWN_MODULES,
+    PARTS,
     USER_MODULES,
 )
 
+# How a module of ours imports its parts.
+_PART_NAMES = {f"{__package__}.{name}_": name for name in PARTS}
 _ALL_MODULES = {**USER_MODULES, **HIDDEN_MODULES}
 
 
 @functools.cache
 def load_sources() -> Mapping[str, bytes]:
     """The source of every module. Called once, at start-up: a worker cannot read files."""
-    library = {name: _library_source(name) for name in (*LIBRARY_MODULES, *HIDDEN_MODULES)}
-    folder = Path(__file__).parent
-    own = {name: (folder / f"{name.replace('.', '_')}_.py").read_bytes() for name in OWN_MODULES}
+    library = {name: _library_source(name) for name in (*LIBRARY_MODULES, *HIDDEN_LIBRARY_MODULES)}
+    own = {name: _own_file(name).read_bytes() for name in (*OWN_MODULES, *PARTS)}
     return {**library, **own}
+
+
+def _own_file(name: str) -> Path:
+    return Path(__file__).parent / f"{name.replace('.', '_')}_.py"
 
 
 def _library_source(name: str) -> bytes:
@@ -79,7 +86,7 @@ class UserModules:
         builtins.eval(program.code, variables)  # noqa: S307 - checked like the program itself
         for value in variables.values():
             if isinstance(value, type) and self._own.is_own(value):
-                _rename(value, name)
+                _rename(value, name.partition("_")[0] if name in PARTS else name)
         return make_facade(name, {each: variables[each] for each in _names(name, variables)})
 
     def _import_inside(
@@ -91,10 +98,11 @@ class UserModules:
         level: int = 0,
     ) -> Any:
         """`__import__` of these modules: that of user space, and the hidden modules."""
-        if name in HIDDEN_MODULES and name not in self._hidden:
-            self._hidden[name] = self.load(name, globals["__builtins__"])
-        if name in self._hidden:
-            return self._hidden[name]
+        hidden = _PART_NAMES.get(name, name)
+        if hidden in HIDDEN_MODULES and hidden not in self._hidden:
+            self._hidden[hidden] = self.load(hidden, globals["__builtins__"])
+        if hidden in self._hidden:
+            return self._hidden[hidden]
         return self._import(name, globals, locals, fromlist, level)
 
 

@@ -25,11 +25,39 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
 }
 
 # Source of ours, in the file of this folder that has the same name with `_` at its end.
-OWN_MODULES: Final[Mapping[str, str]] = {}
+OWN_MODULES: Final[Mapping[str, str]] = {
+    "concurrent.futures": (
+        "ALL_COMPLETED BrokenExecutor CancelledError Executor FIRST_COMPLETED FIRST_EXCEPTION "
+        "Future InvalidStateError ThreadPoolExecutor TimeoutError as_completed wait"
+    ),
+    "logging": (
+        "BASIC_FORMAT CRITICAL DEBUG ERROR FATAL Filter Filterer Formatter Handler INFO LogRecord "
+        "Logger LoggerAdapter NOTSET NullHandler StreamHandler WARN WARNING addLevelName "
+        "basicConfig critical debug disable error exception fatal getLevelName "
+        "getLevelNamesMapping getLogger info lastResort log makeLogRecord root shutdown warn "
+        "warning"
+    ),
+    "queue": "Empty Full LifoQueue PriorityQueue Queue ShutDown SimpleQueue",
+    "threading": (
+        "BoundedSemaphore Condition Event Lock RLock Semaphore "
+        "TIMEOUT_MAX Thread active_count current_thread enumerate get_ident get_native_id local "
+        "main_thread"
+    ),
+    "timeit": "Timer default_timer repeat timeit",
+}
 
-# Modules that those above import, and that no program can import.
-HIDDEN_MODULES: Final[Mapping[str, str]] = {
+# Modules that those above import, and that no program can: of the library, and parts of ours.
+HIDDEN_LIBRARY_MODULES: Final[Mapping[str, str]] = {
     "_markupbase": "ParserBase",
 }
+PARTS: Final[Mapping[str, str]] = {
+    "logging_handlers": "Handler NullHandler StreamHandler lastResort",
+    "logging_records": (
+        "BASIC_FORMAT CRITICAL DEBUG ERROR FATAL Filter Filterer Formatter INFO LogRecord NOTSET "
+        "RECORD_FIELDS WARN WARNING addLevelName check_level getLevelName getLevelNamesMapping "
+        "makeLogRecord"
+    ),
+}
+HIDDEN_MODULES: Final[Mapping[str, str]] = {**HIDDEN_LIBRARY_MODULES, **PARTS}
 
 USER_MODULES: Final[Mapping[str, str]] = {**LIBRARY_MODULES, **OWN_MODULES}
