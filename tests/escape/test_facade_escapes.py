@@ -438,10 +438,14 @@ SYSTEM: dict[str, tuple[str, str]] = {
                 if type(text) is not str:
                     escaped()
         import sys
+        stream = sys.stdout
         print(Text("a"), file=Target())
         with contextlib.redirect_stdout(Target()):
             print(Text("a"), end=Text("b"))
-            sys.stdout.write(Text("a"))
+            stream.write(Text("a"))
+        sys.stdout = Target()
+        print(Text("a"), end=Text("b"))
+        stream.write(Text("a"))
         """,
         HARMLESS,
     ),

@@ -51,7 +51,7 @@ FACADES: dict[str, str] = {
         "nullcontext suppress"
     ),
     "contextvars": "Context ContextVar Token copy_context",
-    "copy": "Error copy deepcopy replace",
+    "copy": "Error copy deepcopy",
     "csv": (
         "Dialect DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE "
         "QUOTE_NONNUMERIC Sniffer excel excel_tab field_size_limit get_dialect list_dialects "
@@ -99,7 +99,7 @@ FACADES: dict[str, str] = {
         "v6_int_to_packed"
     ),
     "itertools": (
-        "accumulate batched chain combinations combinations_with_replacement compress count cycle "
+        "accumulate chain combinations combinations_with_replacement compress count cycle "
         "dropwhile filterfalse groupby islice pairwise permutations product repeat "
         "starmap takewhile tee zip_longest"
     ),
@@ -109,7 +109,7 @@ FACADES: dict[str, str] = {
         "acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees "
         "dist e erf erfc exp exp2 expm1 fabs factorial floor fmod frexp fsum gamma gcd "
         "hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p "
-        "log2 fma modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt sumprod tan "
+        "log2 modf nan nextafter perm pi pow prod radians remainder sin sinh sqrt tan "
         "tanh tau trunc ulp"
     ),
     "numbers": "Complex Integral Number Rational Real",
@@ -162,11 +162,11 @@ FACADES: dict[str, str] = {
         "Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List Literal "
         "LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
         "NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern "
-        "Protocol ReadOnly Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
+        "Protocol Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
         "SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING "
-        "Text TextIO Tuple Type TypeAlias TypeGuard TypeIs TypeVar TypeVarTuple TypedDict Union "
-        "Unpack ValuesView assert_never assert_type cast final get_protocol_members is_protocol "
-        "is_typeddict overload override runtime_checkable"
+        "Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union "
+        "Unpack ValuesView assert_never assert_type cast final is_typeddict overload "
+        "runtime_checkable"
     ),
     "tomllib": "TOMLDecodeError load loads",
     "unicodedata": (
@@ -189,6 +189,17 @@ FACADES: dict[str, str] = {
         "Z_HUFFMAN_ONLY Z_NO_COMPRESSION Z_NO_FLUSH Z_PARTIAL_FLUSH Z_RLE Z_SYNC_FLUSH Z_TREES "
         "adler32 compress compressobj crc32 decompress decompressobj error"
     ),
+}
+
+# Names that versions of Python after the oldest supported one have added.
+NEWER_NAMES: dict[str, str] = {
+    "copy": "replace",
+    "itertools": "batched",
+    "math": "fma sumprod",
+    "operator": "is_none is_not_none",
+    "random": "binomialvariate",
+    "statistics": "kde",
+    "typing": "ReadOnly TypeIs get_protocol_members is_protocol override",
 }
 
 # Loaded at start-up, because the interpreter imports them on first use: for huge integers and for

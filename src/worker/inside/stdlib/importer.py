@@ -17,7 +17,13 @@ from typing import Any
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.caps_api.namespace import Namespace
 from caps.worker.inside.channel.output import OutputStreams
-from caps.worker.inside.facades.allowlist import ENCODINGS, FACADES, MODULE_ALTERNATIVES, ON_DEMAND
+from caps.worker.inside.facades.allowlist import (
+    ENCODINGS,
+    FACADES,
+    MODULE_ALTERNATIVES,
+    NEWER_NAMES,
+    ON_DEMAND,
+)
 from caps.worker.inside.facades.facade import Facade, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
@@ -45,7 +51,8 @@ def load_facades() -> Mapping[str, Facade]:
     # Submodules first, because the facade of their parent holds them.
     for module in sorted(FACADES, key=lambda name: -name.count(".")):
         real = importlib.import_module(module)
-        names = [name for name in FACADES[module].split() if hasattr(real, name)]
+        allowed = f"{FACADES[module]} {NEWER_NAMES.get(module, '')}".split()
+        names = [name for name in allowed if hasattr(real, name)]
         submodules = {name: facades.get(f"{module}.{name}") for name in names}
         facades[module] = make_facade(
             module, {name: submodules[name] or getattr(real, name) for name in names}

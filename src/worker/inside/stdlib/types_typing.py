@@ -19,8 +19,9 @@ from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _SHOWN_TYPES = (
-    "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CoroutineType FunctionType "
-    "GeneratorType LambdaType MappingProxyType MethodType ModuleType"
+    "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CellType CodeType CoroutineType "
+    "FrameType FunctionType GeneratorType LambdaType MappingProxyType MethodType ModuleType "
+    "TracebackType"
 )
 
 

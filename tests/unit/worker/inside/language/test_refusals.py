@@ -139,7 +139,7 @@ def test_hostile_text_is_refused_in_words(source: str, fragment: str) -> None:
     assert caught.value.details["kind"] in ("refused", "syntax")
 
 
-@pytest.mark.parametrize("name", "open compile input breakpoint help exit quit".split())
+@pytest.mark.parametrize("name", "open compile input breakpoint help".split())
 def test_a_dangerous_builtin_is_not_there(name: str) -> None:
     """What is left out of the builtins is a NameError, as any missing name is."""
     with pytest.raises(NameError, match=f"name '{name}' is not defined"):
