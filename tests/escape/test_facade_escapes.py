@@ -28,10 +28,10 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     "attrgetter of a dunder behind a dot": (
         "from operator import attrgetter\ntake(attrgetter('upper.__self__')('a'))",
-        INTERPRETER,
+        "`__self__` is shown of your own methods only",
     ),
     "attrgetter of a dunder among others": (
-        "from operator import attrgetter\ntake(attrgetter('real', '__class__.__base__')(1))",
+        "from operator import attrgetter\ntake(attrgetter('real', '__class__.__globals__')(1))",
         INTERPRETER,
     ),
     "attrgetter of a frame": (

@@ -1,5 +1,6 @@
 """Programs that use every name of the facades for compression, addresses, patterns and contexts."""
 
+# ruff: noqa: E501 - a program reads better in few lines than in short ones
 from __future__ import annotations
 
 FORMAT_SAMPLES: dict[str, list[str]] = {

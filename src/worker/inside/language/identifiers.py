@@ -44,7 +44,8 @@ OPERATIONS = frozenset(
 ) | _dunders(
     "abs aenter aexit aiter anext await bool bytes call ceil complex contains copy delitem "
     "enter eq exit float floor format fspath ge getitem gt hash index init int invert iter le "
-    "len length_hint lt missing ne neg next pos post_init repr reversed round setitem str trunc"
+    "len length_hint lt missing ne neg next pos post_init repr reversed round setitem sizeof str "
+    "trunc"
 )
 
 # Methods that are called with the name of an attribute, or with a class that is not finished. A
@@ -66,9 +67,13 @@ WRITABLE = _dunders("cause context doc name qualname suppress_context traceback"
 
 # Attributes that user code must not get unchanged: methods of `str` that read attributes by name,
 # the object of an AttributeError, which a library never meant to expose, the dictionaries of
-# objects, and the base classes of a checked class. `reflection` returns the harmless part of them.
+# objects, the base classes of a checked class, and what describes a function. `reflection` returns
+# the harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
-REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
+REFLECTED = _dunders(
+    "annotations base bases defaults dict func kwdefaults match_args module mro self slots "
+    "subclasses wrapped"
+)
 CHECKED = FORMATTERS | REFLECTED | {"mro", "obj"}
 
 # In a decimal context these point into its memory but do not keep it alive. Any object may have
