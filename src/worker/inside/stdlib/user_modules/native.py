@@ -6,12 +6,17 @@ values only.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from caps.worker.inside.facades.facade import Facade, make_facade
+from caps.worker.inside.language.compiler import parse_expression
+from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.language.private_attributes import OWN_GUARD
+from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.user_modules.table import HIDDEN_MODULES, USER_MODULES
 
 _FILES = frozenset(f"<{name}>" for name in (*USER_MODULES, *HIDDEN_MODULES))
@@ -50,10 +55,84 @@ def find_caller(level: int) -> tuple[str, int, str]:
     return place
 
 
+def literal_eval(node_or_string: Any) -> Any:
+    """`ast.literal_eval` of text; nothing is executed."""
+    if not isinstance(node_or_string, str):
+        raise TypeError(f"text was due, not a `{type(node_or_string).__name__}`")
+    tree = parse_expression(str.__str__(node_or_string).lstrip(" \t"))
+    return ast.literal_eval(tree)
+
+
+def cleandoc(doc: Any) -> str:
+    """`inspect.cleandoc`."""
+    if not isinstance(doc, str):
+        raise TypeError(f"text was due, not a `{type(doc).__name__}`")
+    return inspect.cleandoc(str.__str__(doc))
+
+
+def signature_parts(value: Any) -> tuple[list[tuple[Any, ...]], tuple[bool, Any]]:
+    """The parameters of a function, method or class of the user's, and what it returns.
+
+    A parameter is its name, its kind, and whether it has a default and an annotation, and which.
+    """
+    function, skipped = _function_of(value)
+    found = inspect.signature(function)
+    empty = inspect.Parameter.empty
+    parts = [
+        (
+            one.name,
+            int(one.kind),
+            one.default is not empty,
+            one.default if one.default is not empty else None,
+            one.annotation is not empty,
+            _shown(one.annotation) if one.annotation is not empty else None,
+        )
+        for one in list(found.parameters.values())[skipped:]
+    ]
+    returned = found.return_annotation
+    has_return = returned is not inspect.Signature.empty and not isinstance(value, type)
+    return parts, (has_return, _shown(returned) if has_return else None)
+
+
+def _function_of(value: Any) -> tuple[Any, int]:
+    """The function that a call of `value` runs, and how many arguments it gets by itself."""
+    if type(value) is MethodType and is_users_function(value.__func__):
+        return value.__func__, 1
+    if is_users_function(value):
+        return value, 0
+    for kind in inspect.getmro(value) if isinstance(value, type) else ():
+        function = vars(kind).get("__init__")
+        if is_users_function(function) or _is_generated(kind, function):
+            return function, 1
+    raise ValueError(f"no signature found for {value!r:.80}; it is not a function of your own")
+
+
+def _is_generated(kind: type, function: Any) -> bool:
+    """Whether `dataclass` has made this function; no function in a file has its file name."""
+    if type(function) is not FunctionType or "__dataclass_fields__" not in vars(kind):
+        return False
+    return inspect.unwrap(function).__code__.co_filename == "<string>"
+
+
+def _shown(annotation: Any) -> Any:
+    return shown_type(annotation) if isinstance(annotation, type) else annotation
+
+
+_PREDICATES = (
+    inspect.isabstract,
+    inspect.isasyncgenfunction,
+    inspect.isawaitable,
+    inspect.iscoroutinefunction,
+    inspect.isgeneratorfunction,
+)
+isabstract, isasyncgenfunction, isawaitable, iscoroutinefunction, isgeneratorfunction = _PREDICATES
+_OURS = (find_caller, literal_eval, cleandoc, signature_parts, *_PREDICATES)
+
+
 def native_facades() -> dict[str, Facade]:
     """The hidden facades, by the name under which the modules import them."""
     return {
-        __name__: make_facade(__name__, {"find_caller": find_caller}),
+        __name__: make_facade(__name__, {one.__name__: one for one in _OURS}),
         "gettext": make_facade("gettext", {"gettext": gettext, "ngettext": ngettext}),
         "shutil": make_facade("shutil", {"get_terminal_size": get_terminal_size}),
     }

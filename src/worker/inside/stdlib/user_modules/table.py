@@ -26,9 +26,16 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
 
 # Source of ours, in the file of this folder that has the same name with `_` at its end.
 OWN_MODULES: Final[Mapping[str, str]] = {
+    "ast": "literal_eval",
     "concurrent.futures": (
         "ALL_COMPLETED BrokenExecutor CancelledError Executor FIRST_COMPLETED FIRST_EXCEPTION "
         "Future InvalidStateError ThreadPoolExecutor TimeoutError as_completed wait"
+    ),
+    "inspect": (
+        "BoundArguments Parameter Signature cleandoc getdoc getmembers getmro isabstract "
+        "isasyncgen isasyncgenfunction isawaitable isbuiltin isclass iscoroutine "
+        "iscoroutinefunction isfunction isgenerator isgeneratorfunction ismethod ismodule "
+        "isroutine signature"
     ),
     "logging": (
         "BASIC_FORMAT CRITICAL DEBUG ERROR FATAL Filter Filterer Formatter Handler INFO LogRecord "
