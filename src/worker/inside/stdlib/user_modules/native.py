@@ -111,7 +111,8 @@ def _is_generated(kind: type, function: Any) -> bool:
     """Whether `dataclass` has made this function; no function in a file has its file name."""
     if type(function) is not FunctionType or "__dataclass_fields__" not in vars(kind):
         return False
-    return inspect.unwrap(function).__code__.co_filename == "<string>"
+    generated: FunctionType = inspect.unwrap(function)
+    return generated.__code__.co_filename == "<string>"
 
 
 def _shown(annotation: Any) -> Any:

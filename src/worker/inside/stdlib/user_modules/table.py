@@ -51,6 +51,10 @@ OWN_MODULES: Final[Mapping[str, str]] = {
         "main_thread"
     ),
     "timeit": "Timer default_timer repeat timeit",
+    "unittest": (
+        "IsolatedAsyncioTestCase SkipTest TestCase TestLoader TestProgram TestResult TestSuite "
+        "TextTestRunner defaultTestLoader expectedFailure main skip skipIf skipUnless"
+    ),
 }
 
 # Modules that those above import, and that no program can: of the library, and parts of ours.
@@ -64,6 +68,7 @@ PARTS: Final[Mapping[str, str]] = {
         "RECORD_FIELDS WARN WARNING addLevelName check_level getLevelName getLevelNamesMapping "
         "makeLogRecord"
     ),
+    "unittest_assertions": "Assertions",
 }
 HIDDEN_MODULES: Final[Mapping[str, str]] = {**HIDDEN_LIBRARY_MODULES, **PARTS}
 

@@ -132,3 +132,31 @@ def test_arguments_come_from_the_command_line_and_help_ends_the_program() -> Non
         run("import argparse\nargparse.ArgumentParser().parse_args(['--nothing'])")
     assert caught.value.code == 2
     assert run("import argparse\nvars(argparse.ArgumentParser().parse_args())").value == {}
+
+
+def test_the_main_of_unittest_runs_the_test_cases_of_the_program() -> None:
+    """Subclasses count, too; the report goes to the output, and a failure is the exit status."""
+    source = """
+    import asyncio, unittest
+    class A(unittest.IsolatedAsyncioTestCase):
+        async def asyncSetUp(self):
+            self.n = 1
+        async def test_a(self):
+            await asyncio.sleep(0)
+            self.assertEqual(self.n, 1)
+    class B(A):
+        def test_b(self):
+            self.assertTrue(self.{outcome})
+        def test_c(self):
+            with self.assertWarns(UserWarning):
+                import warnings
+                warnings.warn("x")
+    """
+    good = dedent(source).replace("self.{outcome}", "True")
+    text = run(f"{good}\nunittest.main(exit=False, verbosity=2)").printed
+    assert "test_b (__main__.B.test_b) ... ok\n" in text
+    assert "Ran 4 tests in " in text
+    assert text.endswith("\n\nOK\n")
+    with pytest.raises(SystemExit) as caught:
+        run(dedent(source).replace("self.{outcome}", "False") + "\nunittest.main()")
+    assert caught.value.code == 1
