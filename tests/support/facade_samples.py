@@ -124,6 +124,7 @@ DATA_SAMPLES: dict[str, list[str]] = {
     ],
     "html": ["import html\n[html.escape('<a>&\"'), html.unescape('&lt;&eacute;&#8364;')]"],
     "io": [
+        "import io\n[io.text_encoding('utf-8'), io.text_encoding(None)]",
         "import io\ns = io.StringIO('a\\nb'); s.seek(0, io.SEEK_END); s.write('c')\n"
         "b = io.BytesIO(b'abc'); b.seek(1, io.SEEK_SET); b.seek(1, io.SEEK_CUR)\n"
         "[s.getvalue(), list(io.StringIO('x\\ny')), b.read(), io.UnsupportedOperation]",

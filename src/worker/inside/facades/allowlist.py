@@ -91,7 +91,7 @@ FACADES: dict[str, str] = {
     "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
     "hmac": "HMAC compare_digest digest new",
     "html": "escape unescape",
-    "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation",
+    "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation text_encoding",
     "ipaddress": (
         "AddressValueError IPV4LENGTH IPV6LENGTH IPv4Address IPv4Interface IPv4Network IPv6Address "
         "IPv6Interface IPv6Network NetmaskValueError collapse_addresses get_mixed_type_key "

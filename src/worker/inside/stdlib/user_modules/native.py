@@ -7,6 +7,7 @@ values only.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 from types import FrameType, FunctionType, MethodType
@@ -130,6 +131,7 @@ isabstract, isasyncgenfunction, isawaitable, iscoroutinefunction, isgeneratorfun
 _OURS = (find_caller, literal_eval, cleandoc, signature_parts, *_PREDICATES)
 
 
+@functools.cache
 def native_facades() -> dict[str, Facade]:
     """The hidden facades, by the name under which the modules import them."""
     return {
