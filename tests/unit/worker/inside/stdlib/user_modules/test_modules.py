@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import queue
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.stdlib.user_modules.loader import load_sources
 from caps.worker.inside.stdlib.user_modules.table import HIDDEN_MODULES, USER_MODULES
 from support.language_programs import run
@@ -160,3 +163,9 @@ def test_the_main_of_unittest_runs_the_test_cases_of_the_program() -> None:
     with pytest.raises(SystemExit) as caught:
         run(dedent(source).replace("self.{outcome}", "False") + "\nunittest.main()")
     assert caught.value.code == 1
+
+
+def test_a_real_module_that_the_policy_grants_replaces_ours() -> None:
+    """The operator has decided that code gets the library's own."""
+    importer = Importer(OwnClasses(), {}, real={"queue": queue})
+    assert importer("queue", {"__builtins__": {}}) is queue
