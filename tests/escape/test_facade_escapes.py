@@ -28,10 +28,10 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     "attrgetter of a dunder behind a dot": (
         "from operator import attrgetter\ntake(attrgetter('upper.__self__')('a'))",
-        INTERPRETER,
+        "`__self__` is shown of your own methods only",
     ),
     "attrgetter of a dunder among others": (
-        "from operator import attrgetter\ntake(attrgetter('real', '__class__.__base__')(1))",
+        "from operator import attrgetter\ntake(attrgetter('real', '__class__.__globals__')(1))",
         INTERPRETER,
     ),
     "attrgetter of a frame": (
@@ -438,10 +438,14 @@ SYSTEM: dict[str, tuple[str, str]] = {
                 if type(text) is not str:
                     escaped()
         import sys
+        stream = sys.stdout
         print(Text("a"), file=Target())
         with contextlib.redirect_stdout(Target()):
             print(Text("a"), end=Text("b"))
-            sys.stdout.write(Text("a"))
+            stream.write(Text("a"))
+        sys.stdout = Target()
+        print(Text("a"), end=Text("b"))
+        stream.write(Text("a"))
         """,
         HARMLESS,
     ),

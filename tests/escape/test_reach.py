@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from inspect import ismodule
 from types import CoroutineType
 from typing import Any
@@ -22,12 +23,15 @@ from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.language.compiler import Program, compile_source
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 from support.language_programs import make_globals, power_of
 from support.reachable_values import Step, reachable
 from support.user_space_values import SAMPLES, unconnected_caps
 
 # What stands behind the objects that user space holds, and must stay there.
 OURS = (AttributeGuards, RequestSender, Channel, Importer, Loop, OwnClasses, Program)
+
+MODULES = (*FACADES, *USER_MODULES, "asyncio")
 
 # Only the few chains that never end are longer.
 STEPS = 12
@@ -58,11 +62,12 @@ class Space:
             "made": names[program.result_name],
         }
         del self.held["__builtins__"], self.held["__build_class__"], self.held["__import__"]
-        self.held |= {name: self.builtins["__import__"](name) for name in [*FACADES, "asyncio"]}
+        load = self.builtins["__import__"]
+        self.held |= {name: _submodule(load(name, names), name) for name in MODULES}
 
     def roots(self) -> dict[str, Any]:
         found = dict(self.held)
-        for owner in ("", *FACADES, "asyncio"):
+        for owner in ("", *MODULES):
             found.update(_made_from(owner, self._named_in(owner)))
         found.update(_raised(self.held))
         return found
@@ -71,6 +76,11 @@ class Space:
         if not owner:
             return self.builtins
         return {name: getattr(self.held[owner], name) for name in dir(self.held[owner])}
+
+
+def _submodule(top: Any, name: str) -> Any:
+    """`os.path`, of `os`."""
+    return reduce(getattr, name.split(".")[1:], top)
 
 
 def _made_from(owner: str, named: Mapping[str, Any]) -> Iterator[Step]:

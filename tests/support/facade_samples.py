@@ -7,6 +7,7 @@ must be the same. A program that draws on chance or on the clock tells only what
 # ruff: noqa: E501 - a program reads better in few lines than in short ones
 from __future__ import annotations
 
+from support.facade_samples_of_formats import FORMAT_SAMPLES
 from support.facade_samples_of_types import TYPE_SAMPLES
 
 DATA_SAMPLES: dict[str, list[str]] = {
@@ -123,6 +124,7 @@ DATA_SAMPLES: dict[str, list[str]] = {
     ],
     "html": ["import html\n[html.escape('<a>&\"'), html.unescape('&lt;&eacute;&#8364;')]"],
     "io": [
+        "import io\n[io.text_encoding('utf-8'), io.text_encoding(None)]",
         "import io\ns = io.StringIO('a\\nb'); s.seek(0, io.SEEK_END); s.write('c')\n"
         "b = io.BytesIO(b'abc'); b.seek(1, io.SEEK_SET); b.seek(1, io.SEEK_CUR)\n"
         "[s.getvalue(), list(io.StringIO('x\\ny')), b.read(), io.UnsupportedOperation]",
@@ -161,13 +163,15 @@ DATA_SAMPLES: dict[str, list[str]] = {
     "os": [
         "import os\n[os.path.join('a', 'b'), os.sep, os.curdir, os.pardir, os.extsep, os.pathsep,"
         "os.linesep, os.name, os.fspath('a'), len(os.urandom(4)), os.getenv('NO', 'x'),"
-        "os.environ.get('NO'), isinstance('a', os.PathLike)]",
+        "os.environ.get('NO'), isinstance('a', os.PathLike), os.getcwd()[0]]",
         "import os.path\nfrom os import path as p\nimport os.path as q\n[p is q, p is os.path]",
     ],
     "os.path": [
         "import os.path as p\n[p.join('a', 'b'), p.basename('a/b'), p.dirname('a/b'), p.isabs('/a'),"
         "p.split('a/b'), p.splitext('a.b'), p.splitdrive('a'), p.normpath('a/../b'), p.normcase('A'),"
-        "p.commonpath(['a/b', 'a/c']), p.commonprefix(['ab', 'ac']), p.sep, p.curdir, p.pardir]",
+        "p.commonpath(['a/b', 'a/c']), p.commonprefix(['ab', 'ac']), p.sep, p.curdir, p.pardir,"
+        "p.abspath('/a/../b'), p.abspath(b'/a'), p.realpath('/no/../where'), p.expanduser('a'), "
+        "p.expandvars('a'), p.relpath('/a/b', '/a/c'), p.relpath('x/y', 'x')]",
     ],
     "pathlib": [
         "from pathlib import PurePosixPath as P, PurePath\nimport os, pathlib\np = P('/a', 'b.tar.gz')\n"
@@ -278,4 +282,4 @@ DATA_SAMPLES["posixpath"] = [
     for program in DATA_SAMPLES["os.path"]
 ]
 
-SAMPLES = {**DATA_SAMPLES, **TYPE_SAMPLES}
+SAMPLES = {**DATA_SAMPLES, **TYPE_SAMPLES, **FORMAT_SAMPLES}

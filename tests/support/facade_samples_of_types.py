@@ -116,6 +116,10 @@ TYPE_SAMPLES: dict[str, list[str]] = {
         "    found = [t.format_exc().splitlines()[-1], t.format_exception(e)[-1],"
         "t.format_exception_only(e), b.getvalue().count('ZeroDivisionError: division by zero')]\n"
         "found + [t.format_exc()]",
+        "import traceback as t, io\nb = io.StringIO()\ntry:\n    1 / 0\nexcept ZeroDivisionError as e:\n"
+        "    tb = e.__traceback__\n    t.print_tb(tb, file=b)\n"
+        "    found = [t.extract_tb(tb)[0].lineno, t.format_tb(tb) == t.format_list(t.extract_tb(tb)),"
+        "'line 4, in <module>' in b.getvalue()]\nfound",
     ],
     "types": [
         "import types as t\nasync def c(): pass\nasync def ag(): yield\ndef g(): yield\nco = c()\nn = "
@@ -127,6 +131,7 @@ TYPE_SAMPLES: dict[str, list[str]] = {
         "isinstance(NotImplemented, t.NotImplementedType), isinstance(int | str, t.UnionType),"
         "isinstance(list[int], t.GenericAlias), isinstance(1, t.ModuleType), isinstance(g, t.MethodType)]\n"
         "co.close()\nfound",
+        "import types as t\n[isinstance(1, k) for k in (t.TracebackType, t.FrameType, t.CodeType, t.CellType)]",
         "import types\nclass N(types.SimpleNamespace):\n    def total(self): return self.a + self._b\nN(a=1, _b=2).total()",
     ],
     "typing": [

@@ -20,11 +20,11 @@ _MODULE = re.compile(MODULE_PATTERN[1:-1])
 
 # Code has these as facades; a test compares the list with the tables of `src/worker/inside`.
 FACADE_MODULES: Final = frozenset(
-    "abc array asyncio base64 binascii bisect calendar cmath collections colorsys contextlib copy "
-    "csv dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq hmac "
-    "html io itertools json keyword math numbers operator os pathlib posixpath pprint random re "
-    "secrets statistics string struct sys textwrap time traceback types typing unicodedata urllib "
-    "uuid warnings zoneinfo".split()
+    "abc array asyncio base64 binascii bisect calendar cmath collections colorsys contextlib "
+    "contextvars copy csv dataclasses datetime decimal difflib enum fnmatch fractions functools "
+    "graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword math numbers "
+    "operator os pathlib posixpath pprint random re secrets statistics string struct sys textwrap "
+    "time tomllib traceback types typing unicodedata urllib uuid warnings zlib zoneinfo".split()
 )
 
 # Only access to the machine and the interpreter: files, processes, sockets, memory, imports.

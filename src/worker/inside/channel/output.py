@@ -108,6 +108,14 @@ class OutputStreams(metaclass=Sealed):
         self.stdout = Stream("<stdout>", sink, flush)
         self.stderr = Stream("<stderr>", sink, flush)
 
+    def current(self, stream: Stream) -> Any:
+        """The object that is in the place of `stream` now."""
+        return stream._instead[-1] if stream._instead else stream
+
+    def replace(self, stream: Stream, target: Any) -> None:
+        """Put `target` in the place of `stream`; the stream itself takes its place back."""
+        stream._instead[:] = [] if target is stream else [target]
+
     def redirect_stdout(self, new_target: Any) -> Redirection:
         """`contextlib.redirect_stdout`."""
         return Redirection(self.stdout, new_target)

@@ -223,6 +223,14 @@ def _user_steps(traceback: TracebackType | None, programs: Programs) -> Iterator
         traceback = traceback.tb_next
 
 
+def frame_summaries(
+    traceback: TracebackType | None, programs: Programs
+) -> list[tuple[str, int, str, str]]:
+    """The user's frames of a traceback: file, line, function and source line."""
+    frames = _report_frames(list(_user_steps(traceback, programs)))
+    return [(one.filename, one.line, one.function, one.source) for one in frames]
+
+
 def _frame_position(traceback: TracebackType, program: Program) -> Position:
     line = traceback.tb_lineno
     positions = traceback.tb_frame.f_code.co_positions()

@@ -50,6 +50,7 @@ FACADES: dict[str, str] = {
         "ContextDecorator ExitStack aclosing asynccontextmanager closing contextmanager "
         "nullcontext suppress"
     ),
+    "contextvars": "Context ContextVar Token copy_context",
     "copy": "Error copy deepcopy",
     "csv": (
         "Dialect DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE "
@@ -76,11 +77,13 @@ FACADES: dict[str, str] = {
         "CONFORM CONTINUOUS EJECT Enum EnumCheck Flag FlagBoundary IntEnum IntFlag KEEP "
         "NAMED_FLAGS STRICT StrEnum UNIQUE auto member nonmember unique verify"
     ),
+    "fnmatch": "filter fnmatch fnmatchcase translate",
     "fractions": "Fraction",
     "functools": (
         "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering"
     ),
     "graphlib": "CycleError TopologicalSorter",
+    "gzip": "BadGzipFile compress decompress",
     "hashlib": (
         "algorithms_guaranteed blake2b blake2s md5 new pbkdf2_hmac scrypt sha1 sha224 sha256 "
         "sha384 sha3_224 sha3_256 sha3_384 sha3_512 sha512 shake_128 shake_256"
@@ -88,7 +91,13 @@ FACADES: dict[str, str] = {
     "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
     "hmac": "HMAC compare_digest digest new",
     "html": "escape unescape",
-    "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation",
+    "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation text_encoding",
+    "ipaddress": (
+        "AddressValueError IPV4LENGTH IPV6LENGTH IPv4Address IPv4Interface IPv4Network IPv6Address "
+        "IPv6Interface IPv6Network NetmaskValueError collapse_addresses get_mixed_type_key "
+        "ip_address ip_interface ip_network summarize_address_range v4_int_to_packed "
+        "v6_int_to_packed"
+    ),
     "itertools": (
         "accumulate chain combinations combinations_with_replacement compress count cycle "
         "dropwhile filterfalse groupby islice pairwise permutations product repeat "
@@ -155,9 +164,11 @@ FACADES: dict[str, str] = {
         "NamedTuple Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern "
         "Protocol Required Reversible Self Sequence Set Sized SupportsAbs SupportsBytes "
         "SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound TYPE_CHECKING "
-        "Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack "
-        "ValuesView assert_never assert_type cast final is_typeddict overload runtime_checkable"
+        "Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypeVarTuple TypedDict Union "
+        "Unpack ValuesView assert_never assert_type cast final is_typeddict overload "
+        "runtime_checkable"
     ),
+    "tomllib": "TOMLDecodeError load loads",
     "unicodedata": (
         "bidirectional category combining decimal decomposition digit east_asian_width "
         "is_normalized lookup mirrored name normalize numeric unidata_version"
@@ -172,6 +183,23 @@ FACADES: dict[str, str] = {
         "NAMESPACE_DNS NAMESPACE_OID NAMESPACE_URL NAMESPACE_X500 RESERVED_NCS RFC_4122 UUID "
         "uuid3 uuid4 uuid5"
     ),
+    "zlib": (
+        "DEFLATED DEF_BUF_SIZE DEF_MEM_LEVEL MAX_WBITS Z_BEST_COMPRESSION Z_BEST_SPEED Z_BLOCK "
+        "Z_DEFAULT_COMPRESSION Z_DEFAULT_STRATEGY Z_FILTERED Z_FINISH Z_FIXED Z_FULL_FLUSH "
+        "Z_HUFFMAN_ONLY Z_NO_COMPRESSION Z_NO_FLUSH Z_PARTIAL_FLUSH Z_RLE Z_SYNC_FLUSH Z_TREES "
+        "adler32 compress compressobj crc32 decompress decompressobj error"
+    ),
+}
+
+# Names that versions of Python after the oldest supported one have added.
+NEWER_NAMES: dict[str, str] = {
+    "copy": "replace",
+    "itertools": "batched",
+    "math": "fma sumprod",
+    "operator": "is_none is_not_none",
+    "random": "binomialvariate",
+    "statistics": "kde",
+    "typing": "ReadOnly TypeIs get_protocol_members is_protocol override",
 }
 
 # Loaded at start-up, because the interpreter imports them on first use: for huge integers and for
@@ -204,6 +232,7 @@ MODULE_ALTERNATIVES: dict[str, str] = {
 NAME_ALTERNATIVES: dict[str, str] = {
     "io.FileIO": "files.read",
     "io.open": "files.read",
+    "logging.FileHandler": "files.write",
     "os.listdir": "files.list",
     "os.lstat": "files.stat",
     "os.makedirs": "files.write",

@@ -9,8 +9,8 @@ error with the hint, because code that uses such names often catches the error a
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn, TypeGuard
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.facades.allowlist import NAME_ALTERNATIVES
@@ -48,6 +48,17 @@ class Facade(metaclass=_FacadeType):
         return f"<module '{type(self).__name__}'>"
 
 
+class _VariableFacade(Facade):
+    """The facade of a module with variables that code may set, such as `sys.stdout`."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:  # type: ignore[override]
+        if type(vars(type(self)).get(name)) is not property:
+            super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
+
+
 class _AdvisingFacade(Facade):
     """The facade of a module for which some missing names have a capability as alternative."""
 
@@ -57,17 +68,30 @@ class _AdvisingFacade(Facade):
         raise AttributeError(_missing_text(self, name))
 
 
+class Variable(NamedTuple):
+    """A variable of a module that code may read and set."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+
+
 def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     """A facade called `name` with the attributes `names` and nothing else."""
-    # Descriptors must not bind to the facade; other values need no wrapper.
-    attributes = {
-        key: staticmethod(value) if hasattr(type(value), "__get__") else value
-        for key, value in names.items()
-    }
+    attributes = {key: _attribute(value) for key, value in names.items()}
     base = _AdvisingFacade if name in _MODULES_WITH_ALTERNATIVES else Facade
+    if any(type(value) is Variable for value in names.values()):
+        base = _VariableFacade
     facade: Facade = _FacadeType(name, (base,), {**attributes, "__slots__": ()})()
     show_as_module(type(facade))
     return facade
+
+
+def _attribute(value: Any) -> Any:
+    if type(value) is Variable:
+        read, write = value
+        return property(lambda _facade: read(), lambda _facade, new: write(new))
+    # Descriptors must not bind to the facade; other values need no wrapper.
+    return staticmethod(value) if hasattr(type(value), "__get__") else value
 
 
 def missing_hint(facade: Facade, name: str) -> str:

@@ -8,6 +8,7 @@ identifiers, so no global variable of user code can shadow them.
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -91,10 +92,12 @@ def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses)
         "__name__": "builtins",
         "delattr": guards.delattr,
         "dir": guards.dir,
+        "exit": sys.exit,
         "getattr": guards.getattr,
         "hasattr": guards.hasattr,
         "iter": iter,
         "print": make_print(stdout),
+        "quit": sys.exit,
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,

@@ -95,6 +95,15 @@ def parse_source(source: str, filename: str) -> ast.Module:
     return tree
 
 
+def parse_expression(source: str) -> ast.Expression:
+    """The syntax tree of an expression. Raises SyntaxError, as Python does."""
+    with warnings.catch_warnings(), WithoutCollection():
+        warnings.simplefilter("ignore")
+        tree = compile(source, "<unknown>", "eval", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Expression)
+    return tree
+
+
 class WithoutCollection:
     """No garbage collection inside: it may close a generator of the user's, whose `finally` runs
     any code. Python 3.11 cannot compile while it compiles.

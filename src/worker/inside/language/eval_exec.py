@@ -2,7 +2,7 @@
 
 Source that running code builds goes through the same compiler and the same guards. So it can do
 nothing that the program itself could not do. The real dictionaries are never returned, because they
-hold the guards.
+hold the guards: `globals()` is a view that reads and writes the variables that code could name.
 
 Runs in the worker, after confinement.
 """
@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caps.worker.inside.language.compiler import SourceError, compile_text
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import VARIABLES, refusal
+from caps.worker.inside.language.reflection import OwnDict
 from caps.worker.inside.language.transformer import RESULT_NAME
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_keys, dict_values
 
 
 def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
@@ -33,36 +38,105 @@ def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
     )
 
 
+class GlobalVariables(OwnDict):
+    """`globals()`: the program's variables, as they are at every look."""
+
+    __slots__ = ()
+
+    def refresh(self) -> None:
+        """Read the variables again."""
+        current = _visible_variables(self._real)
+        dict.clear(self)
+        dict.update(self, current)
+
+    def __getitem__(self, name: str) -> Any:
+        self.refresh()
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.refresh()
+        return super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self.refresh()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.refresh()
+        return super().__len__()
+
+    def __delitem__(self, name: str) -> None:
+        self.refresh()
+        super().__delitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.refresh()
+        return super().get(name, default)
+
+    def keys(self) -> dict_keys[str, Any]:
+        self.refresh()
+        return super().keys()
+
+    def values(self) -> dict_values[str, Any]:
+        self.refresh()
+        return super().values()
+
+    def items(self) -> dict_items[str, Any]:
+        self.refresh()
+        return super().items()
+
+
+def _check_variable(name: Any) -> None:
+    """Raise AttributeError unless user code may have a variable called `name`."""
+    if not _is_visible(name):
+        raise AttributeError(f"{name!r:.80} cannot be the name of a variable here")
+
+
 class _Evaluation:
-    __slots__ = ("_globals", "_own")
+    __slots__ = ("_globals", "_own", "_view")
 
     def __init__(self, user_globals: dict[str, Any], own: OwnClasses) -> None:
         self._globals = user_globals
         self._own = own
+        self._view = view = GlobalVariables()
+        view._real, view._check = user_globals, _check_variable
 
     def eval(self, source: str, globals: Any = None, locals: Any = None, /) -> Any:  # noqa: A002
         code = self._compile(source, "eval")
-        scope = self._make_scope(globals, locals, self._caller_frame() if globals is None else None)
-        return builtins.eval(code, scope)  # noqa: S307 - checked like the program itself
+        caller = self._caller_frame() if globals is None else None
+        if self._runs_in_the_program(globals, locals, caller):
+            return builtins.eval(code, self._globals)  # noqa: S307 - checked like the program itself
+        scope = self._make_scope(globals, locals, caller)
+        before = _visible_variables(scope)
+        value = builtins.eval(code, scope)  # noqa: S307 - the same
+        _write_back(before, scope, globals if locals is None else locals)
+        return value
 
     def exec(self, source: str, globals: Any = None, locals: Any = None, /) -> None:  # noqa: A002
         code = self._compile(source, "exec")
-        if globals is None and locals is None:
-            caller = self._caller_frame()
+        caller = self._caller_frame() if globals is None and locals is None else None
+        if caller is not None or self._runs_in_the_program(globals, locals, None):
             # In a function it reads, and assigns to, a copy of the local variables.
-            in_function = caller.f_code.co_name != "<module>"
-            scope = dict(caller.f_locals) if in_function else self._globals
+            in_function = caller is not None and not _is_module(caller)
+            scope = dict(caller.f_locals) if caller is not None and in_function else self._globals
             builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
             self._globals.pop(RESULT_NAME, None)
             return
         scope = self._make_scope(globals, locals, None)
+        before = _visible_variables(scope)
         builtins.exec(code, scope)  # noqa: S102 - the same
-        target = globals if locals is None else locals
-        target.update(_visible_variables(scope))
+        _write_back(before, scope, globals if locals is None else locals)
+
+    def _runs_in_the_program(self, global_: Any, local: Any, caller: FrameType | None) -> bool:
+        """Whether the evaluated code has the program's own variables, and no others."""
+        if local is not None:
+            return False
+        return global_ is self._view or (caller is not None and _is_module(caller))
 
     def globals(self) -> dict[str, Any]:
-        """A copy of the program's variables."""
-        return _visible_variables(self._globals)
+        """The program's variables; setting an item sets the variable."""
+        self._view.refresh()
+        return self._view
 
     def locals(self) -> dict[str, Any]:
         """A copy of the caller's variables."""
@@ -98,12 +172,29 @@ class _Evaluation:
         return {**outer, **inner, **(_visible_variables(local) if local else {}), **fixed}
 
 
+def _is_module(frame: FrameType) -> bool:
+    return frame.f_code.co_name == "<module>"
+
+
+def _write_back(before: dict[str, Any], scope: dict[str, Any], target: Any) -> None:
+    """Bring what evaluated code did to its variables into the dictionary that was passed."""
+    if target is None:
+        return  # a copy of local variables, which Python discards, too
+    after = _visible_variables(scope)
+    for name in before.keys() - after.keys():
+        target.pop(name, None)
+    changed = {n: value for n, value in after.items() if n not in before or before[n] is not value}
+    if changed:
+        target.update(changed)
+
+
+def _is_visible(name: Any) -> bool:
+    """Whether user code could write this name."""
+    return (
+        type(name) is str and name.isidentifier() and (refusal(name) is None or name in VARIABLES)
+    )
+
+
 def _visible_variables(variables: dict[str, Any]) -> dict[str, Any]:
     """The variables whose names user code could write."""
-    return {
-        name: value
-        for name, value in variables.items()
-        if type(name) is str
-        and name.isidentifier()
-        and (refusal(name) is None or name in VARIABLES)
-    }
+    return {name: value for name, value in variables.items() if _is_visible(name)}

@@ -44,7 +44,8 @@ OPERATIONS = frozenset(
 ) | _dunders(
     "abs aenter aexit aiter anext await bool bytes call ceil complex contains copy delitem "
     "enter eq exit float floor format fspath ge getitem gt hash index init int invert iter le "
-    "len length_hint lt missing ne neg next pos post_init repr reversed round setitem str trunc"
+    "len length_hint lt missing ne neg next pos post_init repr reversed round setitem sizeof str "
+    "trunc"
 )
 
 # Methods that are called with the name of an attribute, or with a class that is not finished. A
@@ -58,7 +59,7 @@ DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
 
 # Double-underscore attributes that describe an object and give access to nothing else.
 READABLE = OPERATIONS | _dunders(
-    "cause context doc members name notes qualname suppress_context traceback"
+    "cause context doc members name notes qualname stderr stdout suppress_context traceback"
 )
 
 # Those that code may also set; `special_methods.AttributeWriter` checks on which objects.
@@ -66,10 +67,14 @@ WRITABLE = _dunders("cause context doc name qualname suppress_context traceback"
 
 # Attributes that user code must not get unchanged: methods of `str` that read attributes by name,
 # the object of an AttributeError, which a library never meant to expose, the dictionaries of
-# objects, the base classes of a checked class, and `__init__`: many library types do not expect to
-# be initialized again while they work. `reflection` returns the harmless part of them.
+# objects, the base classes of a checked class, what describes a function, and `__init__`: many
+# library types do not expect to be initialized again while they work. `reflection` returns the
+# harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
-REFLECTED = frozenset({"__annotations__", "__bases__", "__dict__", "__mro__", "__subclasses__"})
+REFLECTED = _dunders(
+    "annotations base bases defaults dict func kwdefaults match_args module mro self slots "
+    "subclasses wrapped"
+)
 CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 
 # In a decimal context these point into its memory but do not keep it alive. Any object may have

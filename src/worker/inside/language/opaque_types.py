@@ -5,8 +5,8 @@ functions, frames and code. The type of the signals in a decimal context creates
 no memory, and the types of `itertools` create iterators that user code can re-enter.
 
 User code may compare an opaque type, print it and use it in `isinstance`. It can neither call nor
-subclass it, with one exception: it may create a view of a mapping (`MappingProxyType`), which shows
-only what the code put in.
+subclass it, with two exceptions: it may create a view of a mapping (`MappingProxyType`), which
+shows only what the code put in, and bind a function of its own (`MethodType`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import itertools
 import types
 from abc import ABCMeta
 from typing import Any, NoReturn
+
+from caps.worker.inside.language.private_attributes import OWN_GUARD
 
 _REAL_TYPES: dict[type, type] = {}
 
@@ -58,6 +60,17 @@ class _TypeOfViews(OpaqueType):
         return _REAL_TYPES[cls](*args, **keywords)
 
 
+class _TypeOfMethods(OpaqueType):
+    """`types.MethodType`: user code may bind its own functions, as `function.__get__` does."""
+
+    def __call__(cls, *args: Any, **keywords: Any) -> Any:
+        function = args[0] if args else None
+        variables = getattr(function, "__builtins__", ())
+        if type(function) is not types.FunctionType or OWN_GUARD not in variables:
+            raise TypeError("a `method` cannot be made of this; bind a function of your own")
+        return types.MethodType(*args, **keywords)
+
+
 def _make_opaque(kind: type, meta: type[OpaqueType] = OpaqueType) -> type:
     opaque = meta(kind.__name__, (), {"__slots__": ()})
     _REAL_TYPES[opaque] = kind
@@ -79,7 +92,6 @@ _OPAQUE_TYPES: dict[type, type] = {
         types.FrameType,
         types.FunctionType,
         types.GeneratorType,
-        types.MethodType,
         types.ModuleType,
         types.TracebackType,
         type(decimal.Context().flags),
@@ -92,7 +104,10 @@ _OPAQUE_TYPES: dict[type, type] = {
         itertools.pairwise,
         itertools.zip_longest,
     )
-} | {types.MappingProxyType: _make_opaque(types.MappingProxyType, _TypeOfViews)}
+} | {
+    types.MappingProxyType: _make_opaque(types.MappingProxyType, _TypeOfViews),
+    types.MethodType: _make_opaque(types.MethodType, _TypeOfMethods),
+}
 
 
 class _ShownTypes(dict[type, type]):

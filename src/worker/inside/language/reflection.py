@@ -7,6 +7,10 @@
     C.__mro__, C.mro()  without the library classes in between
     C.__subclasses__()  only the user's own classes
     x.__init__          one in C: only of the user's own objects
+    C.__slots__, C.__match_args__, x.__module__
+                        only plain strings
+    f.__defaults__, f.__wrapped__, m.__func__, m.__self__
+                        of the user's own functions only
 
 Runs in the worker, after confinement. The invariant of `guards` holds here, too.
 """
@@ -17,6 +21,7 @@ import builtins
 import copy
 import decimal
 import enum
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -34,6 +39,8 @@ _Signals: Any = type(decimal.Context().flags)
 # the members that are not made yet.
 _ENUM_INTERNALS: Any = (types.DynamicClassAttribute, enum._proto_member)  # type: ignore[attr-defined]
 _HIDDEN_TYPES = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
+
+_CachedFunction = type(functools.lru_cache(lambda: None))
 
 # Classes that user code can name in any case.
 _PLAIN_CLASSES = frozenset(
@@ -148,11 +155,20 @@ class Reflection:
         self._contexts: dict[int, Any] = {}
         self._readers: dict[str, Callable[[Any], Any]] = {
             "__annotations__": self._annotations,
+            "__base__": self._base,
             "__bases__": lambda value: self._classes(value, "__bases__"),
+            "__defaults__": lambda value: _of_function(value, "__defaults__"),
             "__dict__": self.dictionary,
+            "__func__": _function_of_method,
             "__init__": self._initializer,
+            "__kwdefaults__": lambda value: _of_function(value, "__kwdefaults__"),
+            "__match_args__": lambda value: self._names(value, "__match_args__"),
+            "__module__": _module,
             "__mro__": lambda value: self._classes(value, "__mro__"),
+            "__self__": _object_of_method,
+            "__slots__": lambda value: self._names(value, "__slots__"),
             "__subclasses__": self._subclasses,
+            "__wrapped__": _wrapped,
         }
 
     def read(self, value: Any, name: str) -> Any:
@@ -160,7 +176,7 @@ class Reflection:
         reader = self._readers.get(name)
         if reader is not None:
             return reader(value)
-        if name == "mro" and self._own.is_own(value):
+        if name == "mro" and self._shows_bases(value):
             return lambda: list(self._classes(value, "__mro__"))
         found = getattr(value, name)
         if type(found) is types.BuiltinMethodType and isinstance(found.__self__, str):
@@ -197,8 +213,28 @@ class Reflection:
             raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
         return dict(inspect.get_annotations(value))
 
+    def _shows_bases(self, value: Any) -> bool:
+        return self._own.is_own(value) or (isinstance(value, type) and value in _PLAIN_CLASSES)
+
+    def _base(self, value: Any) -> type | None:
+        if not self._shows_bases(value):
+            raise AttributeError("`__base__` is shown of your own classes only")
+        base: type | None = value.__base__
+        while base is not None and base not in _PLAIN_CLASSES and not self._own.is_own(base):
+            base = base.__base__
+        return base
+
+    def _names(self, value: Any, name: str) -> tuple[str, ...]:
+        """A tuple of names in the dictionary of a class of the user's: `class_rules` froze it."""
+        cls = value if isinstance(value, type) else type(value)
+        owners = [kind for kind in cls.__mro__ if self._own.is_own(kind) and name in vars(kind)]
+        found = vars(owners[0])[name] if owners else None
+        if type(found) is not tuple or any(type(one) is not str for one in found):
+            raise AttributeError(f"`{cls.__name__}` does not show its `{name}`")
+        return found
+
     def _classes(self, value: Any, name: str) -> tuple[type, ...]:
-        if not self._own.is_own(value):
+        if not self._shows_bases(value):
             raise AttributeError(f"`{name}` is shown of your own classes only")
         found: tuple[type, ...] = getattr(value, name)
         return tuple(kind for kind in found if kind in _PLAIN_CLASSES or self._own.is_own(kind))
@@ -228,3 +264,48 @@ class Reflection:
         if not self._own.is_own(value):
             raise AttributeError("`__subclasses__` is shown of your own classes only")
         return lambda: [kind for kind in type.__subclasses__(value) if self._own.is_own(kind)]
+
+
+def _of_function(value: Any, name: str) -> Any:
+    """The defaults of a function: values of the program that defined it."""
+    function = value.__func__ if type(value) is types.MethodType else value
+    if not is_users_function(function):
+        raise AttributeError(f"`{name}` is shown of your own functions only")
+    found = getattr(function, name)
+    return dict(found) if type(found) is dict else found
+
+
+def _function_of_method(value: Any) -> Any:
+    if type(value) not in (types.MethodType, classmethod, staticmethod):
+        raise AttributeError(f"a `{type(value).__name__}` has no `__func__`")
+    if not is_users_function(value.__func__):
+        raise AttributeError("`__func__` is shown of your own methods only")
+    return value.__func__
+
+
+def _object_of_method(value: Any) -> Any:
+    """What a method is bound to: the program got the method from it, or bound it itself."""
+    if type(value) is not types.MethodType or not is_users_function(value.__func__):
+        raise AttributeError("`__self__` is shown of your own methods only")
+    bound = value.__self__
+    is_hidden = isinstance(bound, _HIDDEN_TYPES)
+    if is_hidden:
+        raise AttributeError("`__self__` is not accessible in the sandbox")
+    return shown_type(bound) if isinstance(bound, type) else bound
+
+
+def _module(value: Any) -> str:
+    found = getattr(value, "__module__", None)
+    if type(found) is not str:
+        raise AttributeError(f"a `{type(value).__name__}` has no `__module__`")
+    return found
+
+
+def _wrapped(value: Any) -> Any:
+    """The function behind a decorated one, if both are the user's own."""
+    if not is_users_function(value) and type(value) is not _CachedFunction:
+        raise AttributeError("`__wrapped__` is shown of your own functions only")
+    found = vars(value).get("__wrapped__")
+    if not is_users_function(found):
+        raise AttributeError(f"a `{type(value).__name__}` has no `__wrapped__`")
+    return found

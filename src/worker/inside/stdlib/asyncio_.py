@@ -15,6 +15,7 @@ from caps.worker.inside.aio.locks import BoundedSemaphore, Event, Lock, Semaphor
 from caps.worker.inside.aio.loop import Handle, Loop, ensure_future
 from caps.worker.inside.aio.loop_facade import EventLoop
 from caps.worker.inside.aio.queues import LifoQueue, PriorityQueue, Queue
+from caps.worker.inside.aio.runner import Runner
 from caps.worker.inside.aio.shutdown import shutdown
 from caps.worker.inside.aio.task_group import TaskGroup
 from caps.worker.inside.aio.timeouts import Timeout, timeout, timeout_at
@@ -39,6 +40,7 @@ _CLASSES = (
     Lock,
     PriorityQueue,
     Queue,
+    Runner,
     Semaphore,
     Task,
     TaskGroup,

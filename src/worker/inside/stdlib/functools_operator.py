@@ -2,9 +2,10 @@
 
 operator.attrgetter, methodcaller     read attributes by name: here each part of the name goes
                                       through the same guard as `getattr`
-functools.wraps, update_wrapper       write any attribute of any object: here names, documentation
-                                      and public attributes. The library's own decorators use them,
-                                      too, and would copy the whole dictionary of a class
+functools.wraps, update_wrapper       write any attribute of any object: here names, documentation,
+                                      public attributes, and `__wrapped__` of the user's functions.
+                                      The library's own decorators use them, too, and would copy the
+                                      whole dictionary of a class
 functools.cmp_to_key                  frees what it compares while a function in C compares it
 functools.cached_property             its `attrname` can be set to any key of the instance's dict
 functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
@@ -235,3 +236,5 @@ def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
         for name, value in vars(wrapped).items():
             if not name.startswith("_"):
                 setattr(wrapper, name, value)
+    if type(wrapper) is types.FunctionType and is_users_function(wrapped):
+        wrapper.__wrapped__ = wrapped  # type: ignore[attr-defined]

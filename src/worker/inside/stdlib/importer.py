@@ -17,7 +17,13 @@ from typing import Any
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.caps_api.namespace import Namespace
 from caps.worker.inside.channel.output import OutputStreams
-from caps.worker.inside.facades.allowlist import ENCODINGS, FACADES, MODULE_ALTERNATIVES, ON_DEMAND
+from caps.worker.inside.facades.allowlist import (
+    ENCODINGS,
+    FACADES,
+    MODULE_ALTERNATIVES,
+    NEWER_NAMES,
+    ON_DEMAND,
+)
 from caps.worker.inside.facades.facade import Facade, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
@@ -28,6 +34,9 @@ from caps.worker.inside.stdlib.functools_operator import restrict_wrapping
 from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_methods
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases
+from caps.worker.inside.stdlib.user_modules.loader import UserModules, load_sources
+from caps.worker.inside.stdlib.user_modules.native import native_facades
+from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 
 
@@ -46,11 +55,13 @@ def load_facades() -> Mapping[str, Facade]:
         if importlib.util.find_spec(module) is not None:
             importlib.import_module(module)
     load_time_zones()
+    load_sources()
     facades: dict[str, Facade] = {}
     # Submodules first, because the facade of their parent holds them.
     for module in sorted(FACADES, key=lambda name: -name.count(".")):
         real = importlib.import_module(module)
-        names = [name for name in FACADES[module].split() if hasattr(real, name)]
+        allowed = f"{FACADES[module]} {NEWER_NAMES.get(module, '')}".split()
+        names = [name for name in allowed if hasattr(real, name)]
         submodules = {name: facades.get(f"{module}.{name}") for name in names}
         facades[module] = make_facade(
             module, {name: submodules[name] or getattr(real, name) for name in names}
@@ -105,6 +116,7 @@ class Importer:
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
+        self._user_modules = UserModules(own, self, native_facades())
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module to this execution."""
@@ -113,7 +125,7 @@ class Importer:
     def __call__(
         self,
         name: str,
-        globals: Any = None,  # noqa: A002, ARG002 - the signature of __import__
+        globals: Any = None,  # noqa: A002 - the signature of __import__
         locals: Any = None,  # noqa: A002, ARG002
         fromlist: Any = (),
         level: int = 0,  # noqa: ARG002
@@ -122,6 +134,11 @@ class Importer:
         # in `sys.modules`, not the result. An import statement never passes `fromlist` as a list.
         if self._real and type(fromlist) is list and name in sys.modules:
             return None
+        if fromlist and name not in USER_MODULES:
+            for attribute in fromlist:
+                if f"{name}.{attribute}" in USER_MODULES:
+                    self._load_user_module(f"{name}.{attribute}", globals)
+        self._load_user_module(name, globals)
         found = self._find(name)
         if not fromlist:
             return self._find(name.partition(".")[0])  # `import os.path` binds `os`
@@ -134,6 +151,18 @@ class Importer:
                         name=name,
                     )
         return found
+
+    def _load_user_module(self, name: str, user_globals: Any) -> None:
+        """Load a module that runs in user space, once, and put it into its parents."""
+        if name not in USER_MODULES or name in self._modules:
+            return
+        child = self._user_modules.load(name, user_globals["__builtins__"])
+        self._modules[name] = child
+        while "." in name:
+            name, _, attribute = name.rpartition(".")
+            parent = self._modules.get(name)
+            names = {} if parent is None else {one: getattr(parent, one) for one in dir(parent)}
+            child = self._modules[name] = make_facade(name, {**names, attribute: child})
 
     def _find(self, name: str) -> Any:
         found = self._modules.get(name)
@@ -148,7 +177,9 @@ class Importer:
         if name.partition(".")[0] in top_level:
             reason = "it is not a public module loaded at the start"
             return f"`{name}` cannot be imported here; {reason}"
-        available = sorted({*load_facades(), *REPLACEMENTS, *self._extra, *top_level})
+        available = sorted(
+            {*load_facades(), *REPLACEMENTS, *USER_MODULES, *self._extra, *top_level}
+        )
         hint = self._hint(name, available)
         return f"`{name}` cannot be imported here{hint}; available: {', '.join(available)}"
 

@@ -24,6 +24,7 @@ import collections
 import contextlib
 import enum
 import fractions
+import ipaddress
 import os
 import random
 import types
@@ -35,6 +36,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 _contextlib: Any = contextlib
+_ipaddress: Any = ipaddress
 _typing: Any = typing
 
 _FLAG_OPERATIONS = "__and__ __invert__ __or__ __rand__ __ror__ __rxor__ __xor__"
@@ -48,6 +50,8 @@ _METHODS: tuple[tuple[Any, str], ...] = (
     (_contextlib._GeneratorContextManagerBase, "__init__"),
     (enum.Flag, _FLAG_OPERATIONS),
     (fractions.Fraction, "__copy__"),
+    (_ipaddress._BaseAddress, "__add__ __sub__"),
+    (_ipaddress._BaseNetwork, "address_exclude subnets supernet"),
     (types.DynamicClassAttribute, "__init__"),
     (typing.ForwardRef, "__init__"),
     (typing.NewType, "__init__"),

@@ -44,6 +44,7 @@ from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
 from caps.worker.inside.stdlib.c_types.iterators import itertools_names
 from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.context import StdlibContext
+from caps.worker.inside.stdlib.text_annotations import special_annotations
 
 
 class _CheckedEnumType(enum.EnumType):
@@ -174,7 +175,8 @@ def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
             return functools.partial(dataclass, **options)
         if not own.is_own(cls):
             raise TypeError("a dataclass is made from a class statement")
-        return own.register(_make_dataclass(own, cls, options))
+        with special_annotations(cls):
+            return own.register(_make_dataclass(own, cls, options))
 
     return {"dataclass": dataclass, "field": field, "fields": fields}
 
@@ -298,7 +300,9 @@ REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
     "itertools": itertools_names,
     "operator": functools_operator.operator_names,
     "os": sys_os_time.os_names,
+    "os.path": sys_os_time.path_names,
     "pathlib": pathlib_.pathlib_names,
+    "posixpath": sys_os_time.path_names,
     "pprint": traceback_pprint.pprint_names,
     "struct": array_struct.struct_names,
     "sys": sys_os_time.sys_names,

@@ -1,15 +1,20 @@
 """(4) The harmless parts of `sys`, `os`, `time` and `contextlib`, in a process without resources.
 
 The environment is empty, as it really is in a worker. There is no file system, so `os` has only
-constants and pure path functions.
+constants and pure path functions; the current directory is the root.
 """
 
 from __future__ import annotations
 
+import os
+import posixpath
 import sys
 import time
 from typing import Any
 
+from caps.worker.inside.channel.output import OutputStreams, Stream
+from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.facades.facade import Variable, make_facade
 from caps.worker.inside.stdlib.context import StdlibContext
 
 # Above this limit, recursion through C functions of the interpreter can overflow the stack of the
@@ -28,9 +33,58 @@ def sys_names(context: StdlibContext) -> dict[str, Any]:
     return {
         "argv": context.argv,
         "setrecursionlimit": setrecursionlimit,
-        "stderr": output.stderr,
-        "stdout": output.stdout,
+        "stderr": _stream_variable(output, output.stderr),
+        "stdout": _stream_variable(output, output.stdout),
+        "__stderr__": output.stderr,
+        "__stdout__": output.stdout,
     }
+
+
+def _stream_variable(output: OutputStreams, stream: Stream) -> Variable:
+    def write(target: Any) -> None:
+        output.replace(stream, target)
+
+    return Variable(lambda: output.current(stream), write)
+
+
+def getcwd() -> str:
+    """`os.getcwd`: the root, which is empty."""
+    return "/"
+
+
+def abspath(path: Any) -> Any:
+    """`os.path.abspath`."""
+    name = os.fspath(path)
+    return posixpath.normpath(posixpath.join(b"/" if isinstance(name, bytes) else "/", name))
+
+
+def unchanged(path: Any) -> Any:
+    """`os.path.expanduser` and `expandvars` without users and variables."""
+    return os.fspath(path)
+
+
+def relpath(path: Any, start: Any = ".") -> str:
+    """`os.path.relpath`."""
+    if not path:
+        raise ValueError("no path specified")
+    parts = [part for part in abspath(path).split("/") if part]
+    base = [part for part in abspath(start).split("/") if part]
+    shared = len(posixpath.commonprefix([parts, base]))
+    return "/".join([".."] * (len(base) - shared) + parts[shared:]) or "."
+
+
+_PATH_NAMES = {
+    "abspath": abspath,
+    "expanduser": unchanged,
+    "expandvars": unchanged,
+    "realpath": abspath,
+    "relpath": relpath,
+}
+
+
+def path_names(_context: StdlibContext) -> dict[str, Any]:
+    """The replacements in `os.path` and `posixpath`."""
+    return dict(_PATH_NAMES)
 
 
 def os_names(_context: StdlibContext) -> dict[str, Any]:
@@ -41,7 +95,9 @@ def os_names(_context: StdlibContext) -> dict[str, Any]:
         """`os.getenv`."""
         return environ.get(key, default)
 
-    return {"environ": environ, "getenv": getenv}
+    pure = {name: getattr(posixpath, name) for name in FACADES["os.path"].split()}
+    path = make_facade("os.path", {**pure, **_PATH_NAMES})
+    return {"environ": environ, "getcwd": getcwd, "getenv": getenv, "path": path}
 
 
 def time_names(context: StdlibContext) -> dict[str, Any]:

@@ -8,12 +8,31 @@ from __future__ import annotations
 
 import pprint as library_pprint
 import sys
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple
 
-from caps.worker.inside.errors.report import traceback_text
+from caps.worker.inside.errors.report import frame_summaries, traceback_text
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _ABSENT: Any = object()
+
+
+class FrameSummary(NamedTuple):
+    """`traceback.FrameSummary`: where a frame of the program is."""
+
+    filename: str
+    lineno: int
+    name: str
+    line: str
+
+
+def format_list(extracted_list: Any) -> list[str]:
+    """`traceback.format_list`."""
+    texts = []
+    for filename, line, name, source in extracted_list:
+        code = f"    {source}\n" if source else ""
+        texts.append(f'  File "{filename}", line {line}, in {name}\n{code}')
+    return texts
 
 
 class Tracebacks:
@@ -29,10 +48,31 @@ class Tracebacks:
         return {
             "format_exc": self.format_exc,
             "format_exception": self.format_exception,
+            "extract_tb": self.extract_tb,
             "format_exception_only": self.format_exception_only,
+            "format_list": format_list,
+            "format_tb": self.format_tb,
             "print_exc": self.print_exc,
             "print_exception": self.print_exception,
+            "print_tb": self.print_tb,
         }
+
+    def extract_tb(self, tb: Any, limit: int | None = None) -> list[FrameSummary]:
+        """The user's frames of a traceback."""
+        if tb is not None and type(tb) is not TracebackType:
+            raise TypeError(f"a traceback was due, not a `{type(tb).__name__}`")
+        frames = [FrameSummary(*one) for one in frame_summaries(tb, self._context.programs)]
+        if limit is None:
+            return frames
+        return frames[:limit] if limit >= 0 else frames[limit:]
+
+    def format_tb(self, tb: Any, limit: int | None = None) -> list[str]:
+        """The same as lines of text."""
+        return format_list(self.extract_tb(tb, limit))
+
+    def print_tb(self, tb: Any, limit: int | None = None, file: Any = None) -> None:
+        """The same, printed."""
+        self._print("".join(self.format_tb(tb, limit)), file)
 
     def format_exc(self, limit: Any = None, chain: bool = True) -> str:
         """The error that is being handled, as text."""

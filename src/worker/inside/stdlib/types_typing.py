@@ -23,8 +23,9 @@ from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _SHOWN_TYPES = (
-    "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CoroutineType FunctionType "
-    "GeneratorType LambdaType MappingProxyType MethodType ModuleType"
+    "AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CellType CodeType CoroutineType "
+    "FrameType FunctionType GeneratorType LambdaType MappingProxyType MethodType ModuleType "
+    "TracebackType"
 )
 
 

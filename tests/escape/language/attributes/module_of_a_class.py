@@ -1,6 +1,12 @@
-"""Read where a class comes from."""
+"""Read where a class comes from, and get more than its name."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: harmless
 
-take(int.__module__)
+import json
+for value in (int, json.JSONEncoder, json.dumps, print, json, type(secret)):
+    try:
+        if type(value.__module__) is not str:
+            escaped()
+    except AttributeError:
+        pass
+None

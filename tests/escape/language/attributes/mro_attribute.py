@@ -3,4 +3,5 @@
 # stopped: raises AttributeError
 # because: `__mro__` is shown of your own classes only
 
-take(int.__mro__)
+import json
+take(json.JSONEncoder.__mro__)

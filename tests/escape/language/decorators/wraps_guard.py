@@ -1,7 +1,7 @@
 """Copy every attribute of a guard onto its own function."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: a `function` has no `__wrapped__`
 
 from functools import wraps
 @wraps(getattr)

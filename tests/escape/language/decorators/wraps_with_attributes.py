@@ -7,4 +7,4 @@ def f(): pass
 f._hidden = 1
 @functools.wraps(f)
 def g(): pass
-hasattr(g, "_hidden") or hasattr(g, "__wrapped__")
+hasattr(g, "_hidden") or g.__wrapped__ is not f

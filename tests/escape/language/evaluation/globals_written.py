@@ -1,8 +1,10 @@
-"""Change the program's variables by what `globals` gives."""
+"""Change the program's builtins by what `globals` gives."""
 
-# stopped: harmless
+# stopped: raises AttributeError
+# because: '__import__' cannot be the name of a variable here
 
-globals()["__builtins__"] = {"escaped": escaped}
+try:
+    globals()["__builtins__"] = {"escaped": escaped}
+except AttributeError:
+    import math
 globals()["__import__"] = escaped
-import math
-None

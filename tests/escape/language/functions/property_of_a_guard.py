@@ -1,7 +1,7 @@
 """Reach the guard behind `getattr` by a property."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__self__` is shown of your own methods only
 
 take(property(getattr).fget)
 property(getattr).fget.__self__

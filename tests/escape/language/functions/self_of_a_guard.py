@@ -1,6 +1,6 @@
 """Read the object behind the guarded `getattr`."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__self__` is shown of your own methods only
 
 take(getattr.__self__)

@@ -1,6 +1,6 @@
 """Unwrap a static method."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__func__` is shown of your own methods only
 
 take(staticmethod(print).__func__)

@@ -1,7 +1,7 @@
 """Unwrap a cached function."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: a `_lru_cache_wrapper` has no `__wrapped__`
 
 from functools import cache
 take(cache(print).__wrapped__)

@@ -1,7 +1,7 @@
 """Import the module that reads frames."""
 
-# stopped: raises ModuleNotFoundError
-# because: `inspect` cannot be imported here
+# stopped: raises AttributeError
+# because: module 'inspect' has no attribute 'currentframe' here
 
 import inspect
 take(inspect.currentframe())

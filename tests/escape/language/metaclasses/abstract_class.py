@@ -1,7 +1,7 @@
 """Reach the metaclass of abstract classes by its methods."""
 
-# stopped: refused
-# because: reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__self__` is shown of your own methods only
 
 from abc import ABC
 take(ABC.register(int))

@@ -1,7 +1,7 @@
 """Get at the metaclass of abstract classes by its methods."""
 
-# stopped: refused
-# because: `__self__` reaches into the interpreter
+# stopped: raises AttributeError
+# because: `__self__` is shown of your own methods only
 
 from abc import ABC
 take(type(ABC.register))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
@@ -18,11 +19,13 @@ FILES = {one.name: one.source for one in constructs()}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_construct_is_what_python_does(name: str) -> None:
+def test_a_construct_is_what_python_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its own assertions hold in plain Python: it shows the language, not our idea of it."""
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     code = compile(FILES[name], name, "exec", flags, dont_inherit=True)
-    outcome = eval(code, {"__name__": "__main__"})
+    main = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    outcome = eval(code, vars(main))
     if outcome is not None:
         asyncio.run(outcome)
 

@@ -12,6 +12,7 @@ from caps.worker.inside.aio import loop as loop_module
 from caps.worker.inside.aio.loop import CancelledError, Loop
 from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
 from support.idle_clock import IdleClock
+from support.language_programs import run
 
 
 @pytest.fixture
@@ -289,3 +290,26 @@ class TestRun:
 
         aio.run(main())
         assert log == ["other", "other", "inner"]
+
+
+def test_a_runner_runs_coroutines_one_after_the_other() -> None:
+    """Tasks go on from one to the next, and end with the runner."""
+    source = """
+import asyncio
+seen = []
+async def tick():
+    try:
+        await asyncio.sleep(1000)
+    finally:
+        seen.append("cancelled")
+async def start():
+    seen.append(asyncio.create_task(tick(), name="t").get_name())
+    await asyncio.sleep(0)
+async def tasks():
+    return len(asyncio.all_tasks())
+with asyncio.Runner() as runner:
+    runner.run(start())
+    seen.append(runner.run(tasks()))
+seen
+"""
+    assert run(source).value == ["t", 2, "cancelled"]
