@@ -28,9 +28,8 @@ from caps.capabilities.flow_terms import (
     labels_in_flows,
 )
 from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
-from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema
-from caps.capabilities.spec import CapabilitySpec
+from caps.capabilities.provider import Scope
+from caps.capabilities.registration import RegisteredCapability, RegisteredDomain
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
 from caps.security.decision import decide, evaluate_terms
@@ -48,24 +47,6 @@ from caps.security.policy import SecurityPolicy
 from caps.security.request import NOTHING_USED, Request
 
 _TERMS_DOMAIN = b"caps.terms.v1\0"
-
-
-class RegisteredDomain(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of capabilities that share a scope model; without one it takes no scope."""
-
-    name: str
-    scope: type[Scope] | None = None
-    title: str = ""
-    description: str = ""
-
-
-class RegisteredCapability(msgspec.Struct, frozen=True, kw_only=True):
-    """A capability with its provider and its compiled schemas."""
-
-    spec: CapabilitySpec
-    provider: Provider
-    schema_in: CompiledSchema
-    schema_out: CompiledSchema
 
 
 def bind_policy(
