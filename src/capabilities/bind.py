@@ -34,7 +34,7 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
 from caps.security.decision import decide, evaluate_terms
 from caps.security.policies.flow_rules import marks_after
-from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy, first_error
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
     MAX_PATH_BYTES,
@@ -167,8 +167,7 @@ def _parse_scope(
     try:
         scope: object = model.model_validate(dict(raw)).anchored(loaded.base)
     except pydantic.ValidationError as error:
-        # A misspelt key comes first: it explains why the right one is missing.
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        first = first_error(error)
         where = ".".join([place, *(str(part) for part in first["loc"])])
         hint = ""
         if first["type"] == "extra_forbidden":
