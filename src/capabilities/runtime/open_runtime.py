@@ -15,7 +15,8 @@ from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
-from caps.capabilities.runtime.execution import ExecutionRequest, JobRunner, run_execution
+from caps.capabilities.runtime.execution import JobRunner, run_execution
+from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import EncodedInputs, encode_inputs
 from caps.capabilities.runtime.isolation import CachedIsolationCheck
 from caps.capabilities.runtime.opening.policy_reload import (
@@ -38,7 +39,8 @@ from caps.security.policies.protected_paths import ProtectedPath
 from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
 
-_CLOSING_SECONDS = 10
+# The longest that closing waits for a provider that refuses to be cancelled.
+CLOSING_SECONDS = 10
 
 
 class ActiveExecutions:
@@ -76,7 +78,7 @@ class ActiveExecutions:
         """Wait for all of them, for a bounded time: a provider may refuse to be cancelled."""
         for scope in tuple(self._scopes.values()):
             scope.cancel()
-        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True):
             while self._count:
                 self._ended = anyio.Event()
                 await self._ended.wait()

@@ -26,8 +26,8 @@ from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.registry import PoliciesGiven
-from caps.capabilities.runtime.execution import ExecutionRequest, SessionChannel, new_id
-from caps.capabilities.runtime.open_runtime import OpenRuntime, acquire_pool
+from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel, new_id
+from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
@@ -44,8 +44,6 @@ WALL_MS = 30 * 60 * 1000
 
 _MAX_RUNS = 1_000_000
 _MAX_MS = 24 * 60 * 60 * 1000
-# The longest that `close` waits for a provider that refuses to be cancelled.
-_CLOSING_SECONDS = 10
 
 
 class SessionOptions(TypedDict, total=False):
@@ -104,7 +102,7 @@ class Session:
         )
         self._pool_stack = AsyncExitStack()
         self._grant: Grant | None = None
-        self._cell = SessionChannel(
+        self._channel = SessionChannel(
             channel_id=self._channel_id,
             keys=IdempotencyCache(),
             flow=opened.broker.flows.of(identity),
@@ -178,7 +176,7 @@ class Session:
         self._opened.broker.approvals.forget(self._channel_id)
         try:
             await self._lease.end(SessionEnd.CLOSED, "it was closed")
-            with anyio.move_on_after(_CLOSING_SECONDS):
+            with anyio.move_on_after(CLOSING_SECONDS):
                 while self._busy:
                     if self._run_over is None:
                         self._run_over = anyio.Event()
@@ -240,7 +238,7 @@ class Session:
                 on_output=on_output,
                 on_start=on_start,
                 on_decision=on_decision,
-                cell=self._cell,
+                channel=self._channel,
                 inputs=encoded,
                 check=check,
             )
