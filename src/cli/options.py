@@ -20,8 +20,8 @@ from caps.protocol.text import escape_unprintable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from caps.capabilities.broker.approvals import DirectoryApprover
     from caps.capabilities.registry import CapabilityRegistry
+    from caps.security.approvals.approver import DirectoryApprover
     from caps.security.approvals.model import ApprovalRequest
     from caps.security.audit import AuditSettings
 
@@ -141,7 +141,7 @@ def principal_or_user(given: str | None) -> str:
 
 def announcing_approver(directory: Path | None) -> DirectoryApprover:
     """An approver that asks through the directory, and announces each request on standard error."""
-    from caps.capabilities.broker.approvals import DirectoryApprover
+    from caps.security.approvals.approver import DirectoryApprover
 
     return DirectoryApprover(directory, announce=_announce)
 

@@ -29,7 +29,7 @@ from caps import (
     Runtime,
     builtin_registry,
 )
-from caps.capabilities.broker.approvals import DirectoryApprover
+from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import ApprovalDirectory
 from caps.security.approvals.model import ApprovalScope
 from caps.security.audit import (

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import msgspec
 
-from caps.capabilities.broker.approvals import DirectoryApprover
 from caps.capabilities.registry import CapabilityRegistry, check_namespace
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
@@ -21,6 +20,7 @@ from caps.protocol.argument_checks import (
 )
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
+from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
 from caps.security.audit.log.settings import AuditSettings
