@@ -39,8 +39,9 @@ from caps.capabilities.broker.invoke import Outcome, error_response
 from caps.capabilities.provider import CallContext
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded
-from caps.security.decision import Decision, ReasonCode, decide
+from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS
+from caps.security.reasons import ReasonCode
 from caps.security.refusals import error_for
 from caps.security.request import NOTHING_USED, ApprovalUse, KeyUse, Request, Usage
 from caps.worker.host.supervisor.interface import CallResponse

@@ -44,7 +44,7 @@ def validate(files: tuple[str, ...], registry_name: str | None, as_json: bool) -
     Of several files each must allow. If they grant real modules, a zygote loads them for real.
     """
     from caps.capabilities.runtime.opening.protected_paths import default_protected_paths
-    from caps.security.decision import ReasonCode
+    from caps.security.reasons import ReasonCode
 
     with report_errors():
         registry, protected = load_registry(registry_name), default_protected_paths()
