@@ -85,7 +85,7 @@ class _ExecutionState(msgspec.Struct):
 
 
 def run_execution(
-    broker: BrokerServices,
+    services: BrokerServices,
     runner: JobRunner,
     grant: Grant,
     request: ExecutionRequest,
@@ -98,7 +98,7 @@ def run_execution(
     `degraded` names the layers that are not fully in force; every record has it. `isolation` is
     how much of each layer is in force, for the first record.
     """
-    return _Execution(broker, runner, grant, request, degraded, isolation).run_to_end()
+    return _Execution(services, runner, grant, request, degraded, isolation).run_to_end()
 
 
 class _Execution:
@@ -106,27 +106,27 @@ class _Execution:
 
     def __init__(
         self,
-        broker: BrokerServices,
+        services: BrokerServices,
         runner: JobRunner,
         grant: Grant,
         request: ExecutionRequest,
         degraded: str | None,
         isolation: Mapping[str, str],
     ) -> None:
-        self._broker = broker
+        self._services = services
         self._runner = runner
         self._grant = grant
         self._request = request
         self._isolation = isolation
         self._source = SourceText.of(request.source, request.filename)
-        self._span = broker.tracing.execution(
+        self._span = services.tracing.execution(
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
         )
         channel = request.channel
         self._keys = channel.keys if channel else IdempotencyCache()
         self._clock = WallClock()
         self._calls = ExecutionBroker(
-            broker,
+            services,
             grant,
             request.identity,
             self._span,
@@ -142,10 +142,10 @@ class _Execution:
         self._began = time.perf_counter()
 
     async def run_to_end(self) -> ExecutionResult:
-        broker, status = self._broker, ExecutionStatus.HOST_FAILED
+        services, status = self._services, ExecutionStatus.HOST_FAILED
         with self._span:
-            broker.metrics.execution_started()
-            broker.live.add(self._calls)  # it can be revoked from now on
+            services.metrics.execution_started()
+            services.live.add(self._calls)  # it can be revoked from now on
             try:
                 await self._run()
                 status = self._status()
@@ -153,9 +153,9 @@ class _Execution:
                 status = ExecutionStatus.CANCELLED
                 raise
             finally:
-                broker.live.remove(self._calls)
+                services.live.remove(self._calls)
                 if self._request.channel is None:
-                    broker.approvals.forget(self._calls.channel_id)
+                    services.approvals.forget(self._calls.channel_id)
                     self._keys.clear()  # its answers can be large
                 status = await self._record_end(status)
         return self._result(status)
@@ -250,17 +250,17 @@ class _Execution:
             inputs=self._request.inputs.digests,
         )
         if not self._record_now(started):
-            await self._broker.audit.append(started)
-        self._broker.metrics.count_injected(chain.granted)
+            await self._services.audit.append(started)
+        self._services.metrics.count_injected(chain.granted)
 
     async def _record_termination(self, error: CapsError) -> None:
         """Record why the host ended the execution, as a separate record."""
         if isinstance(error, ProtocolError):
             violation = str(error.details.get("violation", "unknown"))
-            self._broker.metrics.protocol_violated(violation)
+            self._services.metrics.protocol_violated(violation)
             event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
         elif isinstance(error, LimitExceededError):
-            self._broker.metrics.limit_reached(str(error.details["limit"]))
+            self._services.metrics.limit_reached(str(error.details["limit"]))
             event = LimitReached(
                 **self._who,
                 limit=str(error.details["limit"]),
@@ -297,11 +297,11 @@ class _Execution:
         """The text of an error of the code may quote any value, so only its digest is recorded."""
         if failure is not self._progress.reported:
             return failure.message
-        return redacted_error(self._broker.audit.redactor, failure.type, failure.message)
+        return redacted_error(self._services.audit.redactor, failure.type, failure.message)
 
     def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
         progress, used = self._progress, self._calls.used
-        self._broker.metrics.execution_ended(
+        self._services.metrics.execution_ended(
             status, duration, progress.output_bytes, used.cpu_us if used else None
         )
         if self._span.traced:
@@ -309,7 +309,7 @@ class _Execution:
 
     def _record_now(self, event: AuditEvent) -> bool:
         """`append_now` exactly once, even if an interrupt comes during it or just after it."""
-        audit, events = self._broker.audit, (event,)
+        audit, events = self._services.audit, (event,)
         try:
             return audit.append_now(events)
         except AuditError:
@@ -330,7 +330,7 @@ class _Execution:
         try:
             if not self._record_now(event):
                 with anyio.CancelScope(shield=True):
-                    await self._broker.audit.append(event)
+                    await self._services.audit.append(event)
         except AuditError as error:
             self._fail_unless_recorded(error)
             return True

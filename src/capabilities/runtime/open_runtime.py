@@ -93,7 +93,7 @@ class OpenRuntime:
     a policy, and the empty one in force is no ceiling for others.
     """
 
-    broker: BrokerServices
+    services: BrokerServices
     pools: PoolsByModules
     pool: WorkerPool
     modules: tuple[str, ...]
@@ -137,7 +137,7 @@ class OpenRuntime:
                 return await acquire_pool(self.pools, stack, chain)
 
             links, _ = await load_and_record_policies(
-                registry, self.broker.audit, given, start_workers, self.protected
+                registry, self.services.audit, given, start_workers, self.protected
             )
         return self.chain_with(*links, replace=replace)
 
@@ -146,9 +146,9 @@ class OpenRuntime:
     ) -> EncodedInputs:
         """The inputs of an execution, in the form that is sent. Raises ConfigurationError."""
         if not inputs:
-            return encode_inputs(inputs, namespace, self.broker.audit.redactor)
+            return encode_inputs(inputs, namespace, self.services.audit.redactor)
         return await run_in_runtime_thread(
-            principal, "inputs", encode_inputs, inputs, namespace, self.broker.audit.redactor
+            principal, "inputs", encode_inputs, inputs, namespace, self.services.audit.redactor
         )
 
     async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
@@ -173,7 +173,7 @@ class OpenRuntime:
         self.executions.begin()
         try:
             return await run_execution(
-                self.broker,
+                self.services,
                 runner,
                 grant,
                 request,

@@ -148,9 +148,9 @@ class Runtime(RuntimeLifetime):
         recorded: it is revoked anyway then.
         """
         check_revoke_arguments(execution_id, capability, by, reason)
-        broker = self._open().broker
-        return await broker.live.revoke(
-            broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
+        services = self._open().services
+        return await services.live.revoke(
+            services.audit, services.metrics, execution_id, capability, by=by, reason=reason
         )
 
     def stubs(self, policy: PoliciesGiven | None = None, *, replace: bool = False) -> str:
@@ -286,7 +286,7 @@ class Runtime(RuntimeLifetime):
         )
         grant = self._inject(execution_id, await self._chain(policy, replace))
         opened = self._open()
-        return await run_call(opened.broker, opened.executions, grant, wanted)
+        return await run_call(opened.services, opened.executions, grant, wanted)
 
     async def learn(
         self,

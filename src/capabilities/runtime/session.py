@@ -105,7 +105,7 @@ class Session:
         self._channel = SessionChannel(
             channel_id=self._channel_id,
             keys=IdempotencyCache(),
-            flow=opened.broker.flows.of(identity),
+            flow=opened.services.flows.of(identity),
         )
         self._runs = 0
         self._busy = False
@@ -156,7 +156,7 @@ class Session:
             self._lease.use_pool(await acquire_pool(self._opened.pools, stack, chain))
             await self._lease.open()
             self._pool_stack = stack.pop_all()
-        self._opened.broker.live.add(self)
+        self._opened.services.live.add(self)
         return self
 
     async def __aexit__(
@@ -172,8 +172,8 @@ class Session:
 
         A run that is ended by this has recorded its end before this returns.
         """
-        self._opened.broker.live.remove(self)
-        self._opened.broker.approvals.forget(self._channel_id)
+        self._opened.services.live.remove(self)
+        self._opened.services.approvals.forget(self._channel_id)
         try:
             await self._lease.end(SessionEnd.CLOSED, "it was closed")
             with anyio.move_on_after(CLOSING_SECONDS):

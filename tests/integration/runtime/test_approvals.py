@@ -367,7 +367,7 @@ class TestCovers:
         async with place.runtime() as runtime:
             await runtime.run(DROP)
             assert len(place.asked) == 1
-            assert runtime._open().broker.approvals._standing == {}
+            assert runtime._open().services.approvals._standing == {}
 
     async def test_it_covers_the_later_runs_of_its_session(self) -> None:
         """And ends with it."""

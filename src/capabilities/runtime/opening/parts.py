@@ -81,7 +81,7 @@ async def open_parts(settings: RuntimeSettings, stack: AsyncExitStack) -> OpenRu
     for reloader in _reloaders(settings, audit, pools, watched, in_force):
         tasks.start_soon(reloader.run)
     return OpenRuntime(
-        broker=_broker_services(settings, audit),
+        services=_broker_services(settings, audit),
         pools=pools,
         pool=pool,
         modules=modules,
