@@ -28,14 +28,13 @@ from caps.capabilities.flow_terms import (
     labels_in_flows,
 )
 from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
-from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema
-from caps.capabilities.spec import CapabilitySpec
+from caps.capabilities.provider import Scope
+from caps.capabilities.registration import RegisteredCapability, RegisteredDomain
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
 from caps.security.decision import decide, evaluate_terms
 from caps.security.policies.flow_rules import marks_after
-from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.load import LoadedPolicy, first_error
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
     MAX_PATH_BYTES,
@@ -48,24 +47,6 @@ from caps.security.policy import SecurityPolicy
 from caps.security.request import NOTHING_USED, Request
 
 _TERMS_DOMAIN = b"caps.terms.v1\0"
-
-
-class RegisteredDomain(msgspec.Struct, frozen=True, kw_only=True):
-    """A group of capabilities that share a scope model; without one it takes no scope."""
-
-    name: str
-    scope: type[Scope] | None = None
-    title: str = ""
-    description: str = ""
-
-
-class RegisteredCapability(msgspec.Struct, frozen=True, kw_only=True):
-    """A capability with its provider and its compiled schemas."""
-
-    spec: CapabilitySpec
-    provider: Provider
-    schema_in: CompiledSchema
-    schema_out: CompiledSchema
 
 
 def bind_policy(
@@ -186,8 +167,7 @@ def _parse_scope(
     try:
         scope: object = model.model_validate(dict(raw)).anchored(loaded.base)
     except pydantic.ValidationError as error:
-        # A misspelt key comes first: it explains why the right one is missing.
-        first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        first = first_error(error)
         where = ".".join([place, *(str(part) for part in first["loc"])])
         hint = ""
         if first["type"] == "extra_forbidden":

@@ -19,10 +19,10 @@ from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
-from caps.security.decision import Problem, ReasonCode
 from caps.security.policies.flow_rules import NO_MARKS, BoundFlow
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.reasons import Problem, ReasonCode
 from caps.security.terms import PolicyTerms
 
 if TYPE_CHECKING:

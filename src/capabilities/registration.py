@@ -1,18 +1,36 @@
-"""(2) The checks of a function before it is registered."""
+"""(2) What a registry keeps of a domain and a function, and the checks before it does."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pydantic
 
-from caps.capabilities.bind import RegisteredCapability
-from caps.capabilities.provider import Provider, has_no_await
+from caps.capabilities.provider import Provider, Scope, has_no_await
 from caps.capabilities.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import RegistrationError
 from caps.security.policies.names import quoted
+
+
+class RegisteredDomain(msgspec.Struct, frozen=True, kw_only=True):
+    """A group of capabilities that share a scope model; without one it takes no scope."""
+
+    name: str
+    scope: type[Scope] | None = None
+    title: str = ""
+    description: str = ""
+
+
+class RegisteredCapability(msgspec.Struct, frozen=True, kw_only=True):
+    """A capability with its provider and its compiled schemas."""
+
+    spec: CapabilitySpec
+    provider: Provider
+    schema_in: CompiledSchema
+    schema_out: CompiledSchema
 
 
 def registered_function(spec: CapabilitySpec, provider: Provider) -> RegisteredCapability:

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import pydantic
 
-from caps.capabilities.bind import (
-    RegisteredCapability,
-    RegisteredDomain,
-    bind_policy,
-    check_protected_paths,
-)
+from caps.capabilities.bind import bind_policy, check_protected_paths
 from caps.capabilities.catalogue.capability import (
     Capability,
     CapabilityFields,
@@ -32,7 +27,12 @@ from caps.capabilities.catalogue.context import NO_CONTEXT, ResolverContext
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.registration import invalid_spec, registered_function
+from caps.capabilities.registration import (
+    RegisteredCapability,
+    RegisteredDomain,
+    invalid_spec,
+    registered_function,
+)
 from caps.capabilities.signature import derive
 from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.argument_checks import require

@@ -15,7 +15,7 @@ from typing import Any
 import jsonschema_rs
 
 from caps.protocol.errors import RegistrationError
-from caps.security.decision import Problem
+from caps.security.reasons import Problem
 
 _MAX_PROBLEMS = 16
 _SHOWN_CHARACTERS = 80

@@ -113,7 +113,7 @@ def derive(
         schema_in,
         schema_out,
         inspect.getdoc(function) or "",
-        _provider(function, payload_model, returned, context_name, shown),
+        _provider(function, _argument_reader(payload_model, context_name), returned, shown),
     )
 
 
@@ -185,19 +185,15 @@ def _mentions_context(hint: Any) -> bool:
     return hint is CallContext or any(_mentions_context(part) for part in get_args(hint))
 
 
-def _provider(
-    function: Callable[..., Any],
-    payload_model: type[pydantic.BaseModel],
-    returned: ReturnType,
-    context_name: str | None,
-    shown: ShownErrors,
-) -> Provider:
+def _argument_reader(
+    payload_model: type[pydantic.BaseModel], context_name: str | None
+) -> Callable[[CallContext, Mapping[str, Any]], dict[str, Any]]:
+    """A function from the payload of a call to the arguments of the author's function."""
     names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
     validator = payload_model.__pydantic_validator__
     # Only JSON has bytes as base64; in Python data a string would become its own UTF-8.
     schema = payload_model.model_json_schema(schema_generator=TypedJsonSchema)
     has_bytes = '"base64url"' in json.dumps(schema)
-    plain = returned.to_json_like
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -212,6 +208,17 @@ def _provider(
         if context_name is not None:
             values[context_name] = context
         return values
+
+    return arguments
+
+
+def _provider(
+    function: Callable[..., Any],
+    arguments: Callable[[CallContext, Mapping[str, Any]], dict[str, Any]],
+    returned: ReturnType,
+    shown: ShownErrors,
+) -> Provider:
+    plain = returned.to_json_like
 
     if has_no_await(function):
 

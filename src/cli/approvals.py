@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
-from caps.cli.options import approvals_option, json_option
+from caps.cli.options import approvals_option, json_option, principal_or_user
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def allow(
     try:
         answer = ApprovalAnswer(
             allowed=True,
-            by=by or _current_user(),
+            by=principal_or_user(by),
             reason=reason,
             calls=calls,
             seconds=None if span is None else parse_duration(span),
@@ -119,7 +119,7 @@ def deny(approval_id: str, by: str | None, reason: str | None, directory: Path |
     from caps.security.approvals.model import ApprovalAnswer
 
     try:
-        answer = ApprovalAnswer(allowed=False, by=by or _current_user(), reason=reason)
+        answer = ApprovalAnswer(allowed=False, by=principal_or_user(by), reason=reason)
     except ValueError as error:
         fail(str(error), ExitCode.BAD_USAGE)
     _answer(approval_id, answer, directory)
@@ -156,12 +156,6 @@ def _directory(given: Path | None) -> Path:
     from caps.security.approvals.directory import default_approvals_directory
 
     return given or default_approvals_directory()
-
-
-def _current_user() -> str:
-    from caps.cli.run import current_user
-
-    return f"user:{current_user()}"
 
 
 def _as_object(request: ApprovalRequest) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
 from caps.cli.input_files import parse_payload, read_text
 from caps.cli.options import (
+    announcing_approver,
     approvals_option,
     audit_option,
     audit_settings,
@@ -20,10 +21,10 @@ from caps.cli.options import (
     json_option,
     load_registry,
     policy_option,
+    principal_or_user,
     registry_option,
 )
-from caps.cli.run import announcing_approver, current_user, exit_by_signal, result_of
-from caps.cli.signals import StopSignals
+from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def call(
                 running = runtime.submit_call(
                     function,
                     arguments,
-                    principal=principal or f"user:{current_user()}",
+                    principal=principal_or_user(principal),
                     agent=agent,
                     session=session,
                     timeout_ms=timeout_ms,

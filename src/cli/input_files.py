@@ -117,3 +117,10 @@ def _read(file: BinaryIO, count: int) -> bytes:
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
+
+
+def read_source(file: str) -> str:
+    """The code in FILE, or standard input for `-`; ends the command if it cannot be read."""
+    from caps.protocol.messages import MAX_SOURCE_BYTES
+
+    return read_text(file, MAX_SOURCE_BYTES)

@@ -1,8 +1,9 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what is made of their values."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,14 @@ from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
 from caps.protocol.environment import Variable
 from caps.protocol.errors import RegistrationError
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caps.capabilities.registry import CapabilityRegistry
+    from caps.security.approvals.approver import DirectoryApprover
+    from caps.security.approvals.model import ApprovalRequest
     from caps.security.audit import AuditSettings
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -68,6 +72,10 @@ raw_option = click.option(
     is_flag=True,
     help="Print the program's output unchanged, with the escapes that a terminal obeys.",
 )
+principal_option = click.option(
+    "--principal", default=None, help="Who it runs for; by default the current user."
+)
+agent_option = click.option("--agent", default=None, help="The agent that wrote the code.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
@@ -117,3 +125,31 @@ def load_registry(name: str | None) -> CapabilityRegistry:
     if not isinstance(registry, CapabilityRegistry):
         fail(f"`{name}` is not a capability registry", ExitCode.BAD_USAGE)
     return registry
+
+
+def principal_or_user(given: str | None) -> str:
+    """The principal that an option names, or the user who runs the command."""
+    if given:
+        return given
+    import getpass
+
+    try:
+        return f"user:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container's user often has no name
+        return f"user:{os.getuid()}"
+
+
+def announcing_approver(directory: Path | None) -> DirectoryApprover:
+    """An approver that asks through the directory, and announces each request on standard error."""
+    from caps.security.approvals.approver import DirectoryApprover
+
+    return DirectoryApprover(directory, announce=_announce)
+
+
+def _announce(request: ApprovalRequest) -> None:
+    from caps.cli.render.tables import format_arguments
+
+    arguments = format_arguments(request.shown, request.hidden)
+    what = escape_unprintable(f"{request.capability}({arguments})")
+    answer = f"caps approvals allow|deny {request.id[:12]}"
+    click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)

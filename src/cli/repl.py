@@ -16,21 +16,21 @@ import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import (
+    agent_option,
+    announcing_approver,
     approvals_option,
+    audit_option,
     audit_settings,
     audit_sink_option,
     load_registry,
     policy_option,
+    principal_option,
+    principal_or_user,
     raw_option,
     registry_option,
     telemetry_options,
 )
-from caps.cli.run import (
-    EXIT_BY_STATUS,
-    announcing_approver,
-    current_user,
-    print_result,
-)
+from caps.cli.run import EXIT_BY_STATUS, print_result, warn_if_degraded
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
@@ -48,16 +48,10 @@ _WALL_MS = 24 * 60 * 60 * 1000
 
 @click.command()
 @policy_option
-@click.option(
-    "--audit",
-    "audit_path",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where the evidence goes; by default CAPS_AUDIT_PATH, else the user's state directory.",
-)
+@audit_option
 @audit_sink_option
-@click.option("--principal", default=None, help="Who it runs for; by default the current user.")
-@click.option("--agent", default=None, help="The agent that wrote the code.")
+@principal_option
+@agent_option
 @raw_option
 @approvals_option
 @telemetry_options
@@ -97,11 +91,10 @@ def repl(
             **instruments,
         ) as runtime,
     ):
-        if runtime.degraded:
-            click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
+        warn_if_degraded(runtime)
         cells = CellReader(_reader(interactive), typed=interactive)
         prompt = Prompt(runtime, cells, interactive, output)
-        prompt.serve(principal or f"user:{current_user()}", agent)
+        prompt.serve(principal_or_user(principal), agent)
     output.exit_if_lost()
     sys.exit(ExitCode.OK if interactive else prompt.exit_code)
 

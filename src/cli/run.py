@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
-from caps.cli.input_files import parse_inputs, read_text
+from caps.cli.input_files import parse_inputs, read_source
 from caps.cli.options import (
+    agent_option,
+    announcing_approver,
     approvals_option,
     audit_option,
     audit_settings,
@@ -22,22 +21,19 @@ from caps.cli.options import (
     json_option,
     load_registry,
     policy_option,
+    principal_option,
+    principal_or_user,
     raw_option,
     registry_option,
     telemetry_options,
 )
-from caps.cli.signals import StopSignals
+from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.streams import ProgramOutput
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from caps.capabilities.broker.approvals import DirectoryApprover
     from caps.capabilities.runtime.result import ExecutionResult, Failure
-    from caps.security.approvals.model import ApprovalRequest
-
-T = TypeVar("T")
+    from caps.capabilities.runtime.runtime import Runtime
 
 EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
@@ -53,8 +49,8 @@ EXIT_BY_STATUS = {
 @policy_option
 @audit_option
 @audit_sink_option
-@click.option("--principal", default=None, help="Who it runs for; by default the current user.")
-@click.option("--agent", default=None, help="The agent that wrote the code.")
+@principal_option
+@agent_option
 @click.option(
     "--check",
     is_flag=True,
@@ -128,13 +124,11 @@ def run(
                     **instruments,
                 ) as runtime,
             ):
-                if runtime.degraded:
-                    degraded = f"isolation is degraded: {runtime.degraded}"
-                    click.echo(f"caps: warning: {degraded}", err=True)
+                warn_if_degraded(runtime)
                 result = result_of(
                     runtime.submit(
                         source,
-                        principal=principal or f"user:{current_user()}",
+                        principal=principal_or_user(principal),
                         agent=agent,
                         filename=filename,
                         on_output=None if as_json else output,
@@ -158,52 +152,9 @@ def run(
     sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
 
 
-def announcing_approver(directory: Path | None) -> DirectoryApprover:
-    """An approver that asks through the directory, and announces each request on standard error."""
-    from caps.capabilities.broker.approvals import DirectoryApprover
-
-    return DirectoryApprover(directory, announce=_announce)
-
-
-def _announce(request: ApprovalRequest) -> None:
-    from caps.cli.render.tables import format_arguments
-
-    arguments = format_arguments(request.shown, request.hidden)
-    what = escape_unprintable(f"{request.capability}({arguments})")
-    answer = f"caps approvals allow|deny {request.id[:12]}"
-    click.echo(f"caps: {what} waits for an approval, answer with `{answer}`", err=True)
-
-
-def result_of(running: Future[T], stop: StopSignals) -> T | None:
-    """The result; None if the run was cancelled. Closing the runtime then waits for its end."""
-    from concurrent.futures import CancelledError
-
-    stop.on_stop(running.cancel)
-    try:
-        return running.result()
-    except CancelledError:
-        return None
-
-
-def exit_by_signal(by: signal.Signals | None) -> NoReturn:
-    """Exit as a command does that a signal stopped."""
-    if by is signal.SIGTERM:
-        fail("terminated", ExitCode.TERMINATED)
-    fail("interrupted", ExitCode.INTERRUPTED)
-
-
-def read_source(file: str) -> str:
-    """The code in FILE, or standard input for `-`; ends the command if it cannot be read."""
-    from caps.protocol.messages import MAX_SOURCE_BYTES
-
-    return read_text(file, MAX_SOURCE_BYTES)
-
-
-def current_user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user often has no name
-        return str(os.getuid())
+def warn_if_degraded(runtime: Runtime) -> None:
+    if runtime.degraded:
+        click.echo(f"caps: warning: isolation is degraded: {runtime.degraded}", err=True)
 
 
 def print_result(result: ExecutionResult, output: ProgramOutput) -> None:

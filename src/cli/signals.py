@@ -11,9 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from caps.cli.exits import ExitCode
+from caps.cli.exits import ExitCode, fail
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -72,3 +77,21 @@ def exit_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def result_of(running: Future[T], stop: StopSignals) -> T | None:
+    """The result; None if it was cancelled. Closing the runtime then waits for its end."""
+    from concurrent.futures import CancelledError
+
+    stop.on_stop(running.cancel)
+    try:
+        return running.result()
+    except CancelledError:
+        return None
+
+
+def exit_by_signal(by: signal.Signals | None) -> NoReturn:
+    """Exit as a command does that a signal stopped."""
+    if by is signal.SIGTERM:
+        fail("terminated", ExitCode.TERMINATED)
+    fail("interrupted", ExitCode.INTERRUPTED)

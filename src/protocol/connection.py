@@ -57,6 +57,7 @@ from caps.protocol.messages import (
 __all__ = [
     "SESSION_TRANSITIONS",
     "TRANSITIONS",
+    "UNSENDABLE",
     "Decoded",
     "HostConnection",
     "State",
@@ -70,6 +71,8 @@ _REQUEST_BYTES = 2048
 _FIELD_BYTES = 384
 _MAX_RECORDED_FIELDS = 65
 _COMPILER = "compiler"
+# What `send` raises for a message that cannot be encoded or is too large.
+UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 # What a decoder of msgspec raises for untrusted bytes.
 _UNDECODABLE = (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError)
 

@@ -110,20 +110,6 @@ class FrameReader:
         return bodies
 
 
-def check_depth(value: Any, limit: int) -> None:
-    """Raise ProtocolError if containers nest deeper than `limit`. Iterative: it needs no stack."""
-    open_containers = [iter((value,))]
-    while open_containers:
-        for item in open_containers[-1]:
-            if isinstance(item, (dict, list, tuple, set, frozenset)) and item:
-                if len(open_containers) > limit:
-                    raise _too_deep(limit)
-                open_containers.append(iter(item.values() if isinstance(item, dict) else item))
-                break
-        else:
-            open_containers.pop()
-
-
 def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     """Raise ProtocolError unless `value` is JSON-like data within the limits.
 

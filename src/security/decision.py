@@ -39,10 +39,8 @@ quote a payload; `detail` and `problems` are for the caller and may quote it. `e
 
 from __future__ import annotations
 
-import enum
 import functools
-from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -51,47 +49,9 @@ from caps.protocol.text import nearest
 from caps.security.policies.flow_rules import NO_MARKS, given_labels
 from caps.security.policies.names import domain_of, quoted
 from caps.security.policy import RuleEffect, SecurityPolicy
+from caps.security.reasons import LIMITS, Problem, ReasonCode
 from caps.security.request import ApprovalUse, KeyUse, Request, Usage
 from caps.security.terms import CapabilityTerms, GrantTerms, PolicyTerms
-
-
-class ReasonCode(enum.StrEnum):
-    """The reason for a decision. Stable: audit records and metrics contain these codes."""
-
-    ALLOWED = "allowed"
-    UNKNOWN_CAPABILITY = "unknown_capability"
-    NOT_ALLOWED = "not_allowed"
-    DENIED_BY_RULE = "denied_by_rule"
-    SCOPE_MISSING = "scope_missing"
-    REVOKED = "revoked"
-    APPROVAL_REQUIRED = "approval_required"
-    APPROVAL_DENIED = "approval_denied"
-    APPROVAL_TIMEOUT = "approval_timeout"
-    DEADLINE_PASSED = "deadline_passed"
-    CALLS_EXCEEDED = "calls_exceeded"
-    CONCURRENCY_EXCEEDED = "concurrency_exceeded"
-    RATE_EXCEEDED = "rate_exceeded"
-    PAYLOAD_INVALID = "payload_invalid"
-    SCOPE_VIOLATION = "scope_violation"
-    FLOW_DENIED = "flow_denied"
-    INTERNAL_ERROR = "internal_error"
-
-
-# The limit behind each reason, by its key under `limits` in the policy.
-LIMITS: Final[Mapping[ReasonCode, str]] = {
-    ReasonCode.DEADLINE_PASSED: "wall_ms",
-    ReasonCode.CALLS_EXCEEDED: "calls",
-    ReasonCode.CONCURRENCY_EXCEEDED: "concurrency",
-    ReasonCode.RATE_EXCEEDED: "rates",
-}
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """One way in which a payload does not fit its schema. `got` describes the value given."""
-
-    path: str
-    expected: str
-    got: str
 
 
 class Decision(msgspec.Struct, frozen=True):

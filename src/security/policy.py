@@ -31,11 +31,11 @@ from pydantic import (
     Field,
     PlainSerializer,
     PrivateAttr,
-    WithJsonSchema,
     model_validator,
 )
 
 from caps.security.policies.deny_rules import DenyRules, RuleMode
+from caps.security.policies.fields import as_tuple, sorted_unique, string_schema
 from caps.security.policies.flow_rules import FlowRules, Labels, Marks
 from caps.security.policies.modules import MAX_MODULES, MODULE_PATTERN, checked_module
 from caps.security.policies.names import (
@@ -101,38 +101,25 @@ def _version(value: object) -> object:
     return value
 
 
-def _as_tuple(value: object) -> object:
-    # JSON has only arrays, and Python callers may pass sets; the items are not converted.
-    if isinstance(value, set | frozenset):
-        return tuple(sorted(value, key=str))
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _normalised(rules: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(set(rules)))
-
-
-def _string(pattern: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern})
-
-
-Rule = Annotated[str, AfterValidator(checked_rule), _string(RULE_PATTERN)]
-Capability = Annotated[str, AfterValidator(checked_capability), _string(CAPABILITY_PATTERN)]
-Domain = Annotated[str, AfterValidator(checked_domain), _string(f"^{NAME_PATTERN}$")]
-RateText = Annotated[Rate, BeforeValidator(_rate), PlainSerializer(str), _string(_RATE_PATTERN)]
+Rule = Annotated[str, AfterValidator(checked_rule), string_schema(RULE_PATTERN)]
+Capability = Annotated[str, AfterValidator(checked_capability), string_schema(CAPABILITY_PATTERN)]
+Domain = Annotated[str, AfterValidator(checked_domain), string_schema(f"^{NAME_PATTERN}$")]
+RateText = Annotated[
+    Rate, BeforeValidator(_rate), PlainSerializer(str), string_schema(_RATE_PATTERN)
+]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(plain_json)]
 Rules = Annotated[
     tuple[Rule, ...],
     Field(max_length=MAX_RULES),
-    BeforeValidator(_as_tuple),
-    AfterValidator(_normalised),
+    BeforeValidator(as_tuple),
+    AfterValidator(sorted_unique),
 ]
-Module = Annotated[str, AfterValidator(checked_module), _string(MODULE_PATTERN)]
+Module = Annotated[str, AfterValidator(checked_module), string_schema(MODULE_PATTERN)]
 Modules = Annotated[
     tuple[Module, ...],
     Field(max_length=MAX_MODULES),
-    BeforeValidator(_as_tuple),
-    AfterValidator(_normalised),
+    BeforeValidator(as_tuple),
+    AfterValidator(sorted_unique),
 ]
 
 
@@ -249,7 +236,7 @@ class SecurityPolicy(_Part):
     )
     limits: Limits = Limits()
     tests: Annotated[
-        tuple[PolicyTest, ...], Field(max_length=MAX_TESTS), BeforeValidator(_as_tuple)
+        tuple[PolicyTest, ...], Field(max_length=MAX_TESTS), BeforeValidator(as_tuple)
     ] = ()
 
     _sha256: str = PrivateAttr("")

@@ -8,8 +8,9 @@ from caps.protocol.errors import (
     PolicyDeniedError,
     ValidationError,
 )
-from caps.security.decision import LIMITS, Decision, Problem, ReasonCode
+from caps.security.decision import Decision
 from caps.security.policies.names import quoted
+from caps.security.reasons import LIMITS, Problem, ReasonCode
 
 
 def error_for(decision: Decision, capability: str) -> CapsError:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policy import Limits, Rate
+from caps.security.reasons import Problem, ReasonCode
 from caps.security.scopes import Scope
-
-if TYPE_CHECKING:
-    from caps.security.decision import Problem, ReasonCode
 
 
 class CapabilityTerms(Protocol):

@@ -12,7 +12,7 @@ import pytest
 from caps import AuditSettings
 from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
-from caps.capabilities.runtime.options import capability_timeout_ms
+from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,11 @@ import msgspec
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from caps.security.decision import Decision, Problem, decide, evaluate_terms
+from caps.security.decision import Decision, decide, evaluate_terms
 from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.reasons import Problem
 from caps.security.request import ApprovalUse, Request, Usage
 from caps.security.scopes import Scope, Violation
 from caps.security.terms import CapabilityTerms

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caps.security.decision import ReasonCode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import matching_rule
 from caps.security.policy import SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.request import Request
 from caps.security.review.catalogue import written_form
 from caps.security.review.diff import diff

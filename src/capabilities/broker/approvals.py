@@ -15,7 +15,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,8 +23,6 @@ import msgspec
 from caps.capabilities.broker.invoke import is_from_host
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.telemetry import Metrics
-from caps.protocol.errors import ConfigurationError
-from caps.security.approvals.directory import ApprovalDirectory, default_approvals_directory
 from caps.security.approvals.model import (
     MAX_SHOWN_CHARACTERS,
     ApprovalAnswer,
@@ -46,8 +43,6 @@ from caps.security.audit.model.redaction import Redacted
 from caps.security.audit.model.sanitize import json_safe
 from caps.security.decision import Decision
 from caps.security.request import ApprovalUse
-
-_POLL_SECONDS = 0.2
 
 # Approving a cut argument would approve whatever follows the cut.
 _TOO_LONG = ApprovalAnswer(
@@ -318,42 +313,3 @@ def _build_request(
         expires_at=(now + timedelta(milliseconds=timeout_ms)).isoformat(timespec="seconds"),
     )
     return request, event
-
-
-class DirectoryApprover:
-    """Asks through a directory, which `caps approvals` answers from another process."""
-
-    def __init__(
-        self,
-        directory: Path | None = None,
-        *,
-        announce: Callable[[ApprovalRequest], None] | None = None,
-    ) -> None:
-        """The default directory is CAPS_APPROVALS_PATH at the time when a call begins to wait.
-
-        `announce` is called with each request that begins to wait.
-        """
-        self._directory = directory
-        self._announce = announce
-
-    @property
-    def directory(self) -> Path:
-        """The directory for requests and answers."""
-        return self._directory or default_approvals_directory()
-
-    async def __call__(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Post the request and wait for its answer. ConfigurationError if the directory fails."""
-        directory = self.directory
-        with ApprovalDirectory.open(directory, make=True) as store:
-            try:
-                with store.posted(request):
-                    if self._announce is not None:
-                        self._announce(request)
-                    # Another process writes the answer; there is no event to wait for.
-                    while (answer := store.answer_to(request.id)) is None:  # noqa: ASYNC110
-                        await anyio.sleep(_POLL_SECONDS)
-                    return answer
-            except OSError as error:
-                raise ConfigurationError(
-                    f"approvals directory `{directory}` cannot be used: {error.strerror}"
-                ) from error

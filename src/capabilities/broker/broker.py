@@ -221,7 +221,7 @@ class ExecutionBroker:
         try:
             answer = await self._approve_and_call(call, bound, recorded)
             self._by_key.keep(recorded, answer)
-            recorded.added = call.labels
+            recorded.labels = call.labels
         except AuditError:
             # Which of the two records failed is not known here, so the effect may have happened:
             # a repeat must not act.
@@ -249,7 +249,7 @@ class ExecutionBroker:
         await self._append(call.decision_record())
         await recorded.ready.wait()
         assert recorded.answer is not None  # `ready` is set after it
-        call.replay(recorded.answer, recorded.added)
+        call.replay(recorded.answer, recorded.labels)
         await self._append(call.outcome_record())
         return call.close()
 

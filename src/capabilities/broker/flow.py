@@ -58,13 +58,25 @@ class SessionFlows:
         """
         if identity.session is None:
             return FlowState()
-        key = (identity.principal, identity.session)
-        found = self._states.get(key)
+        found = self._states.get((identity.principal, identity.session))
         if found is None:
-            if len(self._states) >= self._max_sessions:
-                raise ConfigurationError(
-                    f"the runtime has seen {self._max_sessions} named sessions and cannot forget "
-                    "what they have read; use one of them, or open another runtime"
-                )
-            found = self._states[key] = FlowState()
+            found = FlowState()
+            self.add(identity, found)
         return found
+
+    def add(self, identity: Identity, state: FlowState) -> None:
+        """Share `state` with all that name this session. ConfigurationError if there are too many.
+
+        Only a session without a name of its own is removed: its id is unknown before it opens.
+        """
+        assert identity.session is not None
+        if len(self._states) >= self._max_sessions:
+            raise ConfigurationError(
+                f"the runtime has seen {self._max_sessions} named sessions and cannot forget "
+                "what they have read; use one of them, or open another runtime"
+            )
+        self._states[identity.principal, identity.session] = state
+
+    def remove(self, identity: Identity) -> None:
+        """The session is closed; may be called again."""
+        self._states.pop((identity.principal, identity.session or ""), None)

@@ -53,8 +53,8 @@ class IdempotentCall(msgspec.Struct):
     """Whether it was allowed to act; a call that waits for its approval was not yet."""
     approval_id: str | None = None
     """The approval that it began with."""
-    added: frozenset[str] = NO_MARKS
-    """What its provider labelled the answer with."""
+    labels: frozenset[str] = NO_MARKS
+    """All labels of the answer, which a repeat gets as well."""
     refusal: Decision | None = None
     """Why it did not begin, if it waited and was refused then."""
     size: int = 0

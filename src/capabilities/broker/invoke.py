@@ -31,7 +31,7 @@ from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
 from caps.protocol.messages import CallFailure
 from caps.security.audit.model.records import CallStatus
 from caps.security.audit.model.sanitize import truncate
-from caps.security.decision import ReasonCode
+from caps.security.reasons import ReasonCode
 from caps.security.scopes import AllScopes, ScopeViolationError
 from caps.worker.host.supervisor.byte_budget import CallShare, current_share
 from caps.worker.host.supervisor.interface import CallResponse

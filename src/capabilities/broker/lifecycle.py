@@ -39,8 +39,9 @@ from caps.capabilities.broker.invoke import Outcome, error_response
 from caps.capabilities.provider import CallContext
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded
-from caps.security.decision import Decision, ReasonCode, decide
+from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS
+from caps.security.reasons import ReasonCode
 from caps.security.refusals import error_for
 from caps.security.request import NOTHING_USED, ApprovalUse, KeyUse, Request, Usage
 from caps.worker.host.supervisor.interface import CallResponse
@@ -209,11 +210,11 @@ class Call:
         self.outcome = outcome
         self._state = _ENDED
 
-    def replay(self, response: CallResponse, added: frozenset[str]) -> None:
+    def replay(self, response: CallResponse, labels: frozenset[str]) -> None:
         """The decision is durable and allows a repeat, which gets the response of the first."""
         if self._state is not _RECORDING or not self.decision.allowed or not self._is_repeat:
             raise self._out_of_turn("replay")
-        self._mark(added)
+        self._mark(labels)
         self.outcome = Outcome(status=CallStatus.REPLAYED, answer=response)
         self._state = _ENDED
 
@@ -272,9 +273,9 @@ class Call:
         asked = Request(self.request.capability, self.request.payload)
         return decide(self._broker.grant, asked, usage)
 
-    def _mark(self, added: frozenset[str]) -> None:
-        """Mark the channel with what the response may hold; `added` is from the provider."""
-        self.labels = self.decision.labels | added
+    def _mark(self, further: frozenset[str]) -> None:
+        """Mark the channel with what the response may hold: what was decided, and `further`."""
+        self.labels = self.decision.labels | further
         self._broker.flow.add(self.request.capability, self.labels)
 
     def _count_rate(self) -> None:

@@ -62,9 +62,9 @@ class UsageMeter:
     def by_time(self, request: CapabilityRequestMessage) -> tuple[tuple[int, ...], bool]:
         """The calls in the rate's window of each policy, and whether the time is over."""
         now = time.monotonic()
-        if request.capability not in self._grant.chain.rated:
-            return (), now > self._deadline and self._is_after_pauses(now)
         is_over = now > self._deadline and self._is_after_pauses(now)
+        if request.capability not in self._grant.chain.rated:
+            return (), is_over
         return self._in_windows(request.capability, now), is_over
 
     def _in_windows(self, capability: str, now: float) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from caps.capabilities.catalogue.declaration import (
 )
 from caps.protocol.errors import AgentInvalidError, ProviderError
 from caps.protocol.text import did_you_mean
-from caps.security.policies.load import json_kind, json_place, json_problem
+from caps.security.policies.load import first_error, json_kind, json_place, json_problem
 from caps.security.policies.names import quoted
 from caps.security.policies.plain_json import NotJsonError, plain_json
 from caps.security.scopes import Scope
@@ -168,10 +168,7 @@ def _settings(entry: AgentEntry, declared: DeclaredCapability) -> BaseModel:
     try:
         return read_settings(declared.config_model, given)
     except pydantic.ValidationError as error:
-        # A misspelt key comes first: it explains why the right one is missing.
-        found = error.errors(include_url=False)
-        first = min(found, key=lambda each: each["type"] != "extra_forbidden")
-        raise _bad_setting(entry, declared, first) from None
+        raise _bad_setting(entry, declared, first_error(error)) from None
     except Exception as error:
         raise ProviderError(
             f"the settings of capability `{declared.key}` could not be checked: its model failed "

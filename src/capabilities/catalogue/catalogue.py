@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from caps.capabilities.bind import RegisteredCapability, RegisteredDomain
 from caps.capabilities.catalogue.capability import Capability, CapabilityStatus
 from caps.capabilities.catalogue.context import ResolverContext
 from caps.capabilities.catalogue.declaration import DeclaredCapability, declare, declare_domain
+from caps.capabilities.registration import RegisteredCapability, RegisteredDomain
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import CapsError, RegistrationError
 from caps.security.policies.names import domain_of

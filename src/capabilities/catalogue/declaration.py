@@ -15,7 +15,6 @@ from typing import Any, Final
 import msgspec
 from pydantic import BaseModel
 
-from caps.capabilities.bind import RegisteredDomain
 from caps.capabilities.catalogue.capability import (
     Capability,
     CapabilityConfig,
@@ -26,6 +25,7 @@ from caps.capabilities.catalogue.capability import (
     ToolDescriptor,
 )
 from caps.capabilities.catalogue.context import ResolverContext
+from caps.capabilities.registration import RegisteredDomain
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import RegistrationError
 from caps.security.policies.names import checked_capability, quoted

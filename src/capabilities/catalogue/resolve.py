@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import msgspec
 
-from caps.capabilities.bind import RegisteredCapability, RegisteredDomain
 from caps.capabilities.catalogue.agent_object import (
     RequestedCapability,
     check_entry,
@@ -38,6 +37,7 @@ from caps.capabilities.catalogue.declaration import DeclaredCapability
 from caps.capabilities.catalogue.dependencies import in_dependency_order
 from caps.capabilities.catalogue.injections import Injection
 from caps.capabilities.catalogue.result import ResolvedCapabilities, ResolvedTool
+from caps.capabilities.registration import RegisteredCapability, RegisteredDomain
 from caps.protocol.errors import CapsError, ProviderError
 from caps.protocol.text import did_you_mean
 from caps.security.policies.load import json_place, load_policy

@@ -24,13 +24,13 @@ from caps.capabilities.runtime.open_runtime import ActiveExecutions
 from caps.capabilities.runtime.result import Failure, failure_of_host
 from caps.capabilities.threads import run_in_runtime_thread
 from caps.protocol.errors import CALL_ERRORS, ConfigurationError, ProtocolError
-from caps.protocol.framing import check_json_like
+from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.worker.host.supervisor.interface import CallResponse
 from caps.worker.host.supervisor.off_loop import LARGE_BYTES
 
-# As a request from user space: its payload has at most 8 MiB.
-MAX_REQUEST_BYTES = 8 * 1024 * 1024 + 64 * 1024
+# As large as a request from user space.
+MAX_REQUEST_BYTES = DEFAULT_LIMITS.max_worker_frame_bytes
 
 _decoder = msgspec.msgpack.Decoder(CapabilityRequestMessage)
 

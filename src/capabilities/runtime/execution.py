@@ -8,22 +8,19 @@ cannot be written, the result is a failure, even if the code caught the error.
 from __future__ import annotations
 
 import io
-import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 import anyio
 import msgspec
 
 from caps.capabilities.broker.broker import ExecutionBroker
-from caps.capabilities.broker.evidence import DecisionSummary, redacted_error
-from caps.capabilities.broker.flow import FlowState
+from caps.capabilities.broker.evidence import redacted_error
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
-from caps.capabilities.identity import Identity
-from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs
+from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
@@ -66,42 +63,10 @@ class JobRunner(Protocol):
         """See `WorkerPool.run`."""
 
 
-class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """What all runs of a session share: the channel, the idempotency keys, what was read."""
-
-    channel_id: str
-    keys: IdempotencyCache
-    flow: FlowState
-
-
 # What a message to the worker can have of it; code is shown it in errors.
 _MAX_POLICY_IDS = 256
 # Decoding this much takes a few milliseconds even in the worst case.
 _INLINE_DECODE_BYTES = 16 * 1024
-
-
-class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The code to run, and its caller."""
-
-    source: str
-    filename: str
-    identity: Identity
-    on_output: Callable[[str], None] | None
-    check: bool = False
-    on_start: Callable[[str], None] | None = None
-    """Gets the execution's id once its start is recorded."""
-    on_decision: Callable[[DecisionSummary], None] | None = None
-    cell: SessionChannel | None = None
-    inputs: EncodedInputs = NO_INPUTS
-    argv: tuple[str, ...] | None = None
-    flow: FlowState | None = None
-    """What was read before it starts, and in the end also what it has read itself."""
-
-    def __post_init__(self) -> None:
-        """Raise TypeError unless source and filename are strings, before anything is recorded."""
-        for name, value in (("source", self.source), ("filename", self.filename)):
-            if not isinstance(value, str):
-                raise TypeError(f"{name} must be a `str`, not `{type(value).__name__}`")
 
 
 class _ExecutionState(msgspec.Struct):
@@ -117,11 +82,6 @@ class _ExecutionState(msgspec.Struct):
     started: bool = False
     value: Any = None
     value_is_repr: bool = False
-
-
-def new_id() -> str:
-    """32 hexadecimal digits that nobody can guess."""
-    return os.urandom(16).hex()
 
 
 def run_execution(
@@ -162,8 +122,8 @@ class _Execution:
         self._span = services.tracing.execution(
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
         )
-        cell = request.cell
-        self._keys = cell.keys if cell else IdempotencyCache()
+        channel = request.channel
+        self._keys = channel.keys if channel else IdempotencyCache()
         self._clock = WallClock()
         self._calls = ExecutionBroker(
             services,
@@ -171,9 +131,9 @@ class _Execution:
             request.identity,
             self._span,
             degraded=degraded,
-            channel_id=cell.channel_id if cell else None,
+            channel_id=channel.channel_id if channel else None,
             keys=self._keys,
-            flow=cell.flow if cell else request.flow,
+            flow=channel.flow if channel else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
         )
@@ -194,7 +154,7 @@ class _Execution:
                 raise
             finally:
                 services.live.remove(self._calls)
-                if self._request.cell is None:
+                if self._request.channel is None:
                     services.approvals.forget(self._calls.channel_id)
                     self._keys.clear()  # its answers can be large
                 status = await self._record_end(status)
@@ -220,9 +180,9 @@ class _Execution:
             self._fail_unless_recorded(self._calls.unrecorded)
 
     def _job(self) -> Job:
-        grant, limits, cell = self._grant, self._grant.limits, self._request.cell
+        grant, limits, channel = self._grant, self._grant.limits, self._request.channel
         return Job(
-            execution_id=cell.channel_id if cell else grant.execution_id,
+            execution_id=channel.channel_id if channel else grant.execution_id,
             namespace=grant.namespace,
             policy_id=grant.chain.policy_ids[:_MAX_POLICY_IDS],
             manifest=grant.manifest,
@@ -230,7 +190,7 @@ class _Execution:
             source=self._source.text,
             filename=self._source.filename,
             wall_ms=limits.wall_ms,
-            session=cell is not None,
+            session=channel is not None,
             output_bytes=limits.output_bytes,
             max_requests=limits.calls + REFUSED_REQUEST_MARGIN,
             owner=self._request.identity.principal,

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from caps.capabilities.bind import check_protected_paths
-from caps.capabilities.broker.approvals import DirectoryApprover
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.registry import CapabilityRegistry, PolicyGiven
-from caps.capabilities.runtime.execution import ExecutionRequest, JobRunner, run_execution
+from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
+from caps.capabilities.runtime.execution import JobRunner, run_execution
+from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import EncodedInputs, encode_inputs
 from caps.capabilities.runtime.isolation import CachedIsolationCheck
-from caps.capabilities.runtime.policy_reload import CurrentPolicy, accepted_record, refused_record
+from caps.capabilities.runtime.opening.policy_reload import (
+    CurrentPolicy,
+    accepted_record,
+    refused_record,
+)
 from caps.capabilities.runtime.result import ExecutionResult
-from caps.capabilities.telemetry import Metrics
-from caps.capabilities.telemetry.observers import SinkMetrics
 from caps.capabilities.threads import run_in_runtime_thread
+from caps.protocol.argument_checks import require
 from caps.protocol.errors import (
+    ConfigurationError,
     IsolationError,
     PolicyInvalidError,
     WorkerLostError,
 )
-from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
-from caps.security.audit.log.log import AuditLog
-from caps.security.audit.log.settings import AuditSettings
-from caps.security.policies.load import LoadedPolicy, load_policy
+from caps.security.policies.load import LoadedPolicy, listed, load_policy
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.worker.host.pool.module_pools import PoolsByModules
 from caps.worker.host.pool.pool import WorkerPool
 
-_CLOSING_SECONDS = 10
+# The longest that closing waits for a provider that refuses to be cancelled.
+CLOSING_SECONDS = 10
 
 
 class ActiveExecutions:
@@ -78,7 +78,7 @@ class ActiveExecutions:
         """Wait for all of them, for a bounded time: a provider may refuse to be cancelled."""
         for scope in tuple(self._scopes.values()):
             scope.cancel()
-        with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+        with anyio.move_on_after(CLOSING_SECONDS, shield=True):
             while self._count:
                 self._ended = anyio.Event()
                 await self._ended.wait()
@@ -93,7 +93,7 @@ class OpenRuntime:
     a policy, and the empty one in force is no ceiling for others.
     """
 
-    broker: BrokerServices
+    services: BrokerServices
     pools: PoolsByModules
     pool: WorkerPool
     modules: tuple[str, ...]
@@ -116,14 +116,39 @@ class OpenRuntime:
             return chain_of(*added)
         return chain_of(*(each.bound for each in self.in_force), *added)
 
+    async def chain_for(
+        self, registry: CapabilityRegistry, policy: PoliciesGiven | None, replace: bool
+    ) -> PolicyChain:
+        """The policies of one execution or session. Workers for their modules can be started.
+
+        Raises ConfigurationError for invalid arguments, and the errors of
+        `load_and_record_policies`.
+        """
+        require(isinstance(replace, bool), "replace", replace, "a `bool`")
+        if policy is None:
+            if replace:
+                raise ConfigurationError("`replace` needs a `policy` to use instead")
+            return self.chain
+        given: tuple[PolicyGiven, ...] = listed(policy)
+        async with AsyncExitStack() as stack:
+
+            async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
+                chain = self.chain_with(*links, replace=replace)
+                return await acquire_pool(self.pools, stack, chain)
+
+            links, _ = await load_and_record_policies(
+                registry, self.services.audit, given, start_workers, self.protected
+            )
+        return self.chain_with(*links, replace=replace)
+
     async def encode_inputs(
         self, inputs: Mapping[str, Any] | None, namespace: str, principal: str
     ) -> EncodedInputs:
         """The inputs of an execution, in the form that is sent. Raises ConfigurationError."""
         if not inputs:
-            return encode_inputs(inputs, namespace, self.broker.audit.redactor)
+            return encode_inputs(inputs, namespace, self.services.audit.redactor)
         return await run_in_runtime_thread(
-            principal, "inputs", encode_inputs, inputs, namespace, self.broker.audit.redactor
+            principal, "inputs", encode_inputs, inputs, namespace, self.services.audit.redactor
         )
 
     async def run(self, grant: Grant, request: ExecutionRequest) -> ExecutionResult:
@@ -148,7 +173,7 @@ class OpenRuntime:
         self.executions.begin()
         try:
             return await run_execution(
-                self.broker,
+                self.services,
                 runner,
                 grant,
                 request,
@@ -172,19 +197,6 @@ async def acquire_pool(
         raise as_policy_error(chain.own, lost) from None
 
 
-async def check_workers_start(
-    pools: PoolsByModules, in_force: Sequence[CurrentPolicy], index: int, bound: BoundPolicy
-) -> None:
-    """Start workers for the policies in force with `bound` as the one at `index`.
-
-    If there are none yet. Raises the errors of `acquire_pool`.
-    """
-    links = [each.bound for each in in_force]
-    links[index] = bound
-    async with AsyncExitStack() as stack:
-        await acquire_pool(pools, stack, chain_of(*links))
-
-
 def as_policy_error(
     bound: BoundPolicy, lost: WorkerLostError
 ) -> PolicyInvalidError | WorkerLostError:
@@ -197,36 +209,6 @@ def as_policy_error(
         source=bound.source,
         place="modules",
     )
-
-
-def open_audit(
-    given: AuditSink | AuditSettings | str | os.PathLike[str] | None,
-    stack: AsyncExitStack,
-    metrics: Metrics,
-) -> AuditSink:
-    """The given sink, or the log at the given path, which is closed with `stack`.
-
-    Defaults come from the CAPS_AUDIT variables. Raises AuditError, ConfigurationError.
-    """
-    if given is None or isinstance(given, (str, os.PathLike)):
-        given = AuditSettings.from_environment(None if given is None else Path(given))
-    elif not isinstance(given, AuditSettings):
-        return given
-    log = AuditLog.open(given, observer=SinkMetrics(metrics))
-    stack.push_async_callback(_close_shielded, log)
-    return log
-
-
-def approver_from(given: Approver | str | os.PathLike[str] | None) -> Approver:
-    """The given approver, or one that asks through a directory."""
-    if given is None or isinstance(given, (str, os.PathLike)):
-        return DirectoryApprover(None if given is None else Path(given))
-    return given
-
-
-async def _close_shielded(audit: AuditLog) -> None:
-    with anyio.CancelScope(shield=True):
-        await audit.aclose()
 
 
 async def load_and_record_policies(

@@ -12,40 +12,27 @@ with Runtime(policy={"allow": ["time.now"]}, registry=builtin_registry()) as run
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-import anyio
-import anyio.from_thread
-import anyio.lowlevel
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
-from caps.capabilities.runtime.execution import ExecutionRequest, new_id
+from caps.capabilities.runtime.execution_request import ExecutionRequest, new_id
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
-from caps.capabilities.runtime.isolation import (
-    check_isolation,
-    isolation_mode,
+from caps.capabilities.runtime.lifetime import RuntimeLifetime
+from caps.capabilities.runtime.opening.settings import (
+    DEFAULT_WORKERS,
+    ApproverGiven,
+    AuditGiven,
+    checked_settings,
 )
-from caps.capabilities.runtime.open_runtime import (
-    OpenRuntime,
-    acquire_pool,
-    approver_from,
-    load_and_record_policies,
-)
-from caps.capabilities.runtime.opening import RuntimeSettings, open_runtime
 from caps.capabilities.runtime.options import (
-    capability_timeout_ms,
     check_revoke_arguments,
     check_run_arguments,
-    check_runtime_arguments,
 )
-from caps.capabilities.runtime.portal import check_process
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.session import (
     IDLE_MS,
@@ -54,26 +41,16 @@ from caps.capabilities.runtime.session import (
     Session,
     SessionLimits,
 )
-from caps.capabilities.runtime.sync import SyncRuntimeMixin
-from caps.capabilities.telemetry import Metrics, Tracing, default_metrics
-from caps.protocol.argument_checks import require, require_int
-from caps.protocol.enforcement import Layer
-from caps.protocol.errors import CapsError, ConfigurationError
+from caps.capabilities.telemetry import Metrics
 from caps.protocol.ways import Via
-from caps.security.approvals.model import Approver
-from caps.security.audit.log.interface import AuditSink
-from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import (
     Policies,
-    PolicySource,
     is_policy_given,
     listed,
     load_policy,
 )
 from caps.worker.host.pool.admission import DEFAULT_WAIT_MS
-from caps.worker.host.pool.pool import WorkerPool
 from caps.worker.host.process.worker import WorkerSource
-from caps.worker.host.zygote.source import ZygoteSource
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -83,11 +60,8 @@ if TYPE_CHECKING:
     from caps.capabilities.runtime.call import CallResult
     from caps.capabilities.runtime.stream import EventQueue, StreamEvent
 
-_DEFAULT_WORKERS = 256
-_MAX_WAIT_MS = 24 * 60 * 60 * 1000
 
-
-class Runtime(SyncRuntimeMixin):
+class Runtime(RuntimeLifetime):
     """Runs untrusted code under its policies. Enter it, then `run` as often as you like."""
 
     def __init__(
@@ -95,11 +69,11 @@ class Runtime(SyncRuntimeMixin):
         policy: Policies | None = None,
         *,
         registry: CapabilityRegistry | None = None,
-        audit: AuditSink | AuditSettings | str | os.PathLike[str] | None = None,
+        audit: AuditGiven | None = None,
         namespace: str = "caps",
         isolation: str | None = None,
         workers: WorkerSource | None = None,
-        max_workers: int = _DEFAULT_WORKERS,
+        max_workers: int = DEFAULT_WORKERS,
         max_workers_per_principal: int | None = None,
         max_wait_ms: int = DEFAULT_WAIT_MS,
         default_timeout_ms: int | None = None,
@@ -108,7 +82,7 @@ class Runtime(SyncRuntimeMixin):
         meter_provider: MeterProvider | None = None,
         capture_arguments: bool | None = None,
         watch: bool | None = None,
-        approver: Approver | str | os.PathLike[str] | None = None,
+        approver: ApproverGiven | None = None,
     ) -> None:
         """`policy` and `audit` come from CAPS_POLICY_PATH and CAPS_AUDIT_PATH if not given.
 
@@ -128,13 +102,17 @@ class Runtime(SyncRuntimeMixin):
         global ones; they have no arguments unless `capture_arguments` is set, which adds them
         redacted as in the audit log.
         """
-        super().__init__()
-        check_runtime_arguments(
+        settings = checked_settings(
+            policy,
             registry=registry,
             audit=audit,
             namespace=namespace,
             isolation=isolation,
             workers=workers,
+            max_workers=max_workers,
+            max_workers_per_principal=max_workers_per_principal,
+            max_wait_ms=max_wait_ms,
+            default_timeout_ms=default_timeout_ms,
             metrics=metrics,
             tracer_provider=tracer_provider,
             meter_provider=meter_provider,
@@ -142,92 +120,8 @@ class Runtime(SyncRuntimeMixin):
             watch=watch,
             approver=approver,
         )
-        require_int("max_workers", max_workers, 1)
-        if max_workers_per_principal is not None:
-            require_int("max_workers_per_principal", max_workers_per_principal, 1)
-        require_int("max_wait_ms", max_wait_ms, 0, _MAX_WAIT_MS)
-        self.registry = CapabilityRegistry() if registry is None else registry
-        self._namespace = namespace
-        if metrics is None:
-            metrics = default_metrics()
-        sources: tuple[PolicySource | None, ...] = listed(policy)
-        counted = metrics if isinstance(metrics, Metrics) else Metrics.of(metrics)
-        self._settings = RuntimeSettings(
-            registry=self.registry,
-            policies=sources,
-            watch=watch,
-            approver=approver_from(approver),
-            audit=audit,
-            isolation=isolation_mode(isolation),
-            max_workers=max_workers,
-            max_workers_per_principal=max_workers_per_principal,
-            max_wait_ms=max_wait_ms,
-            timeout_ms=capability_timeout_ms(default_timeout_ms),
-            metrics=counted,
-            tracing=Tracing(tracer_provider, meter_provider, capture=capture_arguments),
-            workers=ZygoteSource(on_start=counted.zygote_started) if workers is None else workers,
-        )
-        self._opened: OpenRuntime | None = None
-        self._home: anyio.lowlevel.EventLoopToken | None = None
-        self._process = os.getpid()
-
-    async def __aenter__(self) -> Self:
-        """Open audit, policy and workers.
-
-        Raises AuditError, ConfigurationError, PolicyInvalidError, IsolationError, WorkerLostError.
-        """
-        if self._opened is not None:
-            raise ConfigurationError("the runtime is open already")
-        async with AsyncExitStack() as stack:
-            try:
-                self._opened = await open_runtime(self._settings, stack)
-                self._home = anyio.lowlevel.current_token()
-                self._process = os.getpid()
-            except CapsError as error:
-                failure = error  # raised below: the task groups would wrap it
-            else:
-                return self
-        raise failure
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        opened, self._opened = self._opened, None
-        if opened is None:
-            return None
-        if error is None:  # in a forked child, what is open belongs to the parent
-            check_process(self._process)
-        elif os.getpid() != self._process:
-            return None
-        # Executions in flight are ended, and their results say so.
-        # An error of the caller's own code is not passed to the task groups: they would wrap it.
-        await opened.exit_stack.aclose()
-        return None
-
-    @property
-    def degraded(self) -> str | None:
-        """The isolation layers that are not fully in force; None if all are."""
-        opened = self._open()
-        found = check_isolation(opened.pool.layers, self._settings.isolation, opened.chain.modules)
-        return None if found is None else str(found)
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """The isolation layers, and how fully each is in force."""
-        return self._open().pool.layers
-
-    @property
-    def policy(self) -> BoundPolicy:
-        """The policy in force, bound to the registry: the last one if there are several."""
-        return self._open().chain.own
-
-    @property
-    def policies(self) -> tuple[BoundPolicy, ...]:
-        """All policies in force, of which each must allow."""
-        return self._open().chain.policies
+        super().__init__(settings)
+        self.registry = settings.registry
 
     async def bind(self, policy: PolicyGiven, *, replace: bool = False) -> BoundPolicy:
         """Bind another policy to the registry, for `run`. PolicyInvalidError if it is invalid.
@@ -254,9 +148,9 @@ class Runtime(SyncRuntimeMixin):
         recorded: it is revoked anyway then.
         """
         check_revoke_arguments(execution_id, capability, by, reason)
-        broker = self._open().broker
-        return await broker.live.revoke(
-            broker.audit, broker.metrics, execution_id, capability, by=by, reason=reason
+        services = self._open().services
+        return await services.live.revoke(
+            services.audit, services.metrics, execution_id, capability, by=by, reason=reason
         )
 
     def stubs(self, policy: PoliciesGiven | None = None, *, replace: bool = False) -> str:
@@ -275,7 +169,7 @@ class Runtime(SyncRuntimeMixin):
                 ceiling = list(opened.chain.policies)
         added: tuple[PolicyGiven, ...] = () if policy is None else listed(policy)
         chain = self.registry.chain((*ceiling, *added))
-        return render(chain, domains=self.registry.domains, namespace=self._namespace)
+        return render(chain, domains=self.registry.domains, namespace=self._settings.namespace)
 
     async def run(
         self,
@@ -392,7 +286,7 @@ class Runtime(SyncRuntimeMixin):
         )
         grant = self._inject(execution_id, await self._chain(policy, replace))
         opened = self._open()
-        return await run_call(opened.broker, opened.executions, grant, wanted)
+        return await run_call(opened.services, opened.executions, grant, wanted)
 
     async def learn(
         self,
@@ -449,7 +343,7 @@ class Runtime(SyncRuntimeMixin):
 
     async def _encoded(self, inputs: Mapping[str, Any] | None, principal: str) -> EncodedInputs:
         opened = self._open_here()
-        return await opened.encode_inputs(inputs, self._namespace, principal)
+        return await opened.encode_inputs(inputs, self._settings.namespace, principal)
 
     async def _execute(
         self, request: ExecutionRequest, policy: PoliciesGiven | None, replace: bool
@@ -458,42 +352,7 @@ class Runtime(SyncRuntimeMixin):
         return await self._open().run(self._inject(new_id(), chain), request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
-        """The policies of one execution or session. Workers for their modules can be started."""
-        opened = self._open_here()
-        require(isinstance(replace, bool), "replace", replace, "a `bool`")
-        if policy is None:
-            if replace:
-                raise ConfigurationError("`replace` needs a `policy` to use instead")
-            return opened.chain
-        given: tuple[PolicyGiven, ...] = listed(policy)
-        async with AsyncExitStack() as stack:
-
-            async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
-                chain = opened.chain_with(*links, replace=replace)
-                return await acquire_pool(opened.pools, stack, chain)
-
-            links, _ = await load_and_record_policies(
-                self.registry, opened.broker.audit, given, start_workers, opened.protected
-            )
-        return opened.chain_with(*links, replace=replace)
+        return await self._open_here().chain_for(self.registry, policy, replace)
 
     def _inject(self, execution_id: str, chain: PolicyChain) -> Grant:
-        return self.registry.inject(self._namespace, execution_id, chain)
-
-    def _is_open(self) -> bool:
-        return self._opened is not None
-
-    def _open_here(self) -> OpenRuntime:
-        """`_open` for callers that await something, which works only on its own event loop."""
-        opened = self._open()
-        if anyio.lowlevel.current_token() != self._home:
-            raise ConfigurationError(
-                "the runtime was opened on another event loop; use `run_sync` or `submit` here"
-            )
-        return opened
-
-    def _open(self) -> OpenRuntime:
-        if self._opened is None:
-            raise ConfigurationError("the runtime is not open; use `async with Runtime(...)`")
-        check_process(self._process)
-        return self._opened
+        return self.registry.inject(self._settings.namespace, execution_id, chain)

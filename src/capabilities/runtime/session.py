@@ -26,8 +26,8 @@ from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.registry import PoliciesGiven
-from caps.capabilities.runtime.execution import ExecutionRequest, SessionChannel, new_id
-from caps.capabilities.runtime.open_runtime import OpenRuntime, acquire_pool
+from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel, new_id
+from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
@@ -44,8 +44,6 @@ WALL_MS = 30 * 60 * 1000
 
 _MAX_RUNS = 1_000_000
 _MAX_MS = 24 * 60 * 60 * 1000
-# The longest that `close` waits for a provider that refuses to be cancelled.
-_CLOSING_SECONDS = 10
 
 
 class SessionOptions(TypedDict, total=False):
@@ -92,6 +90,7 @@ class Session:
         self._bind = bind
         self._inject = inject
         self._channel_id = new_id()
+        self._is_named = identity.session is not None
         self._identity = msgspec.structs.replace(
             identity, session=identity.session or self._channel_id
         )
@@ -104,10 +103,10 @@ class Session:
         )
         self._pool_stack = AsyncExitStack()
         self._grant: Grant | None = None
-        self._cell = SessionChannel(
+        self._channel = SessionChannel(
             channel_id=self._channel_id,
             keys=IdempotencyCache(),
-            flow=opened.broker.flows.of(identity),
+            flow=opened.services.flows.of(identity),
         )
         self._runs = 0
         self._busy = False
@@ -155,10 +154,14 @@ class Session:
         chain = await self._bind()
         self._grant = self._inject(self._channel_id, chain)
         async with AsyncExitStack() as stack:
+            if not self._is_named:  # calls may name it by its id while it is open
+                flows = self._opened.services.flows
+                flows.add(self._identity, self._channel.flow)
+                stack.callback(flows.remove, self._identity)
             self._lease.use_pool(await acquire_pool(self._opened.pools, stack, chain))
             await self._lease.open()
             self._pool_stack = stack.pop_all()
-        self._opened.broker.live.add(self)
+        self._opened.services.live.add(self)
         return self
 
     async def __aexit__(
@@ -174,11 +177,11 @@ class Session:
 
         A run that is ended by this has recorded its end before this returns.
         """
-        self._opened.broker.live.remove(self)
-        self._opened.broker.approvals.forget(self._channel_id)
+        self._opened.services.live.remove(self)
+        self._opened.services.approvals.forget(self._channel_id)
         try:
             await self._lease.end(SessionEnd.CLOSED, "it was closed")
-            with anyio.move_on_after(_CLOSING_SECONDS):
+            with anyio.move_on_after(CLOSING_SECONDS):
                 while self._busy:
                     if self._run_over is None:
                         self._run_over = anyio.Event()
@@ -240,7 +243,7 @@ class Session:
                 on_output=on_output,
                 on_start=on_start,
                 on_decision=on_decision,
-                cell=self._cell,
+                channel=self._channel,
                 inputs=encoded,
                 check=check,
             )

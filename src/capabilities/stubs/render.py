@@ -12,9 +12,9 @@ import keyword
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from caps.capabilities.bind import RegisteredDomain
 from caps.capabilities.chain import PolicyChain, chain_of
 from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.registration import RegisteredDomain
 from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.stubs.constraints import describe_constraints
 from caps.capabilities.stubs.text import docstring, one_line

@@ -32,7 +32,7 @@ from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus, DecisionMade
 from caps.security.audit.model.redaction import Redactor
-from caps.security.decision import ReasonCode
+from caps.security.reasons import ReasonCode
 from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:

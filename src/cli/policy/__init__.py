@@ -43,8 +43,8 @@ def validate(files: tuple[str, ...], registry_name: str | None, as_json: bool) -
 
     Of several files each must allow. If they grant real modules, a zygote loads them as a check.
     """
-    from caps.capabilities.runtime.protected_paths import default_protected_paths
-    from caps.security.decision import ReasonCode
+    from caps.capabilities.runtime.opening.protected_paths import default_protected_paths
+    from caps.security.reasons import ReasonCode
 
     with report_errors():
         registry, protected = load_registry(registry_name), default_protected_paths()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
-from caps.cli.options import json_option, load_registry, registry_option
+from caps.cli.input_files import read_source
+from caps.cli.options import json_option, load_registry, principal_or_user, registry_option
 from caps.cli.policy.files import records_of
 from caps.protocol.environment import Variable
 from caps.protocol.text import escape_unprintable
@@ -113,8 +114,7 @@ def _run(
 ) -> list[AuditRecord]:
     """Run the code with only what the policy grants; the records of the run."""
     from caps.capabilities.runtime.runtime import Runtime
-    from caps.cli.run import current_user, exit_by_signal, read_source, result_of
-    from caps.cli.signals import StopSignals
+    from caps.cli.signals import StopSignals, exit_by_signal, result_of
     from caps.security.audit import default_audit_directory, read_records
 
     source, directory = read_source(file), audit_path or default_audit_directory()
@@ -122,7 +122,7 @@ def _run(
     with StopSignals() as stop, Runtime(policy_path, registry=registry, audit=directory) as runtime:
         running = runtime.submit_learning(
             source,
-            principal=f"user:{current_user()}",
+            principal=principal_or_user(None),
             filename="<stdin>" if file == "-" else Path(file).name,
         )
         result = result_of(running, stop)

@@ -100,7 +100,7 @@ def lint(files: tuple[str, ...], fail_on: str, registry_name: str | None, as_jso
 
     Of several policies each must allow; what they do to each other is found, too.
     """
-    from caps.capabilities.runtime.protected_paths import default_protected_paths
+    from caps.capabilities.runtime.opening.protected_paths import default_protected_paths
     from caps.security.review.lint import lint as inspect
     from caps.security.review.lint_chain import lint_chain
     from caps.security.review.plurals import plural

@@ -36,7 +36,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
-from caps.providers.files.scope_labels import components as _components
+from caps.providers.files.path_text import climbs, collapsed, components, is_path_text
 from caps.providers.files.scope_labels import labels_at, without_effect
 from caps.security.policies.flow_rules import NO_MARKS, Labels
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
@@ -84,7 +84,7 @@ class Place(NamedTuple):
 def checked_directories(entries: tuple[str, ...]) -> tuple[str, ...]:
     """Return `entries` if each can be the path of a directory; else raise ValueError."""
     for entry in entries:
-        if not entry or not _is_path_text(entry):
+        if not entry or not is_path_text(entry):
             raise ValueError(f"`{printable(entry)}` is not the path of a directory")
         if len(entry.encode()) > MAX_PATH_BYTES:
             raise ValueError(f"`{printable(entry)}` is longer than {MAX_PATH_BYTES} bytes")
@@ -149,7 +149,7 @@ class FilesScope(Scope):
     def directories(self) -> tuple[AllowedDirectory, ...]:
         """The allowlist, in its order."""
         return tuple(
-            AllowedDirectory(entry, entry.startswith("/"), _components(entry))
+            AllowedDirectory(entry, entry.startswith("/"), components(entry))
             for entry in self.allowlist
         )
 
@@ -160,16 +160,16 @@ class FilesScope(Scope):
 
     def place(self, path: str) -> Place | None:
         """The place of `path`; None if it is outside."""
-        if not _is_path_text(path):
+        if not is_path_text(path):
             return None
-        parts = _components(path)
+        parts = components(path)
         if not path.startswith("/"):
-            if _climbs(parts):
+            if climbs(parts):
                 return None
             return Place(self.directories[0], parts, "/".join(parts) or ".")
         for root in self._longest_first:
             depth = len(root.parts)
-            if parts[:depth] == root.parts and not _climbs(parts[depth:]):
+            if parts[:depth] == root.parts and not climbs(parts[depth:]):
                 return Place(root, parts[depth:], "/" + "/".join(parts))
         return None
 
@@ -201,7 +201,7 @@ class FilesScope(Scope):
     def _is_changeable(self, place: Place) -> bool:
         if not place.parts or place.parts[-1] == "..":
             return False
-        target = place.root.parts + _collapsed(place.parts)
+        target = place.root.parts + collapsed(place.parts)
         return not any(
             other.absolute == place.root.absolute and other.parts[: len(target)] == target
             for other in self.directories
@@ -223,7 +223,7 @@ class FilesScope(Scope):
         place = self.place(path) if self.labels and isinstance(path, str) else None
         if place is None:
             return NO_MARKS
-        return labels_at(self.labels, place.root.parts + _collapsed(place.parts))
+        return labels_at(self.labels, place.root.parts + collapsed(place.parts))
 
     def possible_labels(self, function: str) -> frozenset[str]:  # noqa: ARG002 - any may read
         return frozenset(label for labels in self.labels.values() for label in labels)
@@ -370,34 +370,6 @@ def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
     if len(content) > counted:
         return len(content)
     return len(content.encode("utf-8", "surrogatepass"))
-
-
-def _is_path_text(path: str) -> bool:
-    """False for NUL, and for lone surrogates, which no caller outside the host can send."""
-    if "\0" in path:
-        return False
-    return path.isascii() or not any("\ud800" <= c <= "\udfff" for c in path)
-
-
-def _climbs(parts: tuple[str, ...]) -> bool:
-    if ".." not in parts:
-        return False
-    depth = 0
-    for part in parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return True
-    return False
-
-
-def _collapsed(parts: tuple[str, ...]) -> tuple[str, ...]:
-    kept: list[str] = []
-    for part in parts:
-        if part == "..":
-            kept.pop()
-        else:
-            kept.append(part)
-    return tuple(kept)
 
 
 def _decoded_size(content: str) -> int:

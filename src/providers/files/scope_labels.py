@@ -12,14 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from caps.capabilities.provider import CallContext
+from caps.providers.files.path_text import Parts, components
 
-Parts = tuple[str, ...]
 LabelledDirectories = Mapping[str, tuple[str, ...]]
-
-
-def components(path: str) -> Parts:
-    """The components of a path, `.` left out."""
-    return tuple([part for part in path.split("/") if part and part != "."])
 
 
 def labels_at(labelled: LabelledDirectories, place: Parts) -> frozenset[str]:

@@ -7,11 +7,11 @@ but is neither wider nor narrower.
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from caps.providers.files.path_text import climbs, components
 from caps.providers.files.scope_labels import LabelledDirectories, labels_at, without_effect
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
 from caps.security.review.scope_answers import (
@@ -286,16 +286,11 @@ def _places(
             continue
         parts = nearest_directory(call.function, path)
         if parts is None or (root is not None and is_beneath(parts, root)):
-            if parts is not None or not (path.startswith("/") or _climbs(path)):
+            if parts is not None or not (path.startswith("/") or climbs(components(path))):
                 relative.append(index)
         else:
             needed.setdefault(parts, []).append(index)
     return relative, needed
-
-
-def _climbs(path: str) -> bool:
-    # A normalized relative path that climbs above its start begins with `..`.
-    return os.path.normpath(path).partition("/")[0] == ".."
 
 
 def _largest(calls: Sequence[ObservedArguments], default: int) -> tuple[int, str]:

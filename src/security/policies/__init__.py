@@ -1,4 +1,4 @@
-"""Parts of a policy: names, modules, deny rules, protected paths, and reading it from a file.
+"""Parts of a policy: names, fields, modules, deny and flow rules, protected paths, and loading it.
 
 The model is `policy.py`, the rules `decision.py`.
 """

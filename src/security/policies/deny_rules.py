@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from caps.protocol.text import nearest
+from caps.security.policies.fields import as_tuple
 from caps.security.policies.names import RULE_PATTERN, checked_rule, quoted
 
 _KEYS: Final = ("rule", "mode")
@@ -57,12 +58,6 @@ def _mode(value: object) -> RuleMode:
         return RuleMode(value)
     # No default: a misspelt mode must not choose between the two by chance.
     raise ValueError("`mode` should be `enforce` or `dry_run`")
-
-
-def _as_tuple(value: object) -> object:
-    if isinstance(value, set | frozenset):
-        return tuple(sorted(value, key=str))
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _normalised(rules: Iterable[DenyRule]) -> tuple[DenyRule, ...]:
@@ -112,6 +107,6 @@ DenyRules = Annotated[
         ...,
     ],
     Field(max_length=1024),
-    BeforeValidator(_as_tuple),
+    BeforeValidator(as_tuple),
     AfterValidator(_normalised),
 ]

@@ -26,11 +26,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    WithJsonSchema,
     model_validator,
 )
 
 from caps.protocol.text import nearest
+from caps.security.policies.fields import as_tuple, sorted_unique, string_schema
 from caps.security.policies.names import (
     NAME_PATTERN,
     checked_rule,
@@ -77,34 +77,22 @@ def _checked_target(text: str) -> str:
     return checked_rule(text)
 
 
-def _as_tuple(value: object) -> object:
-    if isinstance(value, set | frozenset):
-        return tuple(sorted(value, key=str))
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _normalised(labels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(set(labels)))
-
-
-def _string(pattern: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": f"^({pattern})$"})
-
-
 _FUNCTIONS: Final = rf"{NAME_PATTERN}\.({NAME_PATTERN}|\*)"
 
-Label = Annotated[str, AfterValidator(checked_label), _string(_LABEL)]
+Label = Annotated[str, AfterValidator(checked_label), string_schema(f"^({_LABEL})$")]
 Labels = Annotated[
     tuple[Label, ...],
     Field(max_length=MAX_LABELS),
-    BeforeValidator(_as_tuple),
-    AfterValidator(_normalised),
+    BeforeValidator(as_tuple),
+    AfterValidator(sorted_unique),
 ]
-Mark = Annotated[str, AfterValidator(checked_mark), _string(f"{_LABEL}|{_FUNCTIONS}")]
-Marks = Annotated[tuple[Mark, ...], Field(max_length=MAX_LABELS), BeforeValidator(_as_tuple)]
-Target = Annotated[str, AfterValidator(_checked_target), _string(f"{EGRESS}|{_FUNCTIONS}")]
+Mark = Annotated[str, AfterValidator(checked_mark), string_schema(f"^({_LABEL}|{_FUNCTIONS})$")]
+Marks = Annotated[tuple[Mark, ...], Field(max_length=MAX_LABELS), BeforeValidator(as_tuple)]
+Target = Annotated[
+    str, AfterValidator(_checked_target), string_schema(f"^({EGRESS}|{_FUNCTIONS})$")
+]
 # In the order in which they are written, so that an error can name the place.
-Targets = Annotated[tuple[Target, ...], Field(max_length=1024), BeforeValidator(_as_tuple)]
+Targets = Annotated[tuple[Target, ...], Field(max_length=1024), BeforeValidator(as_tuple)]
 
 
 class FlowRule(BaseModel):
@@ -156,7 +144,7 @@ def _distinct(rules: tuple[FlowRule, ...]) -> tuple[FlowRule, ...]:
 FlowRules = Annotated[
     tuple[FlowRule, ...],
     Field(max_length=MAX_FLOWS),
-    BeforeValidator(_as_tuple),
+    BeforeValidator(as_tuple),
     AfterValidator(_distinct),
 ]
 

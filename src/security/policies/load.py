@@ -254,6 +254,12 @@ def _what(error: ErrorDetails) -> str:
             return json_problem(error)
 
 
+def first_error(error: ValidationError) -> ErrorDetails:
+    """The one to name. A misspelt key comes first: it explains why the right one is missing."""
+    errors = error.errors(include_url=False)
+    return min(errors, key=lambda each: each["type"] != "extra_forbidden")
+
+
 def json_problem(error: ErrorDetails) -> str:
     """What is wrong with a JSON value, in our words instead of Pydantic's."""
     got = json_kind(error["input"])

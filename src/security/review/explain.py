@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from caps.security.decision import Decision, ReasonCode
+from caps.security.decision import Decision
 from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
 from caps.security.policies.names import domain_of
 from caps.security.policies.plain_json import plain_json
 from caps.security.policy import SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.request import Request
 from caps.security.review.catalogue import (
     Catalogue,

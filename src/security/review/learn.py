@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from caps.security.audit.model.records import AuditRecord
-from caps.security.decision import ReasonCode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of, matching_rule
 from caps.security.policies.plain_json import plain_json
 from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 from caps.security.policy import SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.review.catalogue import (
     Catalogue,
     first_decision,

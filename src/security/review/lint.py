@@ -14,12 +14,12 @@ from typing import Any
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import nearest
-from caps.security.decision import ReasonCode
 from caps.security.policies.deny_rules import RuleMode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policies.names import domain_of, matching_rule
 from caps.security.policies.protected_paths import ProtectedPath, first_reached
 from caps.security.policy import Limits, RuleEffect, SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.review.catalogue import (
     Catalogue,
     covered_by,

@@ -23,7 +23,7 @@ from caps.security.audit.model.records import (
     OutcomeRecorded,
 )
 from caps.security.audit.model.sanitize import MAX_TEXT_CHARS
-from caps.security.decision import ReasonCode
+from caps.security.reasons import ReasonCode
 
 # Why a call that was allowed was then not begun.
 _NOT_BEGUN = frozenset({ReasonCode.REVOKED.value, ReasonCode.DEADLINE_PASSED.value})

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from caps.security.audit.model.records import AuditRecord, ExecutionEnded, OutcomeRecorded
-from caps.security.decision import ReasonCode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policy import RuleEffect
+from caps.security.reasons import ReasonCode
 from caps.security.review.catalogue import Catalogue
 from caps.security.review.log_decisions import DecisionReader, RecordedDecision
 from caps.security.review.suggest_limits import ObservedUsage, observed_usage

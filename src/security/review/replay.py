@@ -23,9 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from caps.security.audit.model.records import AuditRecord
-from caps.security.decision import ReasonCode, asking_rules, decide
+from caps.security.decision import asking_rules, decide
 from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
+from caps.security.reasons import ReasonCode
 from caps.security.request import Request, Usage
 from caps.security.review.catalogue import Catalogue, PolicyTerms
 from caps.security.review.log_decisions import DecisionReader, RecordedDecision

@@ -29,7 +29,7 @@ from caps import (
     Runtime,
     builtin_registry,
 )
-from caps.capabilities.broker.approvals import DirectoryApprover
+from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import ApprovalDirectory
 from caps.security.approvals.model import ApprovalScope
 from caps.security.audit import (
@@ -367,7 +367,7 @@ class TestCovers:
         async with place.runtime() as runtime:
             await runtime.run(DROP)
             assert len(place.asked) == 1
-            assert runtime._open().broker.approvals._standing == {}
+            assert runtime._open().services.approvals._standing == {}
 
     async def test_it_covers_the_later_runs_of_its_session(self) -> None:
         """And ends with it."""

@@ -153,3 +153,22 @@ def test_the_example_of_the_readme(
     exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
     expected = block.strip().splitlines()[-1].partition("# ")[2]
     assert capsys.readouterr().out == f"{expected}\n"
+
+
+@pytest.mark.anyio
+async def test_a_call_that_names_an_open_session_by_its_id_shares_what_it_read(
+    tmp_path: Path,
+) -> None:
+    """A session without a name of its own has an id, and a program may use it for calls."""
+    outside = Outside(tmp_path, AFTER_PRIVATE)
+    async with Runtime(outside.policy, registry=outside.registry, audit=outside.audit) as runtime:
+        async with runtime.session() as session:
+            (await session.run("await caps.files.read(path='hr/salaries.txt')")).unwrap()
+            refused = await runtime.call("web.fetch", {"url": "x"}, session=session.id)
+            other = await runtime.call("web.fetch", {"url": "y"}, session="other")
+        states = runtime._open().services.flows._states
+        assert (("anonymous", session.id) in states, len(states)) == (False, 1)
+    assert refused.decision is not None
+    assert refused.decision.reason == "flow_denied"
+    assert other.ok
+    assert outside.fetched == ["y"]

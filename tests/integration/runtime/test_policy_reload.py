@@ -26,7 +26,7 @@ from caps import (
     builtin_registry,
 )
 from caps.capabilities.grant import BoundPolicy
-from caps.capabilities.runtime.policy_reload import CurrentPolicy, PolicyReloader
+from caps.capabilities.runtime.opening.policy_reload import CurrentPolicy, PolicyReloader
 from caps.security.audit import AuditEvent, PolicyLoaded
 from caps.security.policies.load import read_policy
 
@@ -122,7 +122,7 @@ class TestLooking:
             goes_on.wait()
             return read_policy(path)
 
-        monkeypatch.setattr("caps.capabilities.runtime.policy_reload.read_policy", hang)
+        monkeypatch.setattr("caps.capabilities.runtime.opening.policy_reload.read_policy", hang)
         watch.read_s = 0.01
         try:
             for _ in range(3):

@@ -646,7 +646,7 @@ def _without_audit(session: Session) -> Any:
     """What the session has opened, with a log that takes nothing."""
     opened = session._opened
     full = MemoryAuditLog(capacity=0)
-    return replace(opened, broker=replace(opened.broker, audit=full))
+    return replace(opened, services=replace(opened.services, audit=full))
 
 
 async def test_a_late_answer_between_cells_is_dropped_by_the_worker() -> None:

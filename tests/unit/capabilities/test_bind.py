@@ -15,9 +15,10 @@ from caps.capabilities.provider import CallContext, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import PolicyInvalidError
-from caps.security.decision import ReasonCode, decide
+from caps.security.decision import decide
 from caps.security.policies.protected_paths import ProtectedPath
 from caps.security.policy import Rate
+from caps.security.reasons import ReasonCode
 from caps.security.request import NOTHING_USED, Request
 from caps.security.scopes import Violation
 from support.parameter_names import stable_repr

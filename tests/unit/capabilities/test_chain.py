@@ -15,8 +15,9 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.providers.builtin import builtin_registry
 from caps.providers.files.scope import FilesScope
 from caps.security.audit.model.records import Withheld
-from caps.security.decision import ReasonCode, decide
+from caps.security.decision import decide
 from caps.security.policy import Limits
+from caps.security.reasons import ReasonCode
 from caps.security.request import NOTHING_USED, Request
 from caps.security.scopes import AllScopes
 from support.file_calls import context_of

@@ -8,7 +8,7 @@ import pytest
 
 from caps.capabilities.schema import CompiledSchema
 from caps.protocol.errors import RegistrationError
-from caps.security.decision import Problem
+from caps.security.reasons import Problem
 
 
 def compiled(schema: dict[str, Any]) -> CompiledSchema:

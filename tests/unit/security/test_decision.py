@@ -15,17 +15,11 @@ from caps.protocol.errors import (
     PolicyDeniedError,
     ValidationError,
 )
-from caps.security.decision import (
-    Decision,
-    Problem,
-    ReasonCode,
-    asking_rules,
-    decide,
-    evaluate_terms,
-)
+from caps.security.decision import Decision, asking_rules, decide, evaluate_terms
 from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate
+from caps.security.reasons import Problem, ReasonCode
 from caps.security.refusals import error_for
 from caps.security.request import NOTHING_USED, ApprovalUse, KeyUse, Request, Usage
 from caps.security.scopes import Scope, Violation

@@ -1,9 +1,6 @@
-"""(8) Starting the feeds of a log. Each sink imports its heavy library only when it is used."""
+"""(8) Starting the feeds of a log, one for each sink."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import assert_never
 
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit.files.tail import log_id
@@ -12,8 +9,8 @@ from caps.security.audit.log.settings import AuditSettings
 from caps.security.audit.log.writer import Writer
 from caps.security.audit.sinks.backfill import CursorFile, SegmentBackfill
 from caps.security.audit.sinks.feed import Feed
-from caps.security.audit.sinks.interface import Sink, SinkObserver
-from caps.security.audit.sinks.urls import SinkAddress, SinkKind
+from caps.security.audit.sinks.interface import SinkObserver
+from caps.security.audit.sinks.make_sink import make_sink
 
 
 def start_feeds(
@@ -42,7 +39,7 @@ def _make_feeds(
     log, history = log_id(directory), SegmentBackfill(directory)
     return [
         Feed(
-            _make_sink(address, directory, log),
+            make_sink(address, directory, log),
             address.terms,
             history,
             CursorFile(directory, address.terms.name),
@@ -53,30 +50,3 @@ def _make_feeds(
         )
         for address in addresses
     ]
-
-
-def _make_sink(address: SinkAddress, directory: Path, log: str) -> Sink:
-    """Return the sink of an address, not connected yet. Raises `ConfigurationError`."""
-    match address.kind:
-        case SinkKind.STDOUT:
-            from caps.security.audit.sinks.streams import StdoutSink
-
-            return StdoutSink(address.terms.deadline)
-        case SinkKind.FILE:
-            from caps.security.audit.sinks.streams import FileSink
-
-            return FileSink(Path(address.parts.path), directory, address.terms.deadline)
-        case SinkKind.SYSLOG_UNIX | SinkKind.SYSLOG_UDP | SinkKind.SYSLOG_TCP:
-            from caps.security.audit.sinks.syslog import SyslogSink
-
-            return SyslogSink(address)
-        case SinkKind.OTLP_HTTP | SinkKind.OTLP_HTTPS:
-            from caps.security.audit.sinks.otlp import OtlpSink
-
-            return OtlpSink(address, log)
-        case SinkKind.SQLITE | SinkKind.POSTGRESQL:
-            from caps.security.audit.sinks.database import DatabaseSink
-
-            return DatabaseSink(address, log)
-        case _:
-            assert_never(address.kind)

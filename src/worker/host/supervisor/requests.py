@@ -22,7 +22,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from caps.protocol.connection import Decoded, HostConnection, State
+from caps.protocol.connection import UNSENDABLE, Decoded, HostConnection, State
 from caps.protocol.errors import ProtocolError, ProviderError
 from caps.protocol.messages import (
     CallFailure,
@@ -42,8 +42,6 @@ from caps.worker.host.supervisor.interface import (
 )
 from caps.worker.host.supervisor.off_loop import LARGE_BYTES, run_off_loop
 
-# What encoding raises for an answer that cannot be sent on the channel.
-_UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 # How a large result of the code begins: a message whose first field says that it is one.
 _RESULT = b"\xa4type\xa6result"
 _MOST_TIMES_ITS_SIZE = 6  # the body, and text with wide characters and its encoded form
@@ -112,10 +110,7 @@ class RequestServer:
         """Answer `messages` and all that follow, until the result. Calls that wait for their
         providers run in `group`, which the caller cancels."""
         try:
-            if isinstance(messages, LargeMessages):
-                arrival = _Arrival(messages)
-            else:
-                arrival = self._begin_batch(messages)
+            arrival = self._begin(messages)
             while True:
                 large = arrival.large
                 if large is not None:
@@ -290,7 +285,7 @@ class RequestServer:
     def _encode_or_fail(self, request: CapabilityRequestMessage, answer: CallResponse) -> bytes:
         try:
             return self._encode(request, answer)
-        except _UNSENDABLE:
+        except UNSENDABLE:
             # A provider's error details may be any object; the call fails, not the execution.
             return self._encode(request, CallResponse(failure=_NO_FIT))
 

@@ -12,6 +12,7 @@ import itertools
 from collections import deque
 from typing import Any, Self
 
+from caps.protocol.connection import UNSENDABLE
 from caps.protocol.errors import (
     CALL_ERRORS,
     USER_ERRORS,
@@ -43,9 +44,6 @@ OPTIONS_SCHEMA = {
 
 _MAX_LISTED_PROBLEMS = 8
 _ERRORS = {error.__name__: error for error in USER_ERRORS}
-
-# The errors of the channel for a payload that cannot be encoded or is too large.
-_UNSENDABLE = (ProtocolError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 class RequestSender:
@@ -83,7 +81,7 @@ class RequestSender:
             number = f"r{next(self._request_numbers)}"
             response = self._channel.request(number, self._release_slot, fields)
             self._requests_left -= 1
-        except _UNSENDABLE as error:
+        except UNSENDABLE as error:
             self._release_slot()  # nothing was sent, so no response will come
             problem = {"path": "$", "expected": "json-like data", "got": str(error)}
             raise _make_validation_error(fields["capability"], [problem]) from None

@@ -12,7 +12,7 @@ from caps.capabilities.provider import CallContext
 from caps.protocol.errors import ConfigurationError
 from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest
 from caps.security.audit import ApprovalRequested, CallStatus
-from caps.security.decision import ReasonCode
+from caps.security.reasons import ReasonCode
 from caps.worker.host.supervisor.interface import CallResponse
 from support.broker_setup import drive_batch
 from support.flow_setup import ASK_FIRST, NO_EXFILTRATION, FlowSetup, reason_of, value_of

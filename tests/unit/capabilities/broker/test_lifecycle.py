@@ -10,7 +10,7 @@ from caps.capabilities.broker.idempotency import IdempotentCall
 from caps.capabilities.broker.invoke import Outcome
 from caps.capabilities.broker.lifecycle import Call
 from caps.security.audit import CallStatus
-from caps.security.decision import ReasonCode
+from caps.security.reasons import ReasonCode
 from caps.security.request import ApprovalUse
 from caps.worker.host.supervisor.interface import CallResponse
 from support.broker_setup import BrokerSetup, make_request

@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from caps import MemoryAuditLog, PolicyInvalidError, Runtime, builtin_registry
-from caps.capabilities.broker.approvals import DirectoryApprover
-from caps.capabilities.runtime.protected_paths import default_protected_paths, protected_paths_of
+from caps.capabilities.runtime.opening.protected_paths import (
+    default_protected_paths,
+    protected_paths_of,
+)
+from caps.security.approvals.approver import DirectoryApprover
 from caps.security.audit import AuditLog
 from caps.security.audit.sinks.urls import parse_sink
 from caps.security.policies.load import load_policy

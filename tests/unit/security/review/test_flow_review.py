@@ -18,9 +18,9 @@ from caps.security.audit import (
     DecisionMade,
     OutcomeRecorded,
 )
-from caps.security.decision import ReasonCode
 from caps.security.policies.load import LoadedPolicy
 from caps.security.policy import SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.request import Request
 from caps.security.review.diff import diff
 from caps.security.review.explain import explain

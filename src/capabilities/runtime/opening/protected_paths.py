@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from caps.capabilities.broker.approvals import DirectoryApprover
+from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink

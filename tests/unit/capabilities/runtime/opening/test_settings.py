@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caps.capabilities.runtime.options import capability_timeout_ms
+from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.capabilities.runtime.runtime import Runtime
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError

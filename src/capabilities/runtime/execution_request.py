@@ -1,0 +1,52 @@
+"""(3) What an execution is given, checked before anything is recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from caps.capabilities.broker.evidence import DecisionSummary
+from caps.capabilities.broker.flow import FlowState
+from caps.capabilities.broker.idempotency import IdempotencyCache
+from caps.capabilities.identity import Identity
+from caps.capabilities.runtime.inputs import NO_INPUTS, EncodedInputs
+
+
+class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """What all runs of a session share: the channel, the idempotency keys, what was read."""
+
+    channel_id: str
+    keys: IdempotencyCache
+    flow: FlowState
+
+
+class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The code to run, and its caller."""
+
+    source: str
+    filename: str
+    identity: Identity
+    on_output: Callable[[str], None] | None
+    check: bool = False
+    on_start: Callable[[str], None] | None = None
+    """Gets the execution's id once its start is recorded."""
+    on_decision: Callable[[DecisionSummary], None] | None = None
+    channel: SessionChannel | None = None
+    """That of the session; None: the execution has a channel of its own."""
+    inputs: EncodedInputs = NO_INPUTS
+    argv: tuple[str, ...] | None = None
+    flow: FlowState | None = None
+    """What was read before it starts, and in the end also what it has read itself."""
+
+    def __post_init__(self) -> None:
+        """Raise TypeError unless source and filename are strings, before anything is recorded."""
+        for name, value in (("source", self.source), ("filename", self.filename)):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} must be a `str`, not `{type(value).__name__}`")
+
+
+def new_id() -> str:
+    """32 hexadecimal digits that nobody can guess."""
+    return os.urandom(16).hex()
