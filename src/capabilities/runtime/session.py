@@ -95,6 +95,8 @@ class Session:
         self._identity = msgspec.structs.replace(
             identity, session=identity.session or self._channel_id
         )
+        flows = opened.broker.flows
+        flow = flows.of_unnamed(self._identity) if identity.session is None else flows.of(identity)
         self._limits = limits
         self._lease = Lease(
             opened.pool,
@@ -107,7 +109,7 @@ class Session:
         self._cell = SessionChannel(
             channel_id=self._channel_id,
             keys=IdempotencyCache(),
-            flow=opened.broker.flows.of(identity),
+            flow=flow,
         )
         self._runs = 0
         self._busy = False
