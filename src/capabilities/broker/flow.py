@@ -4,16 +4,18 @@ The broker adds the marks of an answer (its labels, its function) before the ans
 takes a snapshot of all marks when a request is received. So the snapshot has the labels of
 everything that the request can hold, whatever the worker does: nothing reaches it but answers.
 
-A session keeps one state for all of its runs. Executions and calls that name the same session of
-the same principal share one, too, because a model sees the answers of all of them. An execution
-within an execution starts with the marks of the outer one (`FlowState(context.answered)`), and its
-marks become those of the answer (`context.add_labels(*flow.answered)`).
+A session keeps one state for all of its runs; without a name, for as long as it exists. Executions
+and calls that name the same session of the same principal share one, too, because a model sees the
+answers of all of them. An execution within an execution starts with the marks of the outer one
+(`FlowState(context.answered)`), and its marks become those of the answer
+(`context.add_labels(*flow.answered)`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
+from weakref import WeakValueDictionary
 
 from caps.capabilities.identity import Identity
 from caps.protocol.errors import ConfigurationError
@@ -26,7 +28,7 @@ MAX_SESSIONS: Final = 65_536
 class FlowState:
     """The marks of one channel, see `security/policies/flow_rules.py`."""
 
-    __slots__ = ("answered",)
+    __slots__ = ("__weakref__", "answered")
 
     def __init__(self, answered: Iterable[str] = ()) -> None:
         self.answered = frozenset(answered)
@@ -50,6 +52,15 @@ class SessionFlows:
     def __init__(self, max_sessions: int = MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
         self._states: dict[tuple[str, str], FlowState] = {}
+        # Those of sessions without a name, by the ids that the runtime gave them.
+        self._unnamed = WeakValueDictionary[tuple[str, str], FlowState]()
+
+    def of_unnamed(self, identity: Identity) -> FlowState:
+        """A new state for a session whose id is from the runtime. It ends with its last holder;
+        until then, calls and executions that name the id share it."""
+        assert identity.session is not None
+        found = self._unnamed[identity.principal, identity.session] = FlowState()
+        return found
 
     def of(self, identity: Identity) -> FlowState:
         """The state of the session that `identity` names, or a new one if it names none.
@@ -58,25 +69,13 @@ class SessionFlows:
         """
         if identity.session is None:
             return FlowState()
-        found = self._states.get((identity.principal, identity.session))
+        key = (identity.principal, identity.session)
+        found = self._states.get(key) or self._unnamed.get(key)
         if found is None:
-            found = FlowState()
-            self.add(identity, found)
+            if len(self._states) >= self._max_sessions:
+                raise ConfigurationError(
+                    f"the runtime has seen {self._max_sessions} named sessions and cannot forget "
+                    "what they have read; use one of them, or open another runtime"
+                )
+            found = self._states[key] = FlowState()
         return found
-
-    def add(self, identity: Identity, state: FlowState) -> None:
-        """Share `state` with all that name this session. ConfigurationError if there are too many.
-
-        Only a session without a name of its own is removed: its id is unknown before it opens.
-        """
-        assert identity.session is not None
-        if len(self._states) >= self._max_sessions:
-            raise ConfigurationError(
-                f"the runtime has seen {self._max_sessions} named sessions and cannot forget "
-                "what they have read; use one of them, or open another runtime"
-            )
-        self._states[identity.principal, identity.session] = state
-
-    def remove(self, identity: Identity) -> None:
-        """The session is closed; may be called again."""
-        self._states.pop((identity.principal, identity.session or ""), None)

@@ -90,10 +90,11 @@ class Session:
         self._bind = bind
         self._inject = inject
         self._channel_id = new_id()
-        self._is_named = identity.session is not None
         self._identity = msgspec.structs.replace(
             identity, session=identity.session or self._channel_id
         )
+        flows = opened.services.flows
+        flow = flows.of_unnamed(self._identity) if identity.session is None else flows.of(identity)
         self._limits = limits
         self._lease = Lease(
             opened.pool,
@@ -106,7 +107,7 @@ class Session:
         self._channel = SessionChannel(
             channel_id=self._channel_id,
             keys=IdempotencyCache(),
-            flow=opened.services.flows.of(identity),
+            flow=flow,
         )
         self._runs = 0
         self._busy = False
@@ -154,10 +155,6 @@ class Session:
         chain = await self._bind()
         self._grant = self._inject(self._channel_id, chain)
         async with AsyncExitStack() as stack:
-            if not self._is_named:  # calls may name it by its id while it is open
-                flows = self._opened.services.flows
-                flows.add(self._identity, self._channel.flow)
-                stack.callback(flows.remove, self._identity)
             self._lease.use_pool(await acquire_pool(self._opened.pools, stack, chain))
             await self._lease.open()
             self._pool_stack = stack.pop_all()

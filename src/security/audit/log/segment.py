@@ -50,6 +50,7 @@ from caps.security.audit.model.records import (
     AuditEvent,
     KeyRotated,
     LogOpened,
+    OutcomeRecorded,
     SegmentClosed,
     timestamp,
 )
@@ -77,6 +78,7 @@ class Segment:
         self._pid = os.getpid()
         self._head = ORIGIN
         self._unpinned = 0
+        self._mentioned: int | None = None
         self._torn: bytes = b""
         self._failure: str | None = None
         self.on_written: Callable[[int, Sequence[bytes]], None] | None = None
@@ -149,8 +151,11 @@ class Segment:
         That checkpoint is durable before the event is written, so a crash never leaves a record
         that mentions a lost one.
         """
-        if isinstance(event, CHECKPOINT_WITNESSES):
-            event = msgspec.structs.replace(event, signed_seq=self._checkpoints.signed_seq)
+        signed = self._checkpoints.signed_seq
+        is_due = type(event) is OutcomeRecorded and signed != self._mentioned
+        if is_due or isinstance(event, CHECKPOINT_WITNESSES):
+            self._mentioned = signed
+            event = msgspec.structs.replace(event, signed_seq=signed)
         return encode_event(event)
 
     def has(self, attempt: WriteAttempt) -> bool:

@@ -174,6 +174,8 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
     bytes_out: int
     labels: list[str] = []
     """The labels of the answer."""
+    signed_seq: int | None = None
+    """As in `ExecutionStarted`; only if its writer has not said so in an earlier record."""
 
 
 class ProtocolViolated(_ExecutionEvent, frozen=True, kw_only=True, tag="protocol_violated"):
@@ -339,7 +341,8 @@ AuditEvent = (
 )
 
 # The kinds that say which record is signed, so that a reader notices that checkpoints are lost.
-# They are rare, and do not belong to single calls. The log itself sets `signed_seq`.
+# They are rare, and do not belong to single calls. The log itself sets `signed_seq`, and also in
+# the first outcome after each checkpoint: a program may make calls and run no code.
 CHECKPOINT_WITNESSES: Final = (ExecutionStarted, ExecutionEnded, SegmentOpened, KeyRotated)
 
 for _kind in get_args(AuditEvent):

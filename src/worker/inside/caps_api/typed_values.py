@@ -21,7 +21,7 @@ import dataclasses
 import datetime as dt
 import enum
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
@@ -74,7 +74,8 @@ class _ArgumentConverter:
         if isinstance(value, enum.Enum):
             return self.convert(value._value_, schema, room - 1)
         if isinstance(value, (bytes, bytearray)):
-            return _bytes_text(bytes(value), schema, self._root)
+            # Not `bytes(value)`, which calls the `__bytes__` of a subclass.
+            return _bytes_text(b"".join((value,)), schema, self._root)
         for kind, as_text in _TEXTS:
             if isinstance(value, kind):
                 return as_text(value)
@@ -92,7 +93,7 @@ class _ArgumentConverter:
         ):
             return [
                 self.convert(item, _item_schema(schema, root, index), room - 1)
-                for index, item in enumerate(value)
+                for index, item in enumerate(_items(value))
             ]
         else:
             return value
@@ -100,6 +101,13 @@ class _ArgumentConverter:
             name: self.convert(item, _property_schema(schema, root, name), room - 1)
             for name, item in pairs
         }
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """The items that a list, tuple or set holds, whatever its class says of them."""
+    kind = next(each for each in (list, tuple, set, frozenset) if isinstance(value, each))
+    found: Iterator[Any] = kind.__iter__(value)
+    return found
 
 
 def _bytes_text(value: bytes, schema: Any, root: Mapping[str, Any]) -> str | bytes:

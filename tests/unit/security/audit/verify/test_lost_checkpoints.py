@@ -13,10 +13,12 @@ import pytest
 from caps.protocol.errors import AuditError
 from caps.security.audit import (
     AuditLog,
+    CallStatus,
     Durability,
     ExecutionEnded,
     ExecutionStarted,
     ExecutionStatus,
+    OutcomeRecorded,
     Rotation,
     VerifyReport,
     VerifyStatus,
@@ -46,6 +48,15 @@ ENDED = ExecutionEnded(
     duration_us=1,
     calls=1,
     output_bytes=0,
+)
+OUTCOME = OutcomeRecorded(
+    execution_id="exec-0001",
+    principal="local",
+    request_id="r-1",
+    capability="files.read",
+    status=CallStatus.OK,
+    duration_us=1,
+    bytes_out=1,
 )
 
 
@@ -113,6 +124,23 @@ def test_a_log_of_one_file_and_one_key(
     assert_lost(verify_log(tmp_path), 4 if harm in (delete, empty) else 7)
     with pytest.raises(AuditError, match="has lost the checkpoint of record 7"):
         AuditLog.open(tmp_path)
+
+
+@HARMS
+def test_a_log_of_calls_without_code(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    """The first outcome after a checkpoint mentions it, and the next ones do not."""
+
+    async def main() -> None:
+        async with AuditLog.open(tmp_path, checkpoint_every=4) as log:
+            for _ in range(6):
+                await log.append(decision())
+                await log.append(OUTCOME)
+
+    anyio.run(main)
+    assert mentions(tmp_path) == [None, 4, None, 8, None, 12]
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+    harm(tmp_path / CHECKPOINTS)
+    assert verify_log(tmp_path).status is VerifyStatus.CHECKPOINT_BAD
 
 
 @HARMS
