@@ -171,11 +171,13 @@ async def test_a_call_that_names_an_open_session_by_its_id_shares_what_it_read(
 ) -> None:
     """A session without a name of its own has an id, and a program may use it for calls."""
     outside = Outside(tmp_path, AFTER_PRIVATE)
-    async with Runtime(outside.policy, registry=outside.registry, audit=outside.audit) as runtime:
-        async with runtime.session() as session:
-            (await session.run("await caps.files.read(path='hr/salaries.txt')")).unwrap()
-            refused = await runtime.call("web.fetch", {"url": "x"}, session=session.id)
-            other = await runtime.call("web.fetch", {"url": "y"}, session="other")
+    async with (
+        Runtime(outside.policy, registry=outside.registry, audit=outside.audit) as runtime,
+        runtime.session() as session,
+    ):
+        (await session.run("await caps.files.read(path='hr/salaries.txt')")).unwrap()
+        refused = await runtime.call("web.fetch", {"url": "x"}, session=session.id)
+        other = await runtime.call("web.fetch", {"url": "y"}, session="other")
     assert refused.decision is not None
     assert refused.decision.reason == "flow_denied"
     assert other.ok
