@@ -21,13 +21,13 @@ import functools
 import inspect
 import types
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from caps.worker.inside.language.class_rules import check_length, safe_match_args
 from caps.worker.inside.language.compiler import WithoutCollection
 from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.language.identifiers import needs_guard, refusal
+from caps.worker.inside.language.identifiers import SIGNALS, is_private, needs_guard, refusal
 from caps.worker.inside.language.opaque_types import safe_abc_meta
 from caps.worker.inside.stdlib import (
     array_struct,
@@ -47,6 +47,18 @@ from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.text_annotations import special_annotations
 
 
+def _check_members(bases: tuple[type, ...], names: Iterable[str]) -> None:
+    """Raise TypeError if a member has a name that is read with a guard and that a base has, too.
+
+    From Python 3.12 on such a member reads the attribute of this name of its value, which may be
+    any object.
+    """
+    inherited = {name for base in bases for kind in base.__mro__ for name in vars(kind)}
+    for name in inherited.intersection(names):
+        if is_private(name) or name in SIGNALS:
+            raise TypeError(f"`{name}` cannot be a member, because a base class has this name")
+
+
 class _CheckedEnumType(enum.EnumType):
     """Allows enums only from class statements, whose names the transformer has checked."""
 
@@ -55,6 +67,7 @@ class _CheckedEnumType(enum.EnumType):
     ) -> _CheckedEnumType:
         if "_simple" in options:  # the library's own short cut: it shares the state of the base
             raise TypeError("`_simple` is private to `enum`")
+        _check_members(bases, classdict._member_names)
         # Its methods create the members before `OwnClasses` registers and checks the class.
         if "__match_args__" in classdict:
             safe = safe_match_args(classdict["__match_args__"])

@@ -35,11 +35,11 @@ _LEFT_OUT: tuple[Any, ...] = (
 
 
 def _classes() -> set[type]:
-    """Every class in a module behind a facade, with its ancestors."""
+    """Every class in a module behind a facade, with its ancestors. User space gets no metaclass."""
     found: set[type] = set()
     for module in FACADES:
         for value in vars(importlib.import_module(module)).values():
-            if isinstance(value, type):
+            if isinstance(value, type) and not issubclass(value, type):
                 found.update(value.__mro__)
     return found.difference(_LEFT_OUT)
 
