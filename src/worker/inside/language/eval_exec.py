@@ -45,6 +45,9 @@ class GlobalVariables(OwnDict):
 
     def refresh(self) -> None:
         """Read the variables again."""
+        if type(self) is not GlobalVariables:
+            # Dictionaries of objects have a check of their own for what they show.
+            raise TypeError(f"`globals()` was due, not a `{type(self).__name__}`")
         current = _visible_variables(self._real)
         dict.clear(self)
         dict.update(self, current)

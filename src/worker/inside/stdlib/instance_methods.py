@@ -114,7 +114,7 @@ def instances_only(cls: type[_T]) -> type[_T]:
     for name, original in list(vars(cls).items()):
         restricted = _restricted(cls, original)
         if restricted is not None:
-            setattr(cls, name, restricted)
+            type.__setattr__(cls, name, restricted)  # the class may be sealed
     return cls
 
 

@@ -40,6 +40,7 @@ from caps.worker.inside.stdlib import (
     warnings_,
     zoneinfo_,
 )
+from caps.worker.inside.stdlib.c_types import context_variables
 from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
 from caps.worker.inside.stdlib.c_types.iterators import itertools_names
 from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
@@ -305,6 +306,14 @@ REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
     "array": array_struct.array_names,
     "collections": collections_names,
     "contextlib": sys_os_time.contextlib_names,
+    "contextvars": _constant(
+        {
+            "Context": context_variables.Context,
+            "ContextVar": context_variables.ContextVar,
+            "Token": context_variables.Token,
+            "copy_context": context_variables.copy_context,
+        }
+    ),
     "copy": _constant({"deepcopy": copying.deepcopy}),
     "dataclasses": dataclasses_names,
     "difflib": _constant({"SequenceMatcher": SequenceMatcher}),

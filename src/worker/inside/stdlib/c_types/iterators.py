@@ -8,7 +8,7 @@ still running: user code that asks for the next item from inside such a call get
 - Over anything else (a generator, a `map`, an iterator of the user's), the library's iterator is
   driven by a generator. Python itself refuses to re-enter a generator.
 - `accumulate`, `groupby` and `pairwise` also call user code with items, or free what they were
-  asked with: they are written in Python.
+  asked with: they are written in Python. So is `batched`, which not every version has.
 
 The others (`compress`, `dropwhile`, `product`, `tee`, …) keep what they use until they are freed.
 """
@@ -16,6 +16,7 @@ The others (`compress`, `dropwhile`, `product`, `tee`, …) keep what they use u
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -83,6 +84,21 @@ def zip_longest(*iterables: Any, fillvalue: Any = None) -> Iterator[Any]:
     """`itertools.zip_longest`."""
     # Also over plain containers: it frees an iterator twice if an item that it frees re-enters it.
     return _driven(itertools.zip_longest(*iterables, fillvalue=fillvalue))
+
+
+def batched(iterable: Iterable[Any], n: int, *, strict: bool = False) -> Iterator[tuple[Any, ...]]:
+    """`itertools.batched`."""
+    size = operator.index(n)
+    if size < 1:
+        raise ValueError("n must be at least one")
+    return _batches(iter(iterable), size, bool(strict))
+
+
+def _batches(items: Iterator[Any], size: int, strict: bool) -> Iterator[tuple[Any, ...]]:
+    while batch := tuple(itertools.islice(items, size)):
+        if strict and len(batch) < size:
+            raise ValueError("batched(): incomplete batch")
+        yield batch
 
 
 def pairwise(iterable: Iterable[Any], /) -> Iterator[tuple[Any, Any]]:
@@ -177,5 +193,5 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 def itertools_names(_context: Any) -> dict[str, Any]:
     """The replacements in `itertools`."""
-    stand_ins = (accumulate, chain, count, cycle, groupby, islice, pairwise, zip_longest)
-    return {one.__name__: one for one in stand_ins}
+    stand_ins = (accumulate, batched, chain, count, cycle, groupby, islice, pairwise, zip_longest)
+    return {one.__name__: one for one in stand_ins if hasattr(itertools, one.__name__)}

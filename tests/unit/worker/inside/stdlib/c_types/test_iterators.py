@@ -88,3 +88,22 @@ def test_an_iterator_over_user_code_cannot_be_re_entered() -> None:
     items: Iterator[int] = iterators.islice(give(), 5)
     with pytest.raises(ValueError, match="generator already executing"):
         next(items)
+
+
+def test_batches_have_the_given_size() -> None:
+    """As in the versions of Python that have them; the last one may be smaller."""
+    assert list(iterators.batched("abcde", 2)) == [("a", "b"), ("c", "d"), ("e",)]
+    assert list(iterators.batched([], 2)) == []
+    assert list(iterators.batched("abcd", n=2, strict=True)) == [("a", "b"), ("c", "d")]
+    with pytest.raises(ValueError, match="incomplete batch"):
+        list(iterators.batched("abc", 2, strict=True))
+    with pytest.raises(ValueError, match="at least one"):
+        iterators.batched("abc", 0)
+
+
+def test_batches_cannot_be_re_entered() -> None:
+    """Python refuses to run the generator that is running."""
+    batches: Iterator[Any] = iter(())
+    batches = iterators.batched((next(batches) for _ in range(3)), 2)
+    with pytest.raises(ValueError, match="already executing"):
+        next(batches)
