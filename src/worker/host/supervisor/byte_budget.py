@@ -49,32 +49,27 @@ class ByteBudget:
         self._decoding = 0
         self._results = 0
         self._kept = 0
+        self.held = 0
+        """All bytes that are held now: the sum of the above, kept up to date for every call."""
         self._freed = anyio.Event()
-
-    @property
-    def held(self) -> int:
-        """All bytes that are held now."""
-        return self._kept + self._in_flight
-
-    @property
-    def _in_flight(self) -> int:
-        return self._requests + self._reading + self._decoding + self._results
 
     @property
     def _room(self) -> int:
         """What is left. A policy that lets more be kept than is usual does not stop the calls."""
-        return self._limit - min(self._kept, self._limit * 3 // 8) - self._in_flight
+        in_flight = self.held - self._kept
+        return self._limit - min(self._kept, self._limit * 3 // 8) - in_flight
 
     def keep(self, size: int) -> None:
         """`size` more is held until the execution ends."""
         self._kept += size
-        self._note()
+        self._change(size)
 
     def hold_requests(self, size: int, *, reading: int = 0) -> None:
         """From now on `size` is held for requests, and `reading` of the frame being read."""
-        before = self._in_flight
+        change = size + reading - self._requests - self._reading
         self._requests, self._reading = size, reading
-        self._note(freed=self._in_flight < before)
+        if change:
+            self._change(change)
 
     # -- large messages -------------------------------------------------------------------------
 
@@ -83,12 +78,13 @@ class ByteBudget:
         """Take up to `most` for a message that is decoded now. Yields how much was there."""
         taken = max(0, min(most, self._room))
         self._decoding += taken
-        self._note()
+        self._change(taken)
         try:
             yield taken
         finally:
             self._decoding -= taken
-            self._note(freed=True)
+            self._change(-taken)
+            self._freed.set()  # also if it had to take nothing
 
     async def wait_for_request(self, size: int) -> None:
         """Wait until a message of this size can be decoded: it fits, or no call is in flight."""
@@ -115,17 +111,19 @@ class ByteBudget:
 
     def change_results(self, by: int) -> None:
         self._results += by
-        self._note(freed=by < 0)
+        self._change(by)
 
     async def _wait(self) -> None:
         if self._freed.is_set():
             self._freed = anyio.Event()
         await self._freed.wait()
 
-    def _note(self, *, freed: bool = False) -> None:
-        self.was_large = self.was_large or self.held > MUCH_BYTES
-        if freed:
+    def _change(self, by: int) -> None:
+        self.held += by
+        if by < 0:
             self._freed.set()
+        elif self.held > MUCH_BYTES:
+            self.was_large = True
 
 
 class CallShare:
