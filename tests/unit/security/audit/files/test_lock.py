@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,15 @@ class _Writer:
         self.path = directory / "log"
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT)
         self.lock = LogLock(seconds, directory)
+        self.in_line = threading.Event()
+        """Set when it has passed the turnstile and waits for the log itself."""
+        wait_for_log = self.lock._wait_for_log
+
+        def wait(fd: int, path: Path) -> None:
+            self.in_line.set()
+            wait_for_log(fd, path)
+
+        self.lock._wait_for_log = wait  # type: ignore[method-assign]
 
     def take(self) -> None:
         self.lock.take(self.fd, self.path, wait=True)
@@ -76,12 +84,6 @@ def somebody_stands_in_line(directory: Path) -> bool:
     return False
 
 
-def until_somebody_stands_in_line(directory: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not somebody_stands_in_line(directory):
-        assert time.monotonic() < deadline, "nobody stands in line"
-
-
 def test_who_lets_go_of_it_gets_it_again_after_who_waits(tmp_path: Path) -> None:
     """However soon it asks: a writer that syncs would else keep it for itself."""
     took: list[str] = []
@@ -95,7 +97,7 @@ def test_who_lets_go_of_it_gets_it_again_after_who_waits(tmp_path: Path) -> None
         busy.take()
         thread = threading.Thread(target=wait)
         thread.start()
-        until_somebody_stands_in_line(tmp_path)
+        assert waiting.in_line.wait(20)
         busy.let_go()
         busy.take()
         took.append("busy")
@@ -110,7 +112,7 @@ def test_who_holds_a_file_takes_the_next_past_the_line(tmp_path: Path) -> None:
         moving.take()
         thread = threading.Thread(target=waiting.take)
         thread.start()
-        until_somebody_stands_in_line(tmp_path)
+        assert waiting.in_line.wait(20)
         following = os.open(tmp_path / "next", os.O_RDWR | os.O_CREAT)
         moving.lock.take_next(following, tmp_path / "next", wait=True)
         assert thread.is_alive()
