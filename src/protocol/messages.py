@@ -129,6 +129,10 @@ REFUSED_REQUEST_MARGIN = 64
 MAX_CALLS = 1_000_000
 
 
+# Code that the host interrupts has so long to stop; then it is killed.
+INTERRUPT_GRACE_SECONDS = 1.0
+
+
 class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The limits that the worker applies to itself; the host enforces them as well."""
 

@@ -510,6 +510,7 @@ class TestJson:
             "error",
             "usage",
             "decisions",
+            "note",
         }
         return found
 

@@ -32,6 +32,7 @@ from caps.protocol.messages import (
     StartMessage,
 )
 from caps.worker.inside.aio.loop import Future, Loop, Task
+from caps.worker.inside.channel.interrupts import Interrupts
 
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
@@ -48,6 +49,7 @@ class Channel:
         self.connection = WorkerConnection()
         self.loop = Loop(self._idle)
         self.main: Task | None = None
+        self.interrupts = Interrupts()
         self._descriptor = descriptor
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
@@ -201,11 +203,13 @@ class Channel:
         wait_ms = None
         if timeout is not None:
             wait_ms = int(min(timeout, _MAX_WAIT_SECONDS) * 1000 + 0.999)
-        if not self._unparsed and self._poll.poll(wait_ms):
+        if not self._unparsed and self.interrupts.wait(self._poll.poll, wait_ms):
             self._read()
         if self._unparsed:
             for message in self._parse():
                 self._dispatch(message)
+        if self.interrupts.pending:
+            self.loop.interrupt(self.interrupts.take())
 
     def _parse(self) -> list[FromHost]:
         data = b"".join(self._unparsed)

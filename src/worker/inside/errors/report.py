@@ -129,6 +129,8 @@ def _error_code(error: BaseException) -> str:
         return _CODES[LimitExceededError]
     if isinstance(error, CancelledError):
         return "cancelled"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
     return _CODES[ExecutionError]
 
 

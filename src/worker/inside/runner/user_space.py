@@ -59,6 +59,7 @@ class UserSpace:
             add_evaluation(self.globals, own)
         self._channel = channel
         self._session = False
+        channel.interrupts.user_files = self.programs
         self._unhandled = UnhandledErrors(channel.note, self.programs)
         channel.loop.set_error_handler(self._unhandled.report_error)
 

@@ -141,6 +141,9 @@ class Held:
     def limit_memory(self, megabytes: int) -> None:
         return
 
+    def interrupt(self) -> None:
+        return
+
     def pause(self) -> None:
         return
 

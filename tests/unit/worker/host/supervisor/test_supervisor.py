@@ -114,6 +114,7 @@ class Held:
         self.transport = transport
         self.cpu = 0
         self.looks = 0
+        self.interrupts = 0
         self.killed = anyio.Event()
 
     @property
@@ -133,6 +134,10 @@ class Held:
 
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
+
+    def interrupt(self) -> None:
+        """Its code goes on."""
+        self.interrupts += 1
 
     def pause(self) -> None:
         raise AssertionError("nothing here pauses a worker")
