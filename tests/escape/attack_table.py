@@ -41,6 +41,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "nesting": "exhaust the stack of the compiler or the interpreter",
         "patterns": "read attributes through `match`",
         "places": "write a refused name in every place that the grammar allows",
+        "interrupts": "use an interrupt to live on, or to leave something of ours half done",
         "privacy": "read private attributes where one check covers several accesses",
         "resources": "use unlimited time, memory and output",
         "typing": "evaluate text as code; reach objects through generic aliases",

@@ -18,7 +18,6 @@ Nothing is raised while no cell runs.
 
 from __future__ import annotations
 
-import builtins
 import opcode
 import sys
 from collections.abc import Callable, Container
@@ -27,7 +26,6 @@ from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_REAL_BUILTINS = vars(builtins)
 _OURS = "caps."
 # The instructions that may run C code for long. At the end of a loop the interpreter looks for
 # signals, too, but takes the error for one of the instruction before the loop: a `try` around it
@@ -56,10 +54,17 @@ class Interrupts:
     def __init__(self) -> None:
         self.pending = False
         """Whether an interrupt has come and is not raised yet."""
-        self.user_files: Container[str] = ()
-        """The file names of user code, which tell it apart if it has the real builtins."""
+        self._user_files: Container[str] = ()
+        self._user_builtin = ""
         self._listening = False
         self._waiting = False
+
+    def recognise(self, files: Container[str], builtin: str) -> None:
+        """User code is code of these files, and all code with a builtin of this name.
+
+        Without the language layer it has no builtins of its own.
+        """
+        self._user_files, self._user_builtin = files, builtin
 
     def begin(self) -> None:
         """A cell starts: it may be interrupted from now on."""
@@ -125,8 +130,9 @@ class Interrupts:
         return False
 
     def _is_user_code(self, frame: FrameType) -> bool:
-        # With the language layer, all user code has other builtins than the interpreter's.
-        return frame.f_builtins is not _REAL_BUILTINS or frame.f_code.co_filename in self.user_files
+        return (
+            self._user_builtin in frame.f_builtins or frame.f_code.co_filename in self._user_files
+        )
 
     def _clear(self) -> None:
         self.pending = False

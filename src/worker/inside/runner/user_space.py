@@ -29,6 +29,7 @@ from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.eval_exec import add_evaluation
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.known_private_names import is_unused_name
+from caps.worker.inside.language.transformer import READ_GUARD
 from caps.worker.inside.runner.unhandled import UnhandledErrors
 from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
 from caps.worker.inside.stdlib.importer import Importer
@@ -59,7 +60,7 @@ class UserSpace:
             add_evaluation(self.globals, own)
         self._channel = channel
         self._session = False
-        channel.interrupts.user_files = self.programs
+        channel.interrupts.recognise(self.programs, READ_GUARD)
         self._unhandled = UnhandledErrors(channel.note, self.programs)
         channel.loop.set_error_handler(self._unhandled.report_error)
 

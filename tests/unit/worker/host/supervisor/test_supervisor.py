@@ -31,6 +31,7 @@ from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    ErrorReport,
     ManifestEntry,
     ManifestMessage,
     OutputMessage,
@@ -48,6 +49,7 @@ from caps.worker.host.pool.spare import wait_until_ready
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage
 from caps.worker.host.supervisor import exit_reasons, supervisor
 from caps.worker.host.supervisor.interface import CallResponse, Job, RequestBatch
+from caps.worker.host.supervisor.interruption import CodeInterruptedError
 from caps.worker.host.supervisor.supervisor import Supervisor
 from support.command_workers import CommandWorkerSource
 
@@ -198,10 +200,15 @@ class Worker:
 
 async def time_is_up() -> None:
     """The wall limit of `JOB` is reached when all that was said is dealt with; nothing follows."""
+    await time_is_nearly_up()
+    await anyio.sleep_forever()
+
+
+async def time_is_nearly_up() -> None:
+    """The same, but the worker goes on."""
     await anyio.wait_all_tasks_blocked()
     assert JOB.clock._scope is not None
     JOB.clock._scope.deadline = anyio.current_time()
-    await anyio.sleep_forever()
 
 
 Script = Callable[[Worker], Awaitable[None]]
@@ -593,6 +600,80 @@ class TestBounds:
         ended = await execute(script, calls=Calls(forever))
         assert ended.error.limit == "wall_ms"
         assert left[0] <= 1
+
+
+class TestInterrupts:
+    """Code that is out of time is asked to stop before it is killed."""
+
+    async def test_a_worker_that_goes_on_is_interrupted_several_times_and_killed(self) -> None:
+        """The kill does not depend on anything that the worker does."""
+        held = []
+
+        async def script(worker: Worker) -> None:
+            held.append(worker.held)
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_up()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert not isinstance(ended.outcome, CodeInterruptedError)
+        assert (held[0].interrupts, held[0].is_over) == (4, True)
+
+    @pytest.mark.parametrize("session", [True, False])
+    async def test_a_result_that_comes_in_time_says_where_the_code_was(self, session: bool) -> None:
+        """The limit counts, whatever the result is; only a session keeps its worker."""
+        report = ErrorReport(type="KeyboardInterrupt", code="interrupted", message="", line=7)
+        held = []
+
+        async def script(worker: Worker) -> None:
+            held.append(worker.held)
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            await worker.say(ResultMessage, error=report)
+            await anyio.sleep_forever()
+
+        job = replace(JOB, session=session)
+        ended = await execute(script, calls=Calls(forever), job=job)
+        assert isinstance(ended.outcome, CodeInterruptedError)
+        assert (ended.outcome.report, ended.error.limit) == (report, "wall_ms")
+        assert (held[0].interrupts, held[0].is_over) == (1, not session)
+        assert ended.calls.cancelled == ["r1"]
+
+    async def test_a_value_that_comes_too_late_does_not_count(self) -> None:
+        """Code that catches the interrupt cannot have a result."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            await worker.say(ResultMessage, value=b"\x07")
+            await anyio.sleep_forever()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, CodeInterruptedError)
+        assert ended.outcome.report is None
+
+    async def test_a_worker_that_exits_meanwhile_has_reached_the_limit(self) -> None:
+        """Not lost for an unknown reason."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            worker.transport.close()
+            await anyio.sleep_forever()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert ended.error.limit == "wall_ms"
 
 
 class TestTheCpuLimit:
