@@ -140,7 +140,7 @@ def serve_cells(
                 check_calls(start.source, program, manifest)
         except SourceError as error:
             fields: dict[str, Any] = {
-                "error": describe_source(error, start.filename),
+                "error": describe_source(error, start.filename, start.source),
                 "never_ran": True,
             }
         else:

@@ -22,7 +22,7 @@ from caps.worker.inside.aio.shutdown import cancel_tasks, report_unretrieved, sh
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.channel.output import OutputStreams
-from caps.worker.inside.errors.hints import remember_domains
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.facades.facade import make_facade
 from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.language.compiler import Program
@@ -74,9 +74,7 @@ class UserSpace:
         """Add `caps`, once, before the first cell."""
         caps = build_namespace(manifest, self._channel, limits.concurrency, limits.calls)
         self._importer.add_module(manifest.namespace, caps)
-        remember_domains(
-            manifest.namespace, {each.name.partition(".")[0] for each in manifest.capabilities}
-        )
+        remember_granted(manifest.namespace, (each.name for each in manifest.capabilities))
         self.globals[manifest.namespace] = caps
         self._session = manifest.session
 
