@@ -74,7 +74,9 @@ def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
 def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
+        "files.copy",
         "files.delete",
+        "files.move",
         "files.write",
         "sandbox.execute_code",
     }
