@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from caps.capabilities.catalogue.entry_points import load_plugins, plugin_mode
 from caps.capabilities.registry import CapabilityRegistry
+from caps.providers.artifacts import register_artifacts
 from caps.providers.files import register_files
 from caps.providers.math import register_arithmetic
 from caps.providers.time import register_clock
 
 
 def builtin_registry(*, plugins: str | None = None) -> CapabilityRegistry:
-    """A new registry with `files`, `math`, `time`, and what installed packages bring.
+    """A new registry with `artifacts`, `files`, `math`, `time`, and what installed packages bring.
 
     A policy decides what is granted. `plugins` is `refuse` (a package that cannot be loaded raises
     RegistrationError), `skip` or `off`; by default what `CAPS_PLUGINS` says, else `refuse`.
     """
     mode = plugin_mode(plugins)
     registry = CapabilityRegistry()
+    register_artifacts(registry)
     register_files(registry)
     register_clock(registry)
     register_arithmetic(registry)

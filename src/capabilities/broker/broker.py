@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 import anyio
 import anyio.lowlevel
 
+from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
@@ -75,10 +76,11 @@ class ExecutionBroker:
         flow: FlowState | None = None,
         clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
+        on_artifact: Callable[[Artifact], None] | None = None,
     ) -> None:
         """`channel_id`, `keys` and `flow` are shared by the executions of a session, `clock` with
-        the supervisor; `on_decision` is called with each decision as it is made. The default of
-        `flow` is that of the session that `identity` names."""
+        the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
+        The default of `flow` is that of the session that `identity` names."""
         self.grant = grant
         self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
@@ -90,7 +92,10 @@ class ExecutionBroker:
         self.default_timeout_ms = services.default_timeout_ms
         redactor = services.audit.redactor
         self.telemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision)
+        self.artifacts = ArtifactStore(grant.limits, grant.policy_id, on_artifact)
+        self.evidence = CallEvidence(
+            redactor, services.metrics, self.who, on_decision, self.artifacts
+        )
         self.audit = services.audit
         self._approvals = services.approvals
         self._redactor = redactor

@@ -23,6 +23,7 @@ from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
     CapsError,
+    LimitExceededError,
     PolicyDeniedError,
     ProviderError,
     ValidationError,
@@ -198,6 +199,8 @@ def _declared_failure(
             return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
+        case LimitExceededError():
+            return _failed(CallStatus.DENIED, error, ReasonCode.ARTIFACTS_EXCEEDED.value)
         case ProviderError():
             return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
         case _:

@@ -198,6 +198,7 @@ class Call:
             timeout_ms=timeout_ms,
             answered=self.answered,
             added=self._added,
+            artifacts=self._broker.artifacts,
         )
 
     def end(self, outcome: Outcome) -> None:

@@ -136,6 +136,7 @@ class _Execution:
             flow=channel.flow if channel else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
+            on_artifact=request.on_artifact,
         )
         self._who = self._calls.who
         self._progress = _ExecutionState()
@@ -364,4 +365,5 @@ class _Execution:
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
             decisions=tuple(self._calls.evidence.decisions),
+            artifacts=tuple(self._calls.artifacts.artifacts),
         )

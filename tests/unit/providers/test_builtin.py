@@ -43,9 +43,10 @@ async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: S
     return answer
 
 
-def test_three_domains_with_their_functions(registry: CapabilityRegistry) -> None:
+def test_four_domains_with_their_functions(registry: CapabilityRegistry) -> None:
     """What exists is a closed and known list."""
     assert [spec.name for spec in registry] == [
+        "artifacts.save",
         "files.delete",
         "files.list",
         "files.read",
@@ -74,6 +75,7 @@ def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
 def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
+        "artifacts.save",
         "files.delete",
         "files.write",
     }
