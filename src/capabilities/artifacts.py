@@ -106,27 +106,40 @@ class ArtifactStore:
     """The artifacts of one execution, in the order in which they were handed out."""
 
     def __init__(
-        self, limits: Limits, policy_id: str, on_artifact: Callable[[Artifact], None] | None = None
+        self,
+        limits: Limits,
+        policy_id: str,
+        on_artifact: Callable[[Artifact], None] | None = None,
+        outer: ArtifactStore | None = None,
     ) -> None:
-        """`on_artifact` is called with each artifact."""
+        """`on_artifact` is called with each artifact. `outer` is that of the execution that this
+        one is nested in: what is handed out here is handed out there, within its limits."""
         self._limits = limits
         self._policy_id = policy_id
         self._on_artifact = on_artifact
+        self._outer = outer
         self._bytes = 0
         self._by_request: dict[str, list[ArtifactRecord]] = {}
         self.artifacts: list[Artifact] = []
 
-    def add(self, capability: str, request_id: str, artifact: Artifact) -> None:
-        """Keep `artifact`, which this call hands out. Raises LimitExceededError."""
+    def add(self, capability: str, request_id: str | None, artifact: Artifact) -> None:
+        """Keep `artifact`, which this call hands out; None: a call of a nested execution.
+
+        Raises LimitExceededError.
+        """
         limits = self._limits
         if len(self.artifacts) >= limits.artifacts:
             raise self._over(capability, "artifacts", limits.artifacts)
         if self._bytes + artifact.size > limits.artifact_bytes:
             raise self._over(capability, "artifact_bytes", limits.artifact_bytes)
+        if self._outer is not None:
+            self._outer.add(capability, None, artifact)
+        else:
+            current_share().keep(artifact.size)
         self._bytes += artifact.size
-        current_share().keep(artifact.size)
         self.artifacts.append(artifact)
-        self._by_request.setdefault(request_id, []).append(artifact.record)
+        if request_id is not None:
+            self._by_request.setdefault(request_id, []).append(artifact.record)
         if self._on_artifact is not None:
             self._on_artifact(artifact)
 

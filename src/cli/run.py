@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caps.cli.artifact_files import ArtifactDirectory
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
 from caps.cli.input_files import parse_inputs, read_source
@@ -29,6 +28,7 @@ from caps.cli.options import (
     registry_option,
     telemetry_options,
 )
+from caps.cli.render.artifact_files import ArtifactDirectory
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.streams import ProgramOutput
 from caps.protocol.text import escape_unprintable

@@ -137,6 +137,7 @@ class _Execution:
             clock=self._clock,
             on_decision=request.on_decision,
             on_artifact=request.on_artifact,
+            outer=None if request.parent is None else request.parent.broker,
         )
         self._who = self._calls.who
         self._progress = _ExecutionState()
@@ -147,6 +148,9 @@ class _Execution:
         with self._span:
             services.metrics.execution_started()
             services.live.add(self._calls)  # it can be revoked from now on
+            outer = None if self._request.parent is None else self._request.parent.broker
+            if outer is not None:
+                outer.inner.add(self._calls)
             try:
                 await self._run()
                 status = self._status()
@@ -155,6 +159,8 @@ class _Execution:
                 raise
             finally:
                 services.live.remove(self._calls)
+                if outer is not None:
+                    outer.inner.remove(self._calls)
                 if self._request.channel is None:
                     services.approvals.forget(self._calls.channel_id)
                     self._keys.clear()  # its answers can be large
@@ -249,6 +255,7 @@ class _Execution:
             terms_sha256=chain.terms_sha256,
             policies=chain.recorded_policies,
             inputs=self._request.inputs.digests,
+            parent=None if self._request.parent is None else self._request.parent.id,
         )
         if not self._record_now(started):
             await self._services.audit.append(started)

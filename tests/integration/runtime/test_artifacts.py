@@ -188,3 +188,28 @@ async def test_a_single_call_has_it_in_its_result(place: Place) -> None:
     refused = await place.runtime.call("artifacts.save", {"name": "a", "content": {"base64": "*"}})
     assert refused.error is not None
     assert refused.error.code == "validation_error"
+
+
+async def test_what_nested_code_hands_out_is_in_the_result_of_the_outer(place: Place) -> None:
+    """Within the limits of both; the record is that of the call of the nested code."""
+    policy = {
+        "id": "outer",
+        "allow": ["artifacts.save", "sandbox.execute_code"],
+        "limits": {"artifacts": 2},
+    }
+    source = """
+inner = "for n in range(5):\\n    await caps.artifacts.save(f'inner-{n}', b'')"
+await caps.artifacts.save("outer", b"")
+await caps.sandbox.execute_code(inner)
+None
+"""
+    audit = MemoryAuditLog()
+    async with Runtime(policy, registry=builtin_registry(), audit=audit) as runtime:
+        result = await runtime.run(source)
+    assert [one.name for one in result.artifacts] == ["outer", "inner-0"]
+    recorded = [
+        (event.capability, [one.name for one in event.artifacts])
+        for event in audit.events
+        if isinstance(event, OutcomeRecorded) and event.artifacts
+    ]
+    assert recorded == [("artifacts.save", ["outer"]), ("artifacts.save", ["inner-0"])]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from caps.capabilities.artifacts import Artifact
-from caps.cli.artifact_files import ArtifactDirectory
+from caps.cli.render.artifact_files import ArtifactDirectory
 
 
 def artifact(name: str, content: bytes = b"new") -> Artifact:
