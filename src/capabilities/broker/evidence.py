@@ -109,6 +109,7 @@ class CallEvidence:
             dry_run_rule=decision.dry_run_rule,
             dry_run_policy=decision.dry_run_policy,
             labels=list(labels_in(call.answered)),
+            parent=None if call.parent is None else call.parent.request_id,
         )
         call.observation.decided(record)
         self._notify(call)

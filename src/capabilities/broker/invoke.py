@@ -23,6 +23,7 @@ from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
     CapsError,
+    LimitExceededError,
     PolicyDeniedError,
     ProviderError,
     ValidationError,
@@ -198,8 +199,10 @@ def _declared_failure(
             return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
-        case ProviderError():
+        case ProviderError() | LimitExceededError() | CapabilityTimeoutError():
             return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
+        case PolicyDeniedError():  # of a call that the provider made
+            return _failed(CallStatus.DENIED, error, str(error.details.get("reason", "")))
         case _:
             return None
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.identity import Identity
+from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
-from caps.capabilities.runtime.execution_request import ExecutionRequest, new_id
+from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.lifetime import RuntimeLifetime
 from caps.capabilities.runtime.opening.settings import (

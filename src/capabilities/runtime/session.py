@@ -24,9 +24,9 @@ from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import Grant
-from caps.capabilities.identity import Identity
+from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import PoliciesGiven
-from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel, new_id
+from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel
 from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.result import ExecutionResult
