@@ -6,11 +6,12 @@ from caps.capabilities.catalogue.entry_points import load_plugins, plugin_mode
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.files import register_files
 from caps.providers.math import register_arithmetic
+from caps.providers.session_files import register_session_files
 from caps.providers.time import register_clock
 
 
 def builtin_registry(*, plugins: str | None = None) -> CapabilityRegistry:
-    """A new registry with `files`, `math`, `time`, and what installed packages bring.
+    """A new registry with `files`, `math`, `session_files`, `time`, and what packages bring.
 
     A policy decides what is granted. `plugins` is `refuse` (a package that cannot be loaded raises
     RegistrationError), `skip` or `off`; by default what `CAPS_PLUGINS` says, else `refuse`.
@@ -20,5 +21,6 @@ def builtin_registry(*, plugins: str | None = None) -> CapabilityRegistry:
     register_files(registry)
     register_clock(registry)
     register_arithmetic(registry)
+    register_session_files(registry)
     load_plugins(registry, mode)
     return registry

@@ -14,11 +14,9 @@ import msgspec
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, make_url
 
-from caps.protocol.disk.state_directory import state_directory
+from caps.protocol.disk.store_files import default_store_file
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
-
-FILE_NAME: Final = "caps.db"
 
 _POSTGRESQL: Final = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
 _HOST_CHARACTERS: Final = frozenset(string.ascii_letters + string.digits + ".-_:%,/")
@@ -52,7 +50,7 @@ def store_place(given: str | None = None) -> Place:
     """The place that `given`, or else the environment, names. Raises ConfigurationError."""
     text = given or Variable.DATABASE_URL.read()
     if not text:
-        return SqlitePlace(state_directory() / FILE_NAME)
+        return SqlitePlace(default_store_file())
     try:
         url = make_url(text)
     except (exc.ArgumentError, ValueError):

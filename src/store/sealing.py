@@ -17,12 +17,11 @@ import msgspec
 
 from caps.protocol.disk.key_file import MAX_KEY_BYTES, read_or_create
 from caps.protocol.disk.regular_files import read_regular
-from caps.protocol.disk.state_directory import state_directory
+from caps.protocol.disk.store_files import store_key_file
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 from caps.store.errors import StoreError
 
-KEY_FILE_NAME: Final = "store.key"
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _CONTEXT: Final = "caps.secret.1"
@@ -74,10 +73,10 @@ class SecretBox:
 
 def load_secret_box() -> SecretBox:
     """The box with the key of this host. Raises ConfigurationError if its file cannot be used."""
-    given = Variable.STORE_KEY_FILE.read()
-    path = Path(given) if given else state_directory() / KEY_FILE_NAME
+    path, is_named = store_key_file(), bool(Variable.STORE_KEY_FILE.read())
     try:
-        content = read_regular(path, MAX_KEY_BYTES) if given else _created(path)
+        # A name that was misspelt must not make a new key.
+        content = read_regular(path, MAX_KEY_BYTES) if is_named else _created(path)
         if path.stat().st_mode & 0o007:
             raise ConfigurationError(
                 f"the key of the store `{path}` is open to every user; run `chmod 600` on it"

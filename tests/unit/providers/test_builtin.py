@@ -12,6 +12,7 @@ from caps.capabilities.provider import CallContext, ProviderError, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import FilesScope
+from caps.providers.session_files import SessionFilesScope
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +44,7 @@ async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: S
     return answer
 
 
-def test_three_domains_with_their_functions(registry: CapabilityRegistry) -> None:
+def test_four_domains_with_their_functions(registry: CapabilityRegistry) -> None:
     """What exists is a closed and known list."""
     assert [spec.name for spec in registry] == [
         "files.delete",
@@ -55,9 +56,16 @@ def test_three_domains_with_their_functions(registry: CapabilityRegistry) -> Non
         "math.divide",
         "math.multiply",
         "math.subtract",
+        "session_files.delete",
+        "session_files.grep",
+        "session_files.list",
+        "session_files.read",
+        "session_files.stat",
+        "session_files.write",
         "time.now",
     ]
     assert registry.domains["files"].scope is FilesScope
+    assert registry.domains["session_files"].scope is SessionFilesScope
     assert registry.domains["math"].scope is registry.domains["time"].scope is None
 
 
@@ -76,6 +84,8 @@ def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     assert {spec.name for spec in registry if not spec.idempotent} == {
         "files.delete",
         "files.write",
+        "session_files.delete",
+        "session_files.write",
     }
 
 
@@ -120,6 +130,10 @@ async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityReg
         ("files.write", {"path": "x", "content": "y", "encoding": "zip"}),
         ("files.delete", {"path": "x", "recursive": "yes"}),
         ("files.list", {"path": ".", "follow": True}),
+        ("session_files.read", {"path": "/" + "x" * 4096}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": -1}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": True}),
+        ("session_files.grep", {"pattern": ""}),
         ("time.now", {"timezone": "x" * 65}),
         ("time.now", {"format": "rfc822"}),
         ("math.add", {"a": True, "b": 1}),
