@@ -9,8 +9,10 @@ Durability: `synchronous_commit=on`, whatever the server's default is.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, TypeVar
 
+import anyio
 import sniffio
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -50,6 +52,18 @@ class PostgresDatabase:
         )
 
     async def transact(self, work: Work[T], mode: Mode) -> T:
+        # A task of its own: a cancel scope of anyio cancels again at each await, and so would
+        # interrupt the clean-up, too. The task is cancelled once, and then has its time.
+        task = asyncio.create_task(self._transact(work, mode))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if not task.done():
+                task.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait([task])
+
+    async def _transact(self, work: Work[T], mode: Mode) -> T:
         reads = mode is Mode.READ
         with as_store_errors(self.shown):
             async with self._engine.connect() as connection:

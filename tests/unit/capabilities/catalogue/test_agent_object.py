@@ -35,7 +35,7 @@ BAD: list[tuple[Any, str]] = [
     (
         ["recall"],
         "there is no capability `recall` at `capabilities[0]`; there are `audio`, `files`, "
-        "`history`, `math`, `memory`, `tasks`, `time`",
+        "`history`, `math`, `memory`, `session_file_system`, `tasks`, `time`",
     ),
     (
         {"filse": {}},
