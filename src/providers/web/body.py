@@ -38,6 +38,9 @@ class Body(msgspec.Struct):
 class Decoder(Protocol):
     """Undoes an encoding step by step."""
 
+    slice_bytes: int
+    """How much to feed it at once."""
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What `data` gives, in pieces of bounded size. ProviderError if it is not valid."""
 
@@ -48,6 +51,8 @@ class Decoder(Protocol):
 class Identity:
     """No encoding."""
 
+    slice_bytes = _STEP_BYTES
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         yield data
 
@@ -57,6 +62,8 @@ class Identity:
 
 class Inflate:
     """`gzip`, also in several members, and `deflate`, with its header or (wrongly) without."""
+
+    slice_bytes = 1024
 
     def __init__(self, *, gzip: bool) -> None:
         self._gzip = gzip
@@ -132,18 +139,24 @@ class Reader:
     async def _read(self, chunks: AsyncIterator[bytes]) -> bool:
         """Whether it was read to its end."""
         async for chunk in chunks:
-            self._received += len(chunk)
-            for piece in self._decoder.feed(chunk):
-                self._data += piece
-                self._check_ratio()
-                if len(self._data) > self._max_bytes:
-                    del self._data[self._max_bytes :]
+            # In slices, so that the ratio is of what was decoded and not of what has arrived.
+            for start in range(0, len(chunk), self._decoder.slice_bytes):
+                if not await self._decode(chunk[start : start + self._decoder.slice_bytes]):
                     return False
-                await anyio.lowlevel.checkpoint()  # also cancels one that never ends
-            if self._received > self._max_bytes:
-                return False
         self._decoder.finish()
         return True
+
+    async def _decode(self, data: bytes) -> bool:
+        """Whether more may follow."""
+        self._received += len(data)
+        for piece in self._decoder.feed(data):
+            self._data += piece
+            self._check_ratio()
+            if len(self._data) > self._max_bytes:
+                del self._data[self._max_bytes :]
+                return False
+            await anyio.lowlevel.checkpoint()  # also cancels one that never ends
+        return self._received <= self._max_bytes
 
     def _check_ratio(self) -> None:
         size = len(self._data)

@@ -132,7 +132,7 @@ class WebScope(Scope):
         from caps.providers.web.scope_review import change_for
 
         violation = self.violation(function, payload)
-        return None if violation is None else change_for(violation.rule, payload)
+        return None if violation is None else change_for(self, violation.rule, payload)
 
     def widths_to(self, newer: Scope) -> dict[str, Breadth]:
         from caps.providers.web.scope_review import widths

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from caps.providers.web.scope import WebScope
 
 
-def change_for(rule: str, payload: Mapping[str, Any]) -> ScopeChange | None:
+def change_for(scope: WebScope, rule: str, payload: Mapping[str, Any]) -> ScopeChange | None:
     """The smallest change of the key `rule`; None if no change of it could help."""
     try:
         url = parse_url(str(payload.get("url")))
@@ -22,7 +22,7 @@ def change_for(rule: str, payload: Mapping[str, Any]) -> ScopeChange | None:
         return None
     method = payload.get("method", "GET")
     match rule:
-        case "hosts":
+        case "hosts" if not is_covered(url.host, scope.hosts):
             return ScopeChange("hosts", url.host, True, f"everything at `{url.host}`")
         case "ports":
             return ScopeChange("ports", url.port, True, f"port {url.port} of every host")
