@@ -22,6 +22,7 @@ _COMMANDS = {
     "call": ("caps.cli.call", "call"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "doctor": ("caps.cli.doctor", "doctor"),
+    "functions": ("caps.cli.functions", "functions"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.repl", "repl"),
     "run": ("caps.cli.run", "run"),
