@@ -35,7 +35,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         form: ConversionOptions(
             output_format=name,
             extract_metadata=False,
-            inline_data_media="alt",
+            inline_data_media="alt_text_only",
             max_depth=512,
         )
         for form, name in ((MARKDOWN, "markdown"), (TEXT, "plain"))
