@@ -8,6 +8,7 @@ from pydantic import Field
 
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.capabilities.registry import CapabilityRegistry
+from caps.providers.secrets.capability import Secrets
 from caps.providers.secrets.scope import SecretsScope
 
 __all__ = ["SecretsScope", "register_secrets"]
@@ -30,7 +31,7 @@ async def handle(
 
 
 def register_secrets(registry: CapabilityRegistry) -> None:
-    """Declare the domain `secrets` and its one function."""
+    """Declare the domain `secrets`, its one function and its capability."""
     registry.domain(
         "secrets",
         scope=SecretsScope,
@@ -44,3 +45,4 @@ def register_secrets(registry: CapabilityRegistry) -> None:
         tags=frozenset({"reads"}),
         idempotent=True,
     )(handle)
+    registry.register(Secrets)

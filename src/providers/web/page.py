@@ -15,7 +15,7 @@ from caps.capabilities.provider import CallContext
 from caps.capabilities.secrets.masking import Masker
 from caps.providers.web.body import Body
 from caps.providers.web.content import decoded, is_binary, is_html
-from caps.providers.web.converter import CONVERSION_SECONDS, open_converters
+from caps.providers.web.conversion.converters import CONVERSION_SECONDS, open_converters
 from caps.providers.web.fetch import FetchedPage, Form
 from caps.providers.web.headers import ResponseHeaders
 from caps.providers.web.url import Url

@@ -19,7 +19,7 @@ from caps.security.hosts import host_name, ipv6_address
 MAX_URL_CHARACTERS = 8192
 # For the schema: what is certainly not a URL never reaches a policy or a provider.
 URL_PATTERN = (
-    r"^[Hh][Tt][Tt][Pp][Ss]?://([^\s\\/?#@%:\[\]]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?"
+    r"^https?://([^\s\\/?#@%:\[\]]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?"
     r"([/?#][^\s\\]*)?$"
 )
 DEFAULT_PORTS = {"http": 80, "https": 443}

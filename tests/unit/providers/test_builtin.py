@@ -12,6 +12,8 @@ from caps.capabilities.provider import CallContext, ProviderError, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import FilesScope
+from caps.providers.secrets import SecretsScope
+from caps.providers.web import WebScope
 
 pytestmark = pytest.mark.anyio
 
@@ -49,9 +51,11 @@ def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
         "files": FilesScope,
         "math": None,
         "sandbox": None,
+        "secrets": SecretsScope,
         "test_weather": None,
         "time": None,
         "todos": None,
+        "web": WebScope,
     }
 
 
@@ -126,6 +130,11 @@ async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityReg
         ("math.add", {"a": True, "b": 1}),
         ("math.add", {"a": "1", "b": 1}),
         ("math.add", {"a": 1}),
+        ("web.fetch", {"url": "https://a.org", "method": "POST"}),
+        ("web.fetch", {"url": "https://a.org", "headers": {"a": 1}}),
+        ("web.fetch", {"url": "https://a.org/" + "x" * 8192}),
+        ("web.fetch", {"method": "GET"}),
+        ("secrets.handle", {"name": "Not A Name"}),
     ],
 )
 def test_a_payload_that_does_not_fit_is_refused_by_the_schema(

@@ -111,7 +111,7 @@ async def test_no_other_host_gets_it(server: WebServer) -> None:
     async with web_calls(policy(server.port, secrets=GITHUB), resolver=names) as calls:
         broker = calls.execution()
         handle = await with_handle(calls, broker)
-        with pytest.raises(PolicyDeniedError, match="`github` may not be sent to `evil.test`"):
+        with pytest.raises(PolicyDeniedError, match=r"`github` may not be sent to `evil.test`"):
             await calls.fetch(server.url("/", "evil.test"), broker, headers={"X-A": handle})
         assert calls.outcomes[-1].status.value == "denied"
     assert server.connections == 0
@@ -126,7 +126,7 @@ async def test_every_policy_must_name_the_host(server: WebServer) -> None:
     async with web_calls(*chain) as calls:
         broker = calls.execution()
         handle = await with_handle(calls, broker)
-        with pytest.raises(PolicyDeniedError, match="may not be sent to `127.0.0.1`"):
+        with pytest.raises(PolicyDeniedError, match=r"may not be sent to `127.0.0.1`"):
             await calls.fetch(server.url("/"), broker, headers={"X-A": handle})
 
 

@@ -123,7 +123,7 @@ async def test_interim_responses_without_end(server: WebServer) -> None:
             exchange.send(b"HTTP/1.1 103 Early Hints\r\n\r\n")
 
     async with web_calls(policy(server.port), timeouts=Timeouts(first_byte=0.2)) as calls:
-        with pytest.raises(ProviderError, match="did not respond within 0.2 seconds"):
+        with pytest.raises(ProviderError, match=r"did not respond within 0.2 seconds"):
             await calls.fetch(server.route("/", endless))
 
 
@@ -341,9 +341,9 @@ async def test_no_connection_and_no_host(server: WebServer) -> None:
     with WebServer() as other:
         port = other.port
     async with web_calls(policy(port), resolver=Names()) as calls:
-        with pytest.raises(ProviderError, match="no connection to `127.0.0.1` can be made"):
+        with pytest.raises(ProviderError, match=r"no connection to `127.0.0.1` can be made"):
             await calls.fetch(f"http://127.0.0.1:{port}/")
-        with pytest.raises(ProviderError, match="there is no host `nowhere.test`"):
+        with pytest.raises(ProviderError, match=r"there is no host `nowhere.test`"):
             await calls.fetch(f"http://nowhere.test:{port}/")
 
 
@@ -366,7 +366,7 @@ async def test_https_with_the_name_of_the_host() -> None:
         async with web_calls(policy(server.port), resolver=names, tls=authority.client()) as calls:
             answer = await calls.fetch(server.url("/", "good.test"))
             assert answer["content"] == "secure"
-            with pytest.raises(ProviderError, match="certificate of `bad.test` is not trusted"):
+            with pytest.raises(ProviderError, match=r"certificate of `bad.test` is not trusted"):
                 await calls.fetch(server.url("/", "bad.test"))
 
 
@@ -376,7 +376,7 @@ async def test_a_certificate_of_nobody_is_not_trusted() -> None:
         server.page("/", "secure")
         names = Names(good_test=["127.0.0.1"])
         async with web_calls(policy(server.port), resolver=names) as calls:
-            with pytest.raises(ProviderError, match="certificate of `good.test` is not trusted"):
+            with pytest.raises(ProviderError, match=r"certificate of `good.test` is not trusted"):
                 await calls.fetch(server.url("/", "good.test"))
     assert server.seen == []
 
@@ -385,7 +385,7 @@ async def test_plain_http_at_a_secure_port(server: WebServer) -> None:
     """Is an error of the connection."""
     server.greeting = b"HTTP/1.1 400 Bad Request\r\n\r\n"
     url = server.page("/", "x").replace("http:", "https:")
-    with pytest.raises(ProviderError, match="no secure connection to `127.0.0.1` can be made"):
+    with pytest.raises(ProviderError, match=r"no secure connection to `127.0.0.1` can be made"):
         await fetched(server, url)
 
 

@@ -75,7 +75,7 @@ async def test_a_scope_without_redirects_follows_none(server: WebServer) -> None
     url = redirecting(server, "/", "/x")
     chain = (policy(server.port), {**policy(server.port, redirects=0), "id": "none"})
     async with web_calls(*chain) as calls:
-        with pytest.raises(PolicyDeniedError, match="by policy `none`.* more than 0 redirects"):
+        with pytest.raises(PolicyDeniedError, match=r"by policy `none`.* more than 0 redirects"):
             await calls.fetch(url)
     assert len(server.seen) == 1
 
@@ -112,7 +112,7 @@ async def test_a_redirect_to_a_name_of_loopback(server: WebServer) -> None:
         names = Names(inner_test=["10.0.0.7"])
         scope = policy(server.port, ports=[other.port])
         async with web_calls(scope, resolver=names) as calls:
-            with pytest.raises(PolicyDeniedError, match="not public \\(private\\)"):
+            with pytest.raises(PolicyDeniedError, match=r"not public \(private\)"):
                 await calls.fetch(url)
         assert other.connections == 0
 

@@ -19,7 +19,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from caps.protocol.errors import ProviderError
-from caps.providers.web.converter_child import FAILED, HEADER, MARKDOWN, TEXT
+from caps.providers.web.conversion.child import FAILED, HEADER, MARKDOWN, TEXT
 from caps.worker.host.pool.fair_slots import FairSlots
 
 CONVERTERS: Final = 2
@@ -30,7 +30,7 @@ _START_SECONDS: Final = 20.0
 _PAGES_OF_ONE: Final = 500  # then it is replaced, whatever it has kept
 
 _FORMS: Final = {"markdown": MARKDOWN, "text": TEXT}
-_CHILD: Final = Path(__file__).with_name("converter_child.py")
+_CHILD: Final = Path(__file__).with_name("child.py")
 
 
 class _Converter:

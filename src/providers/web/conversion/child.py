@@ -1,4 +1,4 @@
-"""The process that converts HTML. It is started as a file, by `converter.py`, and imports no Caps.
+"""The process that converts HTML. It is started as a file, by `converters.py`, and imports no Caps.
 
 Runs outside the sandbox, without an environment, and never sees anything but pages: a request is a
 form (one byte), a length and UTF-8; an answer is a state (one byte), a length and UTF-8. A page
