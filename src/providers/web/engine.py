@@ -29,6 +29,7 @@ from caps.providers.web.lookup import Resolver, checked_addresses, system_resolv
 from caps.providers.web.page import BINARY, metadata, with_content
 from caps.providers.web.redirects import follow, is_redirect
 from caps.providers.web.request import FetchRequest
+from caps.worker.host.pool.fair_slots import FairSlots
 
 if TYPE_CHECKING:
     import httpcore2
@@ -37,12 +38,20 @@ _USER_AGENT: Final = "caps-web-fetch/1"
 # What is left of a call's time for the last steps, so that a partial body is still an answer.
 _FINISH_SECONDS: Final = 0.5
 _CONVERT_SECONDS: Final = 2.5
+_MAX_FETCHES: Final = 64
+_MAX_FETCHES_OF_PRINCIPAL: Final = 16
 
 
 @asynccontextmanager
 async def open_tls() -> AsyncIterator[ssl.SSLContext]:
     """The certificates that this host trusts: read once per runtime, in a thread."""
     yield await anyio.to_thread.run_sync(ssl.create_default_context)
+
+
+@asynccontextmanager
+async def open_slots() -> AsyncIterator[FairSlots]:
+    """How many fetches are in flight at once: each holds a body, in several forms."""
+    yield FairSlots(_MAX_FETCHES, _MAX_FETCHES_OF_PRINCIPAL)
 
 
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +65,15 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
         """The answer. Raises ProviderError, ScopeViolationError, and what a redirect raises."""
         _check_installed()
         tls = await request.context.resource(self.tls)
-        async with self._response(request, tls) as response:
-            found = ResponseHeaders(response.headers)
-            if not is_redirect(response.status, found):
-                return await self._page(request, response, found)
+        slots = await request.context.resource(open_slots)
+        await slots.acquire(request.context.principal)
+        try:
+            async with self._response(request, tls) as response:
+                found = ResponseHeaders(response.headers)
+                if not is_redirect(response.status, found):
+                    return await self._page(request, response, found)
+        finally:
+            slots.release(request.context.principal)
         return await follow(request, found)
 
     @asynccontextmanager

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -17,7 +18,7 @@ from caps.capabilities.secrets.masking import MASK, Masker
 PLAIN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 ODD = "p\"a/s\\s&w<o>rd +ü%é'~_*"
 
-FORMS = {
+FORMS: dict[str, Callable[[str], str]] = {
     "plain": lambda value: value,
     "json": lambda value: json.dumps({"a": value}),
     "json without escapes": lambda value: json.dumps({"a": value}, ensure_ascii=False),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import threading
 import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from caps.protocol.errors import PolicyDeniedError, ProviderError, ValidationError
+from caps.providers.web import engine
 from caps.providers.web.engine import Engine
 from caps.providers.web.fetch import Timeouts
 from caps.providers.web.page import BINARY, TIMED_OUT
@@ -497,3 +501,37 @@ async def test_what_it_says_of_itself(server: WebServer) -> None:
         (record,) = calls.decisions
     assert (spec.labels, spec.egress, spec.shown) == (("untrusted",), True, ("url", "method"))
     assert "not-shown" not in repr(record)
+
+
+async def test_fetches_of_one_principal_take_turns(
+    server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those beyond its share wait, and those of others do not."""
+    monkeypatch.setattr(engine, "_MAX_FETCHES_OF_PRINCIPAL", 1)
+    held = anyio.Event()
+    release = threading.Event()
+
+    def hold(exchange: Exchange) -> None:
+        release.wait(10)
+        exchange.respond(b"held", content_type="text/plain")
+
+    hanging, quick = server.route("/hold", hold), server.page("/", "quick", "text/plain")
+    answers: list[str] = []
+    async with web_calls(policy(server.port)) as calls:
+
+        async def fetch(url: str, principal: str) -> None:
+            answer = await calls.fetch(url, calls.execution(principal=principal))
+            answers.append(f"{principal} {answer['content']}")
+            held.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fetch, hanging, "ada")
+            while not server.seen:
+                await anyio.wait_all_tasks_blocked()
+                await anyio.lowlevel.checkpoint()
+            tasks.start_soon(fetch, quick, "ada")
+            tasks.start_soon(fetch, quick, "eve")
+            await held.wait()
+            assert answers == ["eve quick"]
+            release.set()
+    assert answers == ["eve quick", "ada held", "ada quick"]
