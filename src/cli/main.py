@@ -21,6 +21,7 @@ _COMMANDS = {
     "audit": ("caps.cli.audit", "audit"),
     "call": ("caps.cli.call", "call"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
+    "db": ("caps.cli.db", "db"),
     "doctor": ("caps.cli.doctor", "doctor"),
     "functions": ("caps.cli.functions", "functions"),
     "policy": ("caps.cli.policy", "policy"),

@@ -10,6 +10,7 @@ from caps.providers.math import register_arithmetic
 from caps.providers.noop import register_noop
 from caps.providers.sandbox import register_sandbox
 from caps.providers.secrets import register_secrets
+from caps.providers.session_files import register_session_files
 from caps.providers.time import register_clock
 from caps.providers.todo import register_todo
 from caps.providers.weather import register_weather
@@ -27,6 +28,7 @@ _REGISTER = (
     register_web,
     register_secrets,
     register_sandbox,
+    register_session_files,
 )
 
 

@@ -13,6 +13,7 @@ from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import FilesScope
 from caps.providers.secrets import SecretsScope
+from caps.providers.session_files import SessionFilesScope
 from caps.providers.web import WebScope
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,7 @@ def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
         "math": None,
         "sandbox": None,
         "secrets": SecretsScope,
+        "session_files": SessionFilesScope,
         "test_weather": None,
         "time": None,
         "todos": None,
@@ -85,6 +87,8 @@ def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
         "files.move",
         "files.write",
         "sandbox.execute_code",
+        "session_files.delete",
+        "session_files.write",
     }
 
 
@@ -129,6 +133,10 @@ async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityReg
         ("files.write", {"path": "x", "content": "y", "encoding": "zip"}),
         ("files.delete", {"path": "x", "recursive": "yes"}),
         ("files.list", {"path": ".", "follow": True}),
+        ("session_files.read", {"path": "/" + "x" * 4096}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": -1}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": True}),
+        ("session_files.grep", {"pattern": ""}),
         ("time.now", {"timezone": "x" * 65}),
         ("time.now", {"format": "rfc822"}),
         ("math.add", {"a": True, "b": 1}),
