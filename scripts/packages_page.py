@@ -35,7 +35,8 @@ In short:
 - **A dotted name alone** loads only that part: `{"modules": ["scipy.optimize"]}` starts faster than
   `{"modules": ["scipy"]}`, which loads all public parts of scipy.
 - **Packages that another package uses for one method** (`df.style`: jinja2; `df.plot`: matplotlib;
-  `to_excel`: openpyxl; `read_html`: lxml) need a grant of their own.
+  `read_excel`: openpyxl; `read_html`: lxml) need a grant of their own.
+- `from sympy import *` is refused, as from every module: name what you import.
 - Data files that come with a package (fonts of matplotlib, data sets of scikit-learn) and time
   zones are in memory.
 

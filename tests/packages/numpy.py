@@ -21,7 +21,7 @@ np.linalg.svd(m), np.linalg.inv(m), np.linalg.det(m), np.linalg.qr(m), np.linalg
 np.linalg.norm(m), np.linalg.pinv(m), np.linalg.cholesky(m), np.linalg.matrix_rank(m)
 big = np.random.default_rng(0).random((400, 400))
 assert np.allclose(np.linalg.inv(big) @ big, np.eye(400))
-# %% random
+# %% random numbers
 r = np.random.default_rng(42)
 r.normal(size=3), r.integers(0, 10, 5), r.choice([1, 2, 3], 2), r.permutation(5)
 np.random.seed(1); np.random.rand(3); np.random.randn(2, 2); np.random.randint(1, 5)
@@ -39,13 +39,13 @@ assert np.ma.masked_less([1, 2, 3], 2).sum() == 5
 d = np.array(["2024-01-01", "2024-02-01"], dtype="datetime64[D]")
 assert (d[1] - d[0]) == np.timedelta64(31, "D")
 np.busday_count("2024-01-01", "2024-02-01")
-# %% text in memory
+# %% text and binary files in memory
 assert np.loadtxt(io.StringIO("1 2\n3 4")).sum() == 10
 out = io.StringIO(); np.savetxt(out, [[1, 2]]); out.getvalue()
 assert np.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",").shape == (2, 2)
 b = io.BytesIO(); np.save(b, np.ones(3)); b.seek(0); assert np.load(b).sum() == 3
 b = io.BytesIO(); np.savez_compressed(b, a=np.ones(3)); b.seek(0); assert np.load(b)["a"].sum() == 3
-# %% functions
+# %% selecting, sorting, stacking, statistics, interpolation
 np.where(a > 3, 1, 0), np.select([a > 3], [1]), np.unique(a, return_counts=True), np.argsort(a[0])
 np.histogram([1, 2, 2, 3], bins=3), np.percentile([1, 2, 3], 50), np.median([1, 2]), np.cov([1, 2], [2, 3]), np.corrcoef([1, 2], [2, 4])
 np.concatenate([a, a]), np.vstack([a, a]), np.hstack([a, a]), np.stack([a, a]), np.split(a[0], 2), np.tile(a, 2)
@@ -65,17 +65,21 @@ for i, row in enumerate(a):
 for v in np.nditer(a):
     pass
 assert sum(np.array([1, 2])) == 3 and max(np.array([1, 2])) == 2
-# %% string functions, char, testing
+# %% string functions, `numpy.testing`, print options
 np.char.upper(["a"]); np.strings.upper(np.array(["a"]))
 np.testing.assert_allclose([1], [1])
 np.set_printoptions(precision=3); print(np.array([1.23456]))
-# %% scalars
+# %% scalars and their formats
 f = np.float64(1.5)
 assert f"{f:.2f}" == "1.50" and round(f) == 2 and int(np.int64(3)) == 3
 np.int64(3).item(), np.bool_(True)
-# %% subclass of ndarray
+# %% a class derived from `ndarray`
 class A(np.ndarray):
     pass
 np.ones(2).view(A)
-# %% matrix product of big ones
+# %% products of large matrices
 m = np.ones((500, 500)); assert (m @ m)[0, 0] == 500
+# %% `numpy.info`
+# error: No module named 'pydoc'
+# why: it needs `pydoc`; use `print(f.__doc__)`
+np.info(np.add)

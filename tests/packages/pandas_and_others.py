@@ -1,5 +1,5 @@
 # package: pandas
-# modules: pandas jinja2 lxml matplotlib openpyxl
+# modules: pandas jinja2 lxml matplotlib numpy openpyxl
 import io
 import pandas as pd
 
@@ -50,3 +50,8 @@ out = io.BytesIO()
 ax.figure.savefig(out)
 assert out.getvalue()[:4] == b"\x89PNG"
 df["n"].hist(), df.plot.scatter("n", "x"), df.boxplot(), df["city"].value_counts().plot.pie()
+# %% functions of numpy on columns
+import numpy as np
+assert np.log1p(df["n"]).shape == (3,)
+assert df[["n", "x"]].to_numpy().sum() == 10.5
+np.where(df["n"] > 1, "a", "b")

@@ -1,5 +1,5 @@
 # package: sympy
-# modules: sympy
+# modules: sympy numpy
 import sympy as sp
 
 

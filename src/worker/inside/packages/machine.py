@@ -31,12 +31,15 @@ def describe_machine() -> None:
     for name in ("start_joinable_thread", "start_new", "start_new_thread"):
         _replace("_thread", name, _refuse_thread)
     _replace("_posixsubprocess", "fork_exec", _refuse_process)
-    _replace("subprocess", "_fork_exec", _refuse_process)
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "socketpair"):
         _replace("socket", name, _refuse_network)
-    sockets: Any = sys.modules.get("socket")
-    if sockets is not None:
-        sockets.socket.__init__ = _refuse_network
+    for module, kind, refuse in (
+        ("socket", "socket", _refuse_network),
+        ("subprocess", "Popen", _refuse_process),
+    ):
+        loaded: Any = sys.modules.get(module)
+        if loaded is not None:
+            getattr(loaded, kind).__init__ = refuse
 
 
 def _replace(module: str, name: str, function: object) -> None:

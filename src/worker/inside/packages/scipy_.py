@@ -20,13 +20,17 @@ def _optimize() -> None:
     scipy.optimize.minimize(lambda x: (x[0] - 1) ** 2, [0.0], method="COBYLA")
 
 
+# By part: a policy may grant `scipy.optimize` alone, and no other part is loaded for it.
 PREPARATIONS = (
+    Preparation(package="scipy.cluster", parts="scipy.cluster.hierarchy scipy.cluster.vq"),
+    Preparation(package="scipy.integrate", exercises=(_integrate,)),
+    Preparation(package="scipy.io", parts="scipy.io.wavfile"),
     Preparation(
-        package="scipy",
-        parts="scipy.cluster.hierarchy scipy.cluster.vq scipy.io.wavfile "
-        "scipy.optimize.elementwise "
-        "scipy.sparse.csgraph scipy.sparse.linalg scipy.spatial.distance "
-        "scipy.spatial.transform scipy.stats.qmc scipy.stats.sampling scipy._lib.pyprima",
-        exercises=(_integrate, _optimize),
+        package="scipy.optimize",
+        parts="scipy.optimize.elementwise scipy._lib.pyprima",
+        exercises=(_optimize,),
     ),
+    Preparation(package="scipy.sparse", parts="scipy.sparse.csgraph scipy.sparse.linalg"),
+    Preparation(package="scipy.spatial", parts="scipy.spatial.distance scipy.spatial.transform"),
+    Preparation(package="scipy.stats", parts="scipy.stats.qmc scipy.stats.sampling"),
 )

@@ -17,6 +17,7 @@ def _keep_data_sets() -> None:
 
 
 def _fit() -> None:
+    from sklearn.cluster import KMeans
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -24,15 +25,19 @@ def _fit() -> None:
     data, classes = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     model = make_pipeline(LogisticRegression()).fit(data, classes)
     repr(model)
+    KMeans(2, n_init=1).fit(data)  # it looks for the libraries that use threads, once
     HistGradientBoostingClassifier(max_iter=1).fit(data, classes)
 
 
 PREPARATIONS = (
     Preparation(
         package="sklearn",
-        parts="sklearn.datasets.data sklearn.datasets.descr sklearn.ensemble.* "
+        parts="scipy.cluster.hierarchy sklearn.datasets.data sklearn.datasets.descr "
+        "sklearn.ensemble.* "
         "sklearn.experimental.enable_iterative_imputer sklearn.inspection.* "
         "sklearn.linear_model.* sklearn.metrics.* sklearn.model_selection.* sklearn.utils.*",
+        skipped="sklearn.utils._mocking sklearn.utils._test_common sklearn.utils._testing "
+        "sklearn.utils.estimator_checks",
         exercises=(_keep_data_sets, _fit),
     ),
 )

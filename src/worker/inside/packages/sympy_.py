@@ -12,7 +12,8 @@ def _solve_and_integrate() -> None:
     sympy.solve(x**2 - 2, x)
     sympy.integrate(x * sympy.sin(x), (x, 0, sympy.pi))
     sympy.simplify(sympy.sin(x) ** 2 + sympy.cos(x) ** 2)
-    sympy.lambdify(x, x**2)(2)
+    # Without the last argument it would load numpy and scipy, if they are installed.
+    sympy.lambdify(x, x**2, ["math", "mpmath", "sympy"])(2)
     sympy.pi.evalf(30)
     sympy.dsolve(sympy.Function("f")(x).diff(x), sympy.Function("f")(x))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from caps.worker.inside.packages import (
     dateutil_,
     matplotlib_,
+    numpy_,
     openpyxl_,
     pandas_,
     pyarrow_,
@@ -15,6 +16,7 @@ from caps.worker.inside.packages import (
 )
 
 PREPARATIONS = (
+    *numpy_.PREPARATIONS,
     *dateutil_.PREPARATIONS,
     *matplotlib_.PREPARATIONS,
     *openpyxl_.PREPARATIONS,
