@@ -1,4 +1,5 @@
-"""Well-known packages: what each one needs while the zygote still has files and imports.
+"""Real packages in workers: what they need while the zygote still has files and imports.
 
-One module a package, listed in `table.py`. Runs in zygotes that load real modules, and only there.
+What is known about single packages is in `known/`. Loaded by zygotes with real modules only, but
+for `machine`.
 """

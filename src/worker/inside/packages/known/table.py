@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caps.worker.inside.packages import (
+from caps.worker.inside.packages.known import (
     dateutil_,
     matplotlib_,
     numpy_,
