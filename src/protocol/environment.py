@@ -74,6 +74,17 @@ class Variable(enum.Enum):
         "[sinks](#sinks), as URLs separated by spaces or newlines; `--audit-sink URL` adds one",
         "none",
     )
+    DATABASE_URL = (
+        "CAPS_DATABASE_URL",
+        "the [store](docs/store.md): `postgresql://user@host/database`, or `sqlite:////path` of a "
+        "file",
+        "`$XDG_STATE_HOME/caps/caps.db`",
+    )
+    STORE_KEY_FILE = (
+        "CAPS_STORE_KEY_FILE",
+        "the key that seals the secrets in the store; the file must exist",
+        "`$XDG_STATE_HOME/caps/store.key`, created on first use",
+    )
     DEFAULT_TIMEOUT_MS = (
         "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
         "the longest time that a capability call may take, in milliseconds",

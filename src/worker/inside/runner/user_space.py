@@ -19,6 +19,7 @@ from caps.protocol.messages import ManifestMessage, StartMessage, WorkerLimits
 from caps.protocol.values import decode_value
 from caps.worker.inside.aio.futures import enter
 from caps.worker.inside.aio.shutdown import cancel_tasks, report_unretrieved, shutdown
+from caps.worker.inside.caps_api.figures import connect_figures
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.channel.output import OutputStreams
@@ -49,6 +50,7 @@ class UserSpace:
         packages = frozenset(name.partition(".")[0] for name in real)
         remember_modules(packages)
         self._own = own = OwnClasses(packages)
+        self._real = real
         self.programs: dict[str, Program] = {}
         self._output = output = OutputStreams(channel.write, channel.flush)
         extra = {"asyncio": make_facade("asyncio", AsyncioFacade(channel.loop).names())}
@@ -80,6 +82,7 @@ class UserSpace:
         )
         remember_functions(manifest.namespace, [each.name for each in manifest.capabilities])
         self.globals[manifest.namespace] = caps
+        connect_figures(self._real, caps, self._channel.loop)
         self._session = manifest.session
 
     def begin(self, program: Program) -> None:

@@ -82,8 +82,8 @@ def _load(name: str) -> None:
 def _prepare(name: str, before: frozenset[str]) -> None:
     """Prepare the well-known packages among all that are loaded now, granted or not."""
     from caps.worker.inside.packages import data_files
-    from caps.worker.inside.packages.preparation import prepare
     from caps.worker.inside.packages.known.table import PREPARATIONS
+    from caps.worker.inside.packages.preparation import prepare
     from caps.worker.inside.packages.time_zones import keep_time_zones
 
     keep_time_zones()
