@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test quick lint types tests format schema language variables attacks bench bench-quick clean
+.PHONY: help run setup dev test quick lint types tests format schema catalogue language variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python -m caps.security.policies.json_schema --check
 	$(BIN)/python scripts/language_page.py --check
 	$(BIN)/python scripts/variable_tables.py --check
+	$(BIN)/python scripts/catalogue_page.py --check
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -44,6 +45,9 @@ format: $(VENV)/.dev ## format the code and apply automatic fixes
 
 schema: $(VENV)/.core ## write policies/policy.schema.json
 	$(BIN)/python -m caps.security.policies.json_schema
+
+catalogue: $(VENV)/.core ## write docs/catalogue.md
+	$(BIN)/python scripts/catalogue_page.py
 
 language: $(VENV)/.core ## write docs/language.md
 	$(BIN)/python scripts/language_page.py

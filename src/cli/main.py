@@ -23,6 +23,7 @@ _COMMANDS = {
     "capabilities": ("caps.cli.capabilities", "capabilities"),
     "db": ("caps.cli.db", "db"),
     "doctor": ("caps.cli.doctor", "doctor"),
+    "functions": ("caps.cli.functions", "functions"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.repl", "repl"),
     "run": ("caps.cli.run", "run"),

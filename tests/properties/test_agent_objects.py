@@ -56,7 +56,7 @@ def valid_agents(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     for key in draw(st.lists(st.sampled_from(sorted(KNOWN)), unique=True)):
         own = [tool.key for tool in KNOWN[key].tools]
         agent[key] = {"dirs": ["/data"]} if key == "files" else {}
-        if draw(st.booleans()):
+        if draw(st.booleans()) and own:
             agent[key]["tools"] = draw(st.lists(st.sampled_from(own), unique=True))
         # Its tools have the names of those of `files`.
         if key == "session_file_system" or draw(st.booleans()):

@@ -131,22 +131,26 @@ class OpenRuntime:
                 raise ConfigurationError("`replace` needs a `policy` to use instead")
             return self.chain
         return await self._chain_with_loaded(
-            registry, policy, functools.partial(self.chain_with, replace=replace)
+            registry, policy, functools.partial(self.chain_with, replace=replace), self.protected
         )
 
     async def chain_beneath(
         self, registry: CapabilityRegistry, ceiling: PolicyChain, policy: Mapping[str, Any]
     ) -> PolicyChain:
-        """`ceiling` with `policy` beneath it. Raises as `chain_for` does."""
-        return await self._chain_with_loaded(
-            registry, policy, functools.partial(chain_of, *ceiling.policies)
-        )
+        """`ceiling` with `policy` beneath it. Raises as `chain_for` does.
+
+        `policy` is not checked against the protected paths: `ceiling` was, and an error would name
+        paths of the host to the code that wrote `policy`.
+        """
+        join = functools.partial(chain_of, *ceiling.policies)
+        return await self._chain_with_loaded(registry, policy, join, protected=())
 
     async def _chain_with_loaded(
         self,
         registry: CapabilityRegistry,
         policy: PoliciesGiven,
         join: Callable[..., PolicyChain],
+        protected: tuple[ProtectedPath, ...],
     ) -> PolicyChain:
         given: tuple[PolicyGiven, ...] = listed(policy)
         async with AsyncExitStack() as stack:
@@ -155,7 +159,7 @@ class OpenRuntime:
                 return await acquire_pool(self.pools, stack, join(*links))
 
             links, _ = await load_and_record_policies(
-                registry, self.services.audit, given, start_workers, self.protected
+                registry, self.services.audit, given, start_workers, protected
             )
         return join(*links)
 

@@ -44,29 +44,23 @@ async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: S
     return answer
 
 
-def test_four_domains_with_their_functions(registry: CapabilityRegistry) -> None:
-    """What exists is a closed and known list."""
-    assert [spec.name for spec in registry] == [
-        "files.delete",
-        "files.list",
-        "files.read",
-        "files.stat",
-        "files.write",
-        "math.add",
-        "math.divide",
-        "math.multiply",
-        "math.subtract",
-        "session_files.delete",
-        "session_files.grep",
-        "session_files.list",
-        "session_files.read",
-        "session_files.stat",
-        "session_files.write",
-        "time.now",
-    ]
-    assert registry.domains["files"].scope is FilesScope
-    assert registry.domains["session_files"].scope is SessionFilesScope
-    assert registry.domains["math"].scope is registry.domains["time"].scope is None
+def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
+    """The domains, and those of them that must be given a scope."""
+    assert {name: domain.scope for name, domain in registry.domains.items()} == {
+        "files": FilesScope,
+        "math": None,
+        "sandbox": None,
+        "session_files": SessionFilesScope,
+        "test_weather": None,
+        "time": None,
+        "todos": None,
+    }
+
+
+def test_every_function_is_a_tool_of_a_capability(registry: CapabilityRegistry) -> None:
+    """No domain is a capability only because nobody bundled it."""
+    tools = {tool.function for each in registry.known_capabilities() for tool in each.tools}
+    assert tools == {spec.name for spec in registry}
 
 
 def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
@@ -82,8 +76,11 @@ def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
 def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
+        "files.copy",
         "files.delete",
+        "files.move",
         "files.write",
+        "sandbox.execute_code",
         "session_files.delete",
         "session_files.write",
     }
