@@ -9,47 +9,52 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from caps.protocol.errors import ProviderError
 from caps.protocol.text import printable
 
 MAX_PATTERN_CHARACTERS: Final = 1000
-_MAX_REGEX_BYTES: Final = 1024 * 1024
-# Linear time has a factor: a program of this size takes a second for 64 KB of text at worst.
-_MAX_REGEX_PROGRAM: Final = 2000
+_MAX_MEMORY: Final = 1024 * 1024
+# The time for a byte of text grows with the program: this many instructions are no burden.
+_MAX_PROGRAM: Final = 2000
+
+
+class FoundMatch(Protocol):
+    """Where a regular expression matches."""
+
+    def start(self) -> int:
+        """The first byte of the match."""
 
 
 class Regex(Protocol):
-    """A compiled regular expression."""
+    """A compiled regular expression over UTF-8."""
 
-    def search(self, text: str | bytes) -> Any:
-        """A match with its `start()`, if it matches anywhere in `text`; else None."""
+    def search(self, text: bytes) -> FoundMatch | None:
+        """The first match anywhere in `text`."""
 
 
 def compiled_regex(pattern: str, *, ignore_case: bool = False) -> Regex:
     """A regular expression of RE2. Raises ProviderError, for the caller, if it is not valid."""
     import re2
 
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    options.max_mem = _MAX_REGEX_BYTES
-    options.case_sensitive = not ignore_case
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         raise ProviderError(f"`pattern` is longer than {MAX_PATTERN_CHARACTERS} characters")
+    options = re2.Options()
+    options.log_errors, options.never_capture = False, True
+    options.max_mem, options.case_sensitive = _MAX_MEMORY, not ignore_case
     try:
-        compiled = re2.compile(pattern, options)
+        compiled = re2.compile(pattern.encode(), options)
     except UnicodeEncodeError:
         raise ProviderError("`pattern` holds half of a surrogate pair") from None
     except re2.error as error:
-        reason = error.args[0] if error.args else "it cannot be compiled"
+        reason = error.args[0]
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise ProviderError(f"`pattern` is not a regular expression: {printable(text)}") from None
-    if compiled.programsize > _MAX_REGEX_PROGRAM:
+        raise ProviderError(f"`pattern` is not valid: {printable(text)}") from None
+    if compiled.programsize > _MAX_PROGRAM:
         raise ProviderError("`pattern` is too complex; use fewer or smaller repetitions")
-    made: Regex = compiled
-    return made
+    found: Regex = compiled
+    return found
 
 
 def checked_glob(pattern: str) -> str:

@@ -13,6 +13,7 @@ The audit log has the class of an error, and of its text only a digest.
 
 `context.labels` says what the caller had read when it sent the call: store the labels with what is
 written. `context.add_labels(...)` labels the answer: pass what was stored with what is read.
+`context.add_artifact(...)` hands out a file with the result of the execution.
 
 A provider that awaits may use its runtime: `context.call` makes another call for the same caller,
 `context.run` runs code for it, and `context.resource` shares what is opened once per runtime.
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
+from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
 from caps.security.policies.flow_rules import NO_MARKS, checked_mark, labels_in
@@ -91,6 +93,8 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of what the caller had been answered when it sent this call: labels, functions."""
     added: set[str] = msgspec.field(default_factory=set)
     """What `add_labels` was given."""
+    artifacts: ArtifactStore | None = None
+    """Those of the execution; None in a context that was not made by a broker."""
     host: CallHost | None = None
     depth: int = 0
     """The number of calls of this execution that this one is nested in; see `call`."""
@@ -106,6 +110,15 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
         Takes marks, too (names of functions). ValueError for anything else; nothing is added then.
         """
         self.added.update([checked_mark(label) for label in labels])
+
+    def add_artifact(self, artifact: Artifact) -> None:
+        """Hand out `artifact`: it is in the result of the execution. Not from a thread.
+
+        Raises LimitExceededError, which the caller gets if the provider lets it pass.
+        """
+        if self.artifacts is None:
+            raise ProviderError(f"`{self.capability}` has no result to hand anything out with")
+        self.artifacts.add(self.capability, self.request_id, artifact)
 
     def scope_as(self, model: type[S]) -> S:
         """The scope as `model`; a `ProviderError` if the broker passed another one.

@@ -31,7 +31,7 @@ from caps.cli.options import (
     session_option,
     telemetry_options,
 )
-from caps.cli.run import EXIT_BY_STATUS, print_result, warn_if_degraded
+from caps.cli.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
@@ -164,6 +164,7 @@ class Prompt:
             )
             return
         print_result(result, self._output)
+        print_artifacts(result.artifacts, None)
         self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
             result.status.value, ExitCode.HOST_FAILED
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from caps.capabilities.catalogue.entry_points import load_plugins, plugin_mode
 from caps.capabilities.registry import CapabilityRegistry
+from caps.providers.artifacts import register_artifacts
 from caps.providers.files import register_files
 from caps.providers.math import register_arithmetic
 from caps.providers.noop import register_noop
@@ -16,13 +17,14 @@ from caps.providers.weather import register_weather
 # In this order; each adds functions and the capability that bundles them.
 _REGISTER = (
     register_noop,
+    register_artifacts,
     register_files,
-    register_session_files,
     register_clock,
     register_arithmetic,
     register_weather,
     register_todo,
     register_sandbox,
+    register_session_files,
 )
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 import anyio
 import anyio.lowlevel
 
+from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
@@ -77,12 +78,13 @@ class ExecutionBroker:
         flow: FlowState | None = None,
         clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
+        on_artifact: Callable[[Artifact], None] | None = None,
         outer: ExecutionBroker | None = None,
     ) -> None:
         """`channel_id`, `keys` and `flow` are shared by the executions of a session, `clock` with
-        the supervisor; `on_decision` is called with each decision as it is made. The default of
-        `flow` is that of the session that `identity` names. `outer` is that of the execution that
-        this one is nested in: what is revoked or used up there is so here."""
+        the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
+        The default of `flow` is that of the session that `identity` names. `outer` is that of the
+        execution that this one is nested in: what is revoked or used up there is so here."""
         self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""
@@ -99,7 +101,12 @@ class ExecutionBroker:
         self.default_timeout_ms = services.default_timeout_ms
         redactor = services.audit.redactor
         self.telemetry: CallTelemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision)
+        self.artifacts: ArtifactStore = ArtifactStore(
+            grant.limits, grant.policy_id, on_artifact, None if outer is None else outer.artifacts
+        )
+        self.evidence = CallEvidence(
+            redactor, services.metrics, self.who, on_decision, self.artifacts
+        )
         self.audit = services.audit
         self.host = BrokerHost(self, services.host)
         self._approvals = services.approvals

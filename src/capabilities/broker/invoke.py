@@ -68,6 +68,7 @@ _SCALARS = (int, float, bool, type(None))
 _MAX_MESSAGE_CHARACTERS = 4096
 _MAX_DETAILS_BYTES = 64 * 1024
 
+_ARTIFACTS_EXCEEDED = ReasonCode.ARTIFACTS_EXCEEDED.value
 _STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
 
 _encoder = msgspec.msgpack.Encoder()
@@ -199,6 +200,8 @@ def _declared_failure(
             return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
+        case LimitExceededError() if error.details.get("reason") == _ARTIFACTS_EXCEEDED:
+            return _failed(CallStatus.DENIED, error, _ARTIFACTS_EXCEEDED)
         case ProviderError() | LimitExceededError() | CapabilityTimeoutError():
             return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
         case PolicyDeniedError():  # of a call that the provider made

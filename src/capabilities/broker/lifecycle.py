@@ -202,6 +202,7 @@ class Call:
             timeout_ms=timeout_ms,
             answered=self.answered,
             added=self._added,
+            artifacts=self._broker.artifacts,
             host=self._broker.host,
             depth=0 if self.parent is None else self.parent.depth + 1,
         )

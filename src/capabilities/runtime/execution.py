@@ -136,6 +136,7 @@ class _Execution:
             flow=channel.flow if channel else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
+            on_artifact=request.on_artifact,
             outer=None if request.parent is None else request.parent.broker,
         )
         self._who = self._calls.who
@@ -371,4 +372,5 @@ class _Execution:
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
             decisions=tuple(self._calls.evidence.decisions),
+            artifacts=tuple(self._calls.artifacts.artifacts),
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.flow import FlowState
@@ -45,6 +46,7 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     on_start: Callable[[str], None] | None = None
     """Gets the execution's id once its start is recorded."""
     on_decision: Callable[[DecisionSummary], None] | None = None
+    on_artifact: Callable[[Artifact], None] | None = None
     channel: SessionChannel | None = None
     """That of the session; None: the execution has a channel of its own."""
     inputs: EncodedInputs = NO_INPUTS

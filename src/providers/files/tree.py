@@ -199,7 +199,7 @@ def _entries(opening: OpenTarget, top: int, folder: Parts) -> list[tuple[str, os
 
 def _lines(
     context: CallContext, target: Target, opening: OpenTarget, top: int, parts: Parts
-) -> list[str] | None:
+) -> list[bytes] | None:
     """The lines of a text file; None for what cannot be searched, or is no longer there."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
     try:
@@ -217,9 +217,10 @@ def _lines(
         data = file.read(target.max_bytes + 1)
     if len(data) > target.max_bytes or b"\0" in data[:_BINARY_SAMPLE]:
         return None
-    return data.decode("utf-8", "replace").splitlines()
+    return data.splitlines()
 
 
-def _match(target: Target, parts: Parts, number: int, line: str) -> LineFound:
+def _match(target: Target, parts: Parts, number: int, line: bytes) -> LineFound:
     path = _path(target, parts) if parts else target.shown
-    return {"path": path, "line": number, "text": line[:MAX_LINE_CHARACTERS]}
+    text = line.decode("utf-8", "replace")[:MAX_LINE_CHARACTERS]
+    return {"path": path, "line": number, "text": text}

@@ -1,7 +1,7 @@
 """Searching text with patterns of untrusted code, in time linear in the text. No IO.
 
-`caps.capabilities.patterns` never backtracks and bounds the size of a pattern. What is left to
-bound is the length of a line, the number of matches and what is shown of them. RE2 releases the
+RE2 never backtracks. What is left to bound is the constant: the length of a line, the number of
+matches and what is shown of them (`capabilities.patterns` bounds the pattern). RE2 releases the
 interpreter's lock while it searches, and between two lines the deadline is checked.
 """
 
@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import TypedDict
 
-from caps.capabilities.patterns import compiled_regex, glob_matches
+from caps.capabilities.patterns import checked_glob, compiled_regex, glob_matches
+from caps.capabilities.provider import ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_MATCHES: Final = 500
 MAX_LINE_BYTES: Final = 64 * 1024
@@ -28,8 +33,8 @@ class Match(TypedDict):
     """A line that matches; a long one is cut around the match."""
 
     path: str
-    line: int
-    text: str
+    line_number: int
+    line: str
 
 
 class Search:
@@ -74,21 +79,28 @@ class Search:
                 searched, self.truncated = searched[:MAX_LINE_BYTES], True
             found = self._pattern.search(searched)
             if found is not None:
-                text = _around(searched, found.start())
-                self._shown += len(path) + len(text)
-                self.matches.append({"path": path, "line": number, "text": text})
+                shown = _around(searched, found.start())
+                self._shown += len(path) + len(shown)
+                self.matches.append({"path": path, "line_number": number, "line": shown})
 
 
 def path_filter(glob: str | None) -> Callable[[str], bool]:
-    """Whether a normalised path fits `glob`: `*`, `?` and `[...]` within a name, `**` across names.
+    """Whether a normalised path fits `glob`: see `capabilities.patterns`.
 
-    A pattern without `/` is compared with the last name, any other one with the whole path.
+    A pattern without `/` is compared with the last name, any other one with the whole path. Raises
+    ProviderError.
     """
     if not glob:
         return lambda _: True
-    wanted = unicodedata.normalize("NFC", glob)
-    first = 0 if "/" in wanted else -1
-    return lambda path: glob_matches(wanted, path.split("/")[1:][first:])
+    pattern = unicodedata.normalize("NFC", glob)
+    if "/" not in pattern:
+        return lambda path: fnmatchcase(path.rpartition("/")[2], pattern)
+    pattern = pattern.removeprefix("/")
+    try:
+        checked_glob(pattern)
+    except ValueError as error:
+        raise ProviderError(f"`path_pattern` is not valid: {error}") from None
+    return lambda path: glob_matches(pattern, [part for part in path.split("/") if part])
 
 
 def _is_text(content: bytes) -> bool:

@@ -511,6 +511,7 @@ class TestJson:
             "error",
             "usage",
             "decisions",
+            "artifacts",
         }
         return found
 
@@ -1028,3 +1029,51 @@ def test_a_group_without_a_command_prints_its_help(group: list[str]) -> None:
     result = CliRunner().invoke(main, group)
     assert "\n\nCommands:\n" in result.output
     assert "Error:" not in result.output
+
+
+class TestArtifacts:
+    MAKER: dict[str, Any] = {"id": "maker", "allow": ["artifacts.*"]}  # noqa: RUF012
+    CODE = (
+        "save = caps.artifacts.save\nawait save('a.txt', 'hello')\nawait save('a.txt', 'again')\n1"
+    )
+
+    def run(self, place: Place, *args: str) -> Result:
+        policy = place.policy_of(self.MAKER)
+        return place.caps("run", place.code(self.CODE), "--policy", policy, *args)
+
+    def test_they_are_written_to_the_directory(self, place: Place) -> None:
+        """Two of one name are two files, and a line on standard error names each."""
+        out = place.directory / "out"
+        result = self.run(place, "--artifacts", str(out))
+        assert (result.exit_code, result.stdout) == (0, "=> 1\n")
+        assert (out / "a.txt").read_text() == "hello"
+        assert (out / "a-2.txt").read_text() == "again"
+        assert f"caps: artifact `{out}/a.txt` (text/plain, 5 bytes)\n" in result.stderr
+
+    def test_without_a_directory_they_are_mentioned(self, place: Place) -> None:
+        """So that nobody wonders where they are."""
+        result = self.run(place)
+        assert "caps: artifact `a.txt` (text/plain, 5 bytes); `caps run --art" in result.stderr
+
+    def test_in_json_they_have_their_content_or_their_path(self, place: Place) -> None:
+        """The content once: in the object, or in a file."""
+        (first, _) = json.loads(self.run(place, "--json").stdout)["artifacts"]
+        assert (first["content"], "path" in first) == ("aGVsbG8=", False)
+        out = place.directory / "out"
+        (first, _) = json.loads(self.run(place, "--json", "--artifacts", str(out)).stdout)[
+            "artifacts"
+        ]
+        assert (first["path"], "content" in first) == (str(out / "a.txt"), False)
+
+    def test_the_trail_shows_them(self, place: Place) -> None:
+        """Name, media type, size and the beginning of the digest."""
+        result = self.run(place, "--trail")
+        assert "a.txt (text/plain, 5" in " ".join(result.stdout.split())
+
+    def test_a_directory_that_cannot_be_used_is_found_before_the_code_runs(
+        self, place: Place
+    ) -> None:
+        """Bad usage, and nothing in the log."""
+        result = self.run(place, "--artifacts", str(place.policy))
+        assert result.exit_code == 2
+        assert is_one_line_of_ours(result.stderr)

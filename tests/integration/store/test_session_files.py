@@ -76,7 +76,7 @@ out.append([r.path, r.content, r.encoding, r.size_bytes, r.version == w.version]
 l = await caps.session_files.list()
 out.append([l.path, [[e.name, e.is_directory] for e in l.entries], l.count])
 g = await caps.session_files.grep(pattern="tw.", path_pattern="*.txt")
-out.append([g.pattern, [[m.path, m.line, m.text] for m in g.matches], g.match_count])
+out.append([g.pattern, [[m.path, m.line_number, m.line] for m in g.matches], g.match_count])
 s = await caps.session_files.stat(path="/docs/a/note.txt")
 out.append([s.path, s.name, s.exists, s.is_directory, s.is_readonly, s.size_bytes,
             s.created_at[:2], s.modified_at >= s.created_at])
@@ -152,7 +152,7 @@ class TestReading:
             ("list", {"path": "/d/f"}, "is a file; list the directory"),
             ("list", {"path": "/none"}, "`/none` does not exist"),
             ("list", {"after": "\0"}, "`after` has a NUL character"),
-            ("grep", {"pattern": "("}, "`pattern` is not a regular expression"),
+            ("grep", {"pattern": "("}, "`pattern` is not valid"),
             ("write", {"path": "/d", "content": ""}, "`/d` is a directory"),
             ("write", {"path": "/d/f/g", "content": ""}, "`/d/f` is a file"),
             ("write", {"path": "/x", "content": "!", "encoding": "base64"}, "well-formed base64"),

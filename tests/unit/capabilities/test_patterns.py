@@ -53,14 +53,17 @@ def test_a_glob_that_leads_out_is_refused(pattern: str) -> None:
 
 def test_a_regular_expression_takes_linear_time() -> None:
     """The classic one that backtracks for ever."""
-    assert compiled_regex("(a+)+$").search("a" * 100_000 + "b") is None
-    assert compiled_regex("ÉTÉ", ignore_case=True).search("en été")
+    assert compiled_regex("(a+)+$").search(b"a" * 100_000 + b"b") is None
+    assert compiled_regex("ÉTÉ", ignore_case=True).search("en été".encode())
 
 
-@pytest.mark.parametrize("pattern", ["[", r"(a)\1", "(?=a)", "((a{99}){99}){99}", "a" * 1001])
+@pytest.mark.parametrize(
+    "pattern",
+    ["[", r"(a)\1", "(?=a)", "((a{99}){99}){99}", "(a{99}){9}b{900}c{900}", "a" * 1001, "\ud800"],
+)
 def test_an_expression_that_is_not_one_is_refused_in_one_line(pattern: str) -> None:
     """Back-references and look-around need backtracking; a huge program needs memory."""
     with pytest.raises(ProviderError) as raised:
         compiled_regex(pattern)
-    assert str(raised.value).startswith("`pattern` is ")
+    assert str(raised.value).startswith("`pattern` ")
     assert str(raised.value).isprintable()

@@ -47,6 +47,7 @@ async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: S
 def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
     """The domains, and those of them that must be given a scope."""
     assert {name: domain.scope for name, domain in registry.domains.items()} == {
+        "artifacts": None,
         "files": FilesScope,
         "math": None,
         "sandbox": None,
@@ -77,6 +78,7 @@ def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
         "files.copy",
+        "artifacts.save",
         "files.delete",
         "files.move",
         "files.write",

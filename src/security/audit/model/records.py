@@ -166,6 +166,15 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     """The `request_id` of the call whose provider makes this one, if a provider does."""
 
 
+class ArtifactRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or picture that a call handed out: what it is, and never its bytes."""
+
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+
+
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
     """The outcome of a call that was decided."""
 
@@ -178,6 +187,8 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
     bytes_out: int
     labels: list[str] = []
     """The labels of the answer."""
+    artifacts: list[ArtifactRecord] = []
+    """What the call handed out, whether or not it succeeded in the end."""
     signed_seq: int | None = None
     """As in `ExecutionStarted`; only if its writer has not said so in an earlier record."""
 

@@ -19,7 +19,7 @@ _BY_NAME = {
     "open": "files are read with `await caps.files.read(path=...)` and written with "
     "`await caps.files.write(path=..., content=...)`, if the policy grants it",
 }
-_RETURN = "there is no function to return from; end with the value as the last expression"
+_RETURN = "`return` belongs into a function, or to the top level of the program"
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
