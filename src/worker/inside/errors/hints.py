@@ -10,6 +10,7 @@ from types import GetSetDescriptorType
 from typing import Any
 
 from caps.protocol.text import nearest
+from caps.worker.inside.errors.package_hints import hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
 
@@ -22,7 +23,7 @@ _BY_NAME = {
 }
 _FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}
 _OPENED_TO_WRITE = re.compile(r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]""")
-_RETURN = "there is no function to return from; end with the value as the last expression"
+_RETURN = "`return` belongs into a function, or to the top level of the program"
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
@@ -48,18 +49,17 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     """A hint for `error`, raised on this line, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
-        return None
+        return hint_for_package(error)
     kind = type(error)
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
     name = getattr(error, "name", None)
-    if type(name) is not str or len(name) > _MAX_NAME:
-        return None
-    if kind in (NameError, UnboundLocalError):
-        return _hint_for_name(name, source_line) or _similar(name, _variables(error))
-    if kind is AttributeError and not name.startswith("_"):
-        return _similar(name, _attributes(error.obj))  # type: ignore[attr-defined]
-    return None
+    if type(name) is str and len(name) <= _MAX_NAME:
+        if kind in (NameError, UnboundLocalError):
+            return _hint_for_name(name, source_line) or _similar(name, _variables(error))
+        if kind is AttributeError and not name.startswith("_"):
+            return _similar(name, _attributes(error.obj)) or hint_for_package(error)  # type: ignore[attr-defined]
+    return hint_for_package(error)
 
 
 def hint_for_syntax(message: str, source: str = "") -> str | None:

@@ -106,7 +106,7 @@ def test_an_attribute_is_suggested_without_asking_the_object() -> None:
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
-        ("return 1", "end with the value as the last expression"),
+        ("class A:\n    return 1", "belongs into a function, or to the top level"),
         ("```python\nprint(1)\n```", "remove the Markdown fences around the code"),
         ("print(1)\n```", "remove the Markdown fences around the code"),
         ("Here is it:\n```\nprint(1)\n```", "remove the Markdown fences around the code"),
