@@ -26,6 +26,7 @@ from caps.cli.options import (
     principal_or_user,
     raw_option,
     registry_option,
+    session_option,
     telemetry_options,
 )
 from caps.cli.render.artifact_files import ArtifactDirectory
@@ -54,6 +55,7 @@ EXIT_BY_STATUS = {
 @audit_sink_option
 @principal_option
 @agent_option
+@session_option
 @click.option(
     "--check",
     is_flag=True,
@@ -87,6 +89,7 @@ def run(
     audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
+    session: str | None,
     check: bool,
     inputs: tuple[str, ...],
     artifacts_path: Path | None,
@@ -142,6 +145,7 @@ def run(
                         source,
                         principal=principal_or_user(principal),
                         agent=agent,
+                        session=session,
                         filename=filename,
                         on_output=None if as_json else output,
                         check=check,
