@@ -175,10 +175,12 @@ class _Evaluation:
 
     def _variables_of(self, frame: FrameType) -> dict[str, Any]:
         variables = frame.f_locals
-        if variables is self._globals:
+        is_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
+        # A program that returns is a function whose variables are all global.
+        if variables is self._globals or (is_function and _is_module(frame)):
             return self.globals()
-        if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-            return _visible_variables(variables)  # of a function
+        if is_function:
+            return _visible_variables(variables)
         return own_dict(variables, lambda name: _check_in_body(name, frame))
 
     def _compile(self, source: Any, mode: str) -> Any:
