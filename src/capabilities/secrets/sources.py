@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
+from caps.protocol.disk.regular_files import read_regular
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ProviderError
 
@@ -49,8 +50,7 @@ class DirectorySource:
 
     def read(self, name: str) -> bytes | None:
         try:
-            with (self._directory / name).open("rb") as file:
-                value = file.read(MAX_SECRET_BYTES + 1)
+            value = read_regular(self._directory / name, MAX_SECRET_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -43,7 +43,7 @@ def test_a_file_that_cannot_be_read_is_an_error_without_its_path(tmp_path: Path)
     (tmp_path / "github").mkdir()
     with pytest.raises(ProviderError) as raised:
         DirectorySource(tmp_path).read("github")
-    assert str(raised.value) == "the secret `github` cannot be read: is a directory"
+    assert str(raised.value) == "the secret `github` cannot be read: not a regular file"
 
 
 def test_the_sources_of_a_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
