@@ -40,4 +40,4 @@ try:
     get_type_hints(Tree, {})
     raise AssertionError
 except NameError as error:
-    assert error.name == "Leaf"
+    assert error.name == "Local"

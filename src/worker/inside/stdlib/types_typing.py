@@ -181,4 +181,4 @@ def _names_for(
     if global_ is None and local is None:
         # A name of the program comes before one of the class.
         return HintEvaluator(caller, context.guards.vars(kind), caller["globals"]())
-    return HintEvaluator(caller, global_, local)
+    return HintEvaluator(caller, global_, context.guards.vars(kind) if local is None else local)
