@@ -28,6 +28,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from caps.worker.inside.language.format_strings import BoundText, UnboundText
+from caps.worker.inside.language.identifiers import OPERATIONS
 from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.language.private_attributes import OWN_GUARD
 
@@ -116,10 +117,10 @@ class OwnDict(dict[str, Any]):
     # The copy of such a dictionary follows the same rules, but writes to no object.
 
     def __copy__(self) -> OwnDict:
-        return _own_dict(dict(self), self._check)
+        return own_dict(dict(self), self._check)
 
     def __deepcopy__(self, memo: Any) -> OwnDict:
-        return _own_dict(copy.deepcopy(dict(self), memo), self._check)
+        return own_dict(copy.deepcopy(dict(self), memo), self._check)
 
 
 def _plain_name(name: Any) -> str:
@@ -129,7 +130,8 @@ def _plain_name(name: Any) -> str:
     return name
 
 
-def _own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
+def own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
+    """A view of `real` with the names that `check` lets pass."""
     view = OwnDict()
     view._real, view._check = real, check
     for name, value in real.items():
@@ -144,6 +146,11 @@ def _passes(check: Callable[[str], None], name: Any) -> bool:
     except AttributeError:
         return False
     return True
+
+
+def _is_operation(name: Any, attribute: Any) -> bool:
+    """Whether a class shows this special method, which any code can call: not one in C."""
+    return name in OPERATIONS and (attribute is None or type(attribute) is types.FunctionType)
 
 
 class Reflection:
@@ -201,12 +208,15 @@ class Reflection:
             return {
                 name: attribute
                 for name, attribute in vars(value).items()
-                if _passes(lambda one: self._check_writable(value, one), name)
-                and not isinstance(attribute, _ENUM_INTERNALS)
+                if not isinstance(attribute, _ENUM_INTERNALS)
+                and (
+                    _is_operation(name, attribute)
+                    or _passes(lambda one: self._check_writable(value, one), name)
+                )
             }
         if not is_users_function(value) and not self._own.is_own(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
-        return _own_dict(value.__dict__, lambda name: self._check_writable(value, name))
+        return own_dict(value.__dict__, lambda name: self._check_writable(value, name))
 
     def _annotations(self, value: Any) -> dict[str, Any]:
         if not is_users_function(value) and not self._own.is_own(value):
