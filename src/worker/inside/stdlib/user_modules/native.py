@@ -144,10 +144,12 @@ def _engine(name: str) -> str:
     return f"{__package__}.engines.{name}"
 
 
-def weak_reference_facade(own: OwnClasses) -> dict[str, Facade]:
-    """The hidden facade for `weakref` of one execution."""
-    name = _engine("weak_references")
-    return {name: make_facade(name, {"make_weak_reference": weak_reference_maker(own)})}
+WEAK_REFERENCES = _engine("weak_references")
+
+
+def weak_reference_facade(own: OwnClasses) -> Facade:
+    """The hidden facade for `weakref` of one execution, `WEAK_REFERENCES`."""
+    return make_facade(WEAK_REFERENCES, {"make_weak_reference": weak_reference_maker(own)})
 
 
 @functools.cache
