@@ -252,9 +252,12 @@ class Reflection:
         return {view.name: view for view in self.describe_fields[0](cls)}
 
     def _annotations(self, value: Any) -> dict[str, Any]:
-        if not is_users_function(value) and not self._own.is_own(value):
-            raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
-        return dict(inspect.get_annotations(value))
+        if is_users_function(value) or self._own.is_own(value):
+            return dict(inspect.get_annotations(value))
+        for kind in type(value).__mro__:  # an object shows those of its class
+            if self._own.is_own(kind) and inspect.get_annotations(kind):
+                return dict(inspect.get_annotations(kind))
+        raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
 
     def _shows_bases(self, value: Any) -> bool:
         return self._own.is_own(value) or (isinstance(value, type) and value in _PLAIN_CLASSES)

@@ -107,10 +107,19 @@ def _function_of(value: Any) -> tuple[Any, int]:
         return value.__func__, 1
     if is_users_function(value):
         return value, 0
+    if type(value) is functools.partial and is_users_function(value.func):
+        return value, 0
     for kind in inspect.getmro(value) if isinstance(value, type) else ():
         function = vars(kind).get("__init__")
         if is_users_function(function) or _is_generated(kind, function):
             return function, 1
+        if function is object.__init__:
+            return lambda: None, 0
+        if function is not None:
+            break
+    call = inspect.getattr_static(type(value), "__call__", None)
+    if is_users_function(call):
+        return call, 1
     raise ValueError(f"no signature found for {value!r:.80}; it is not a function of your own")
 
 
