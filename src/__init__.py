@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from caps.capabilities.artifacts import Artifact
     from caps.capabilities.catalogue.capability import (
         Capability,
         CapabilityConfig,
@@ -31,7 +32,14 @@ if TYPE_CHECKING:
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.capabilities.runtime.runtime import Runtime
     from caps.capabilities.runtime.session import Session
-    from caps.capabilities.runtime.stream import Decided, Finished, Output, Started, StreamEvent
+    from caps.capabilities.runtime.stream import (
+        Decided,
+        Finished,
+        HandedOut,
+        Output,
+        Started,
+        StreamEvent,
+    )
     from caps.capabilities.spec import CapabilitySpec
     from caps.capabilities.telemetry import Metrics
     from caps.protocol.errors import (
@@ -71,6 +79,7 @@ _MODULES = {
     "AgentInvalidError": "caps.protocol.errors",
     "ApprovalAnswer": "caps.security.approvals.model",
     "ApprovalRequest": "caps.security.approvals.model",
+    "Artifact": "caps.capabilities.artifacts",
     "AuditError": "caps.protocol.errors",
     "AuditLog": "caps.security.audit",
     "AuditSettings": "caps.security.audit",
@@ -93,6 +102,7 @@ _MODULES = {
     "ExecutionUnknownError": "caps.protocol.errors",
     "Failure": "caps.capabilities.runtime.result",
     "Finished": "caps.capabilities.runtime.stream",
+    "HandedOut": "caps.capabilities.runtime.stream",
     "IsolationError": "caps.protocol.errors",
     "LimitExceededError": "caps.protocol.errors",
     "MemoryAuditLog": "caps.security.audit",
@@ -132,6 +142,7 @@ __all__ = [
     "AgentInvalidError",
     "ApprovalAnswer",
     "ApprovalRequest",
+    "Artifact",
     "AuditError",
     "AuditLog",
     "AuditSettings",
@@ -154,6 +165,7 @@ __all__ = [
     "ExecutionUnknownError",
     "Failure",
     "Finished",
+    "HandedOut",
     "IsolationError",
     "LimitExceededError",
     "MemoryAuditLog",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import msgspec
 
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.ways import WAYS, Via
+
+
+def new_id() -> str:
+    """32 hexadecimal digits that nobody can guess: of an execution, a session or a request."""
+    return os.urandom(16).hex()
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,10 @@ The audit log has the class of an error, and of its text only a digest.
 
 `context.labels` says what the caller had read when it sent the call: store the labels with what is
 written. `context.add_labels(...)` labels the answer: pass what was stored with what is read.
+`context.add_artifact(...)` hands out a file with the result of the execution.
+
+A provider that awaits may use its runtime: `context.call` makes another call for the same caller,
+`context.run` runs code for it, and `context.resource` shares what is opened once per runtime.
 """
 
 from __future__ import annotations
@@ -20,20 +24,57 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from types import FunctionType, MethodType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
+from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
 from caps.security.policies.flow_rules import NO_MARKS, checked_mark, labels_in
 from caps.security.scopes import AllScopes, Scope, ScopeViolationError, Violation
 
+if TYPE_CHECKING:
+    from caps.capabilities.runtime.result import ExecutionResult
+
 S = TypeVar("S", bound=Scope)
 T = TypeVar("T")
 
-__all__ = ["CallContext", "Provider", "ProviderError", "Scope", "ScopeViolationError", "Violation"]
+__all__ = [
+    "CallContext",
+    "CallHost",
+    "Provider",
+    "ProviderError",
+    "ResourceFactory",
+    "Scope",
+    "ScopeViolationError",
+    "Violation",
+]
+
+ResourceFactory = Callable[[], AbstractAsyncContextManager[T]]
+"""Opens what several calls share. It is the key: use a function of a module, not a lambda."""
+
+
+class CallHost(Protocol):
+    """What a call in flight may ask of its runtime. See the methods of `CallContext`."""
+
+    async def call(self, context: CallContext, capability: str, payload: Mapping[str, Any]) -> Any:
+        """Make a nested call."""
+
+    async def run(
+        self,
+        context: CallContext,
+        source: str,
+        *,
+        policy: Mapping[str, Any] | None,
+        inputs: Mapping[str, Any] | None,
+    ) -> ExecutionResult:
+        """Run a nested execution."""
+
+    async def resource(self, factory: ResourceFactory[T]) -> T:
+        """Get what `factory` opens."""
 
 
 class CallContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +93,11 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of what the caller had been answered when it sent this call: labels, functions."""
     added: set[str] = msgspec.field(default_factory=set)
     """What `add_labels` was given."""
+    artifacts: ArtifactStore | None = None
+    """Those of the execution; None in a context that was not made by a broker."""
+    host: CallHost | None = None
+    depth: int = 0
+    """The number of calls of this execution that this one is nested in; see `call`."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,6 +110,15 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
         Takes marks, too (names of functions). ValueError for anything else; nothing is added then.
         """
         self.added.update([checked_mark(label) for label in labels])
+
+    def add_artifact(self, artifact: Artifact) -> None:
+        """Hand out `artifact`: it is in the result of the execution. Not from a thread.
+
+        Raises LimitExceededError, which the caller gets if the provider lets it pass.
+        """
+        if self.artifacts is None:
+            raise ProviderError(f"`{self.capability}` has no result to hand anything out with")
+        self.artifacts.add(self.capability, self.request_id, artifact)
 
     def scope_as(self, model: type[S]) -> S:
         """The scope as `model`; a `ProviderError` if the broker passed another one.
@@ -92,6 +147,42 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
         At the deadline of the call the thread is abandoned.
         """
         return await run_in_provider_thread(self.principal, self.execution_id, function, *arguments)
+
+    async def call(self, capability: str, payload: Mapping[str, Any]) -> Any:
+        """Make another call for the same caller: it is decided, limited and recorded by itself.
+
+        Raises what the caller would see (`protocol.errors.CALL_ERRORS`). It ends with this call.
+        """
+        return await self._host.call(self, capability, payload)
+
+    async def run(
+        self,
+        source: str,
+        *,
+        policy: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+    ) -> ExecutionResult:
+        """Run code for the same caller, under its grant, and beneath that under `policy`.
+
+        It has a worker of its own and ends with this call. Its calls count as calls of this
+        execution, too, and its labels are added to the answer. Raises ProviderError if code is
+        nested too deeply, PolicyInvalidError, ConfigurationError for the inputs, IsolationError and
+        WorkerLostError.
+        """
+        return await self._host.run(self, source, policy=policy, inputs=inputs)
+
+    async def resource(self, factory: ResourceFactory[T]) -> T:
+        """What `factory` opens: once per runtime, on first use. It is closed with the runtime.
+
+        Raises what opening raises; the next call tries again then.
+        """
+        return await self._host.resource(factory)
+
+    @property
+    def _host(self) -> CallHost:
+        if self.host is None:
+            raise ProviderError(f"`{self.capability}` was called without a runtime")
+        return self.host
 
 
 Provider = Callable[[CallContext, Mapping[str, Any]], Awaitable[Any] | Any]

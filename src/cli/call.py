@@ -23,6 +23,7 @@ from caps.cli.options import (
     policy_option,
     principal_or_user,
     registry_option,
+    session_option,
 )
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
@@ -45,7 +46,7 @@ _EXIT_BY_CODE = {
 @audit_sink_option
 @click.option("--principal", default=None, help="Who calls; by default the current user.")
 @click.option("--agent", default=None, help="The agent that the call is made for.")
-@click.option("--session", default=None, help="The session that the call belongs to.")
+@session_option
 @click.option("--timeout-ms", type=click.IntRange(1, 3_600_000), help="The longest it may take.")
 @approvals_option
 @registry_option

@@ -1,4 +1,4 @@
-"""`caps capabilities`: the registered functions and which of them a policy grants; the bundles."""
+"""`caps capabilities`: what agents can be given, as the catalogue of spec 004 lists it."""
 
 from __future__ import annotations
 
@@ -7,126 +7,79 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import report_errors
-from caps.cli.options import json_option, load_registry, policy_option, registry_option
-from caps.protocol.environment import Variable
-from caps.protocol.text import escape_unprintable
+from caps.cli.exits import ExitCode, fail, report_errors
+from caps.cli.options import json_option, load_registry, registry_option
+from caps.protocol.text import did_you_mean, escape_unprintable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from caps.capabilities.catalogue.declaration import CapabilityDescriptor
-    from caps.capabilities.chain import PolicyChain
-    from caps.capabilities.registry import CapabilityRegistry
 
 
 @click.command()
-@policy_option
+@click.argument("key", required=False)
 @registry_option
 @json_option
-@click.option(
-    "--stubs",
-    "as_stubs",
-    is_flag=True,
-    help="Print what the policy grants as the text of a .pyi file, made for a prompt.",
-)
-@click.option(
-    "--bundles",
-    is_flag=True,
-    help="List what agents are given: each capability with its status, category, icon and tools.",
-)
-def capabilities(
-    policy_paths: tuple[str, ...],
-    registry_name: str | None,
-    as_json: bool,
-    as_stubs: bool,
-    bundles: bool,
-) -> None:
-    """List the registered capabilities; with a policy, whether each is granted."""
-    from caps.cli.policy.files import load_policies
+def capabilities(key: str | None, registry_name: str | None, as_json: bool) -> None:
+    """List what agents can be given: each capability with its status, category, icon and tools.
 
-    if as_stubs and as_json:
-        raise click.UsageError("--stubs is text; leave --json out")
-    if bundles and (as_stubs or policy_paths):
-        raise click.UsageError("--bundles is of no policy; leave --policy and --stubs out")
-    if bundles:
-        _show_bundles(registry_name, as_json)
-        return
-    chain = None
-    with report_errors():
-        registry = load_registry(registry_name)
-        if as_stubs or policy_paths or Variable.POLICY_PATH.read():
-            chain = registry.chain([registry.bind(each) for each in load_policies(policy_paths)])
-    if as_stubs and chain is not None:
-        _print_stubs(registry, chain)
-        return
-    found = registry.describe()
-    for entry in found:
-        entry["granted"] = None if chain is None else _status(chain, entry["name"])
-    if as_json:
-        click.echo(json.dumps(found))
-    else:
-        _print_table(found)
-
-
-def _show_bundles(registry_name: str | None, as_json: bool) -> None:
+    With KEY, show one capability: its tools and the functions behind them, its prompt and its
+    settings. `caps functions` lists what code can call.
+    """
     from caps.capabilities.catalogue.declaration import listing
 
     with report_errors():
         found = load_registry(registry_name).known_capabilities()
-    if as_json:
+    if key is not None:
+        _show_one(key, found, as_json)
+    elif as_json:
         click.echo(json.dumps(listing(found)))
     else:
-        _print_bundles(found)
+        _print_table(found)
 
 
-def _print_bundles(found: Sequence[CapabilityDescriptor]) -> None:
+def _print_table(found: Sequence[CapabilityDescriptor]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from caps.cli.render.console import Console
 
-    columns = ("capability", "name", "status", "category", "icon", "tools")
-    table = Table(*columns, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for column in ("capability", "status", "category", "icon", "tools"):
+        table.add_column(column, no_wrap=column == "capability")
     for each in found:
         tools = ", ".join(tool.key for tool in each.tools)
-        cells = (each.key, each.name, each.status, each.category or "", each.icon or "", tools)
+        cells = (each.key, each.status, each.category or "", each.icon or "", tools)
         table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
     Console().print(table)
 
 
-def _print_stubs(registry: CapabilityRegistry, chain: PolicyChain) -> None:
-    from caps.capabilities.stubs.render import render
-
-    click.echo(render(chain, domains=registry.domains), nl=False)
-
-
-def _status(chain: PolicyChain, name: str) -> str:
-    terms = chain.terms[name]
-    if terms.withheld is not None:
-        policy = chain.withheld_by(name)
-        several = policy is not None and len(chain.policies) > 1
-        return (
-            f"{terms.withheld} ({policy.policy_id})" if policy and several else str(terms.withheld)
-        )
-    return "granted" if terms.approve is None else "granted with approval"
+def _show_one(key: str, found: Sequence[CapabilityDescriptor], as_json: bool) -> None:
+    by_key = {each.key: each for each in found}
+    if key not in by_key:
+        hint = did_you_mean(key, by_key)
+        fail(f"there is no capability `{printable(key)}`{hint}", ExitCode.BAD_USAGE)
+    document = by_key[key].as_document()
+    if as_json:
+        click.echo(json.dumps(document))
+        return
+    for name, value in document.items():
+        if value not in (None, "", [], (), {}):
+            _print_field(name, value)
 
 
-def _print_table(found: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from caps.cli.render.console import Console
-
-    table = Table("capability", "parameters", "what it does", box=None, pad_edge=False)
-    with_policy = any(entry["granted"] for entry in found)
-    if with_policy:
-        table.add_column("policy")
-    for entry in found:
-        parameters = ", ".join(entry["schema_in"].get("properties", {}))
-        summary = entry["title"] or entry["description"].partition("\n")[0]
-        cells = [entry["name"], parameters, summary]
-        if with_policy:
-            cells.append(entry["granted"])
-        table.add_row(*(Text(cell) for cell in cells))
-    Console().print(table)
+def _print_field(name: str, value: Any) -> None:
+    if name == "tools":
+        click.echo("tools:")
+        for tool in value:
+            click.echo(f"  {tool['key']} ({tool['function']}): {tool['description']}")
+    elif name == "config_schema":
+        click.echo("settings:")
+        for setting, schema in value["properties"].items():
+            click.echo(f"  {setting}: {schema.get('description', '')}")
+    elif name == "system_prompt":
+        click.echo("system_prompt:")
+        click.echo("\n".join(f"  {line}" for line in value.rstrip().split("\n")))
+    else:
+        click.echo(f"{name}: {', '.join(value) if isinstance(value, list | tuple) else value}")

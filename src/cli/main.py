@@ -21,10 +21,13 @@ _COMMANDS = {
     "audit": ("caps.cli.audit", "audit"),
     "call": ("caps.cli.call", "call"),
     "capabilities": ("caps.cli.capabilities", "capabilities"),
+    "db": ("caps.cli.db", "db"),
     "doctor": ("caps.cli.doctor", "doctor"),
+    "functions": ("caps.cli.functions", "functions"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.repl", "repl"),
     "run": ("caps.cli.run", "run"),
+    "secrets": ("caps.cli.secrets", "secrets"),
 }
 
 

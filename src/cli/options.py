@@ -76,6 +76,12 @@ principal_option = click.option(
     "--principal", default=None, help="Who it runs for; by default the current user."
 )
 agent_option = click.option("--agent", default=None, help="The agent that wrote the code.")
+session_option = click.option(
+    "--session",
+    default=None,
+    metavar="NAME",
+    help="The session that it belongs to: whose files it has, and what was read in it before.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 

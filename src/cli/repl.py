@@ -28,9 +28,10 @@ from caps.cli.options import (
     principal_or_user,
     raw_option,
     registry_option,
+    session_option,
     telemetry_options,
 )
-from caps.cli.run import EXIT_BY_STATUS, print_result, warn_if_degraded
+from caps.cli.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
@@ -52,6 +53,7 @@ _WALL_MS = 24 * 60 * 60 * 1000
 @audit_sink_option
 @principal_option
 @agent_option
+@session_option
 @raw_option
 @approvals_option
 @telemetry_options
@@ -62,6 +64,7 @@ def repl(
     audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
+    session: str | None,
     raw: bool,
     directory: Path | None,
     metrics_port: int | None,
@@ -94,7 +97,7 @@ def repl(
         warn_if_degraded(runtime)
         cells = CellReader(_reader(interactive), typed=interactive)
         prompt = Prompt(runtime, cells, interactive, output)
-        prompt.serve(principal_or_user(principal), agent)
+        prompt.serve(principal_or_user(principal), agent, session)
     output.exit_if_lost()
     sys.exit(ExitCode.OK if interactive else prompt.exit_code)
 
@@ -112,13 +115,14 @@ class Prompt:
         self._interactive = interactive
         self._retried: str | None = None
 
-    def serve(self, principal: str, agent: str | None) -> None:
+    def serve(self, principal: str, agent: str | None, name: str | None) -> None:
         """Run cells until the input ends; a session that ended is followed by a new one."""
         more = True
         while more:
             with self._runtime.session_sync(
                 principal=principal,
                 agent=agent,
+                session=name,
                 max_runs=_MAX_RUNS,
                 idle_ms=_IDLE_MS,
                 wall_ms=_WALL_MS,
@@ -160,6 +164,7 @@ class Prompt:
             )
             return
         print_result(result, self._output)
+        print_artifacts(result.artifacts, None)
         self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
             result.status.value, ExitCode.HOST_FAILED
         )

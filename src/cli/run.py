@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,16 @@ from caps.cli.options import (
     principal_or_user,
     raw_option,
     registry_option,
+    session_option,
     telemetry_options,
 )
+from caps.cli.render.artifact_files import ArtifactDirectory
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.streams import ProgramOutput
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
+    from caps.capabilities.artifacts import Artifact
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.capabilities.runtime.runtime import Runtime
 
@@ -51,6 +55,7 @@ EXIT_BY_STATUS = {
 @audit_sink_option
 @principal_option
 @agent_option
+@session_option
 @click.option(
     "--check",
     is_flag=True,
@@ -62,6 +67,13 @@ EXIT_BY_STATUS = {
     multiple=True,
     metavar="NAME=VALUE",
     help="A value that the code finds under this name: JSON, other text, or `@FILE`; repeatable.",
+)
+@click.option(
+    "--artifacts",
+    "artifacts_path",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write what the code hands out into this directory; nothing there is overwritten.",
 )
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @raw_option
@@ -77,8 +89,10 @@ def run(
     audit_sinks: tuple[str, ...],
     principal: str | None,
     agent: str | None,
+    session: str | None,
     check: bool,
     inputs: tuple[str, ...],
+    artifacts_path: Path | None,
     trail: bool,
     raw: bool,
     directory: Path | None,
@@ -100,6 +114,7 @@ def run(
     with report_errors(), prelaunched_zygote() as launched:
         source = read_source(file)
         values = parse_inputs(inputs)
+        directory_of_artifacts = artifacts_path and ArtifactDirectory(artifacts_path)
         settings = audit_settings(audit_path, audit_sinks)
         if as_json and settings.uses_standard_output:
             fail("`--json` and the sink `stdout:` exclude each other", ExitCode.BAD_USAGE)
@@ -130,6 +145,7 @@ def run(
                         source,
                         principal=principal_or_user(principal),
                         agent=agent,
+                        session=session,
                         filename=filename,
                         on_output=None if as_json else output,
                         check=check,
@@ -140,12 +156,12 @@ def run(
                 )
     if stop.received is not None or result is None:
         exit_by_signal(stop.received)
+    files = directory_of_artifacts.write(result.artifacts) if directory_of_artifacts else None
     if as_json:
-        import json
-
-        click.echo(json.dumps(result.as_json()))
+        click.echo(_as_json(result, files))
     else:
         print_result(result, output)
+        print_artifacts(result.artifacts, files)
     if trail:
         _print_trail(settings.directory, result.execution_id, to_stderr=as_json)
     output.exit_if_lost()
@@ -165,6 +181,26 @@ def print_result(result: ExecutionResult, output: ProgramOutput) -> None:
 
         shown = result.value if result.value_is_repr else safe_repr(result.value)
         output(f"=> {shown}\n")
+
+
+def _as_json(result: ExecutionResult, files: Sequence[Path] | None) -> str:
+    """With the path of each artifact that was written, and else with its content."""
+    import json
+
+    found = result.as_json()
+    for artifact, path in zip(found["artifacts"], files or (), strict=files is not None):
+        del artifact["content"]
+        artifact["path"] = str(path)
+    return json.dumps(found)
+
+
+def print_artifacts(artifacts: Sequence[Artifact], files: Sequence[Path] | None) -> None:
+    """A line for each artifact: its file, or that it is in no file."""
+    for index, artifact in enumerate(artifacts):
+        name = escape_unprintable(str(files[index]) if files is not None else artifact.name)
+        kept = "" if files is not None else "; `caps run --artifacts DIR` writes it to a file"
+        what = f"{artifact.media_type}, {artifact.size} bytes"
+        click.echo(f"caps: artifact `{name}` ({what}){kept}", err=True)
 
 
 def _print_failure(failure: Failure) -> None:

@@ -74,6 +74,17 @@ class Variable(enum.Enum):
         "[sinks](#sinks), as URLs separated by spaces or newlines; `--audit-sink URL` adds one",
         "none",
     )
+    DATABASE_URL = (
+        "CAPS_DATABASE_URL",
+        "the [store](docs/store.md): `postgresql://user@host/database`, or `sqlite:////path` of a "
+        "file",
+        "`$XDG_STATE_HOME/caps/caps.db`",
+    )
+    STORE_KEY_FILE = (
+        "CAPS_STORE_KEY_FILE",
+        "the key that seals the secrets in the store; the file must exist",
+        "`$XDG_STATE_HOME/caps/store.key`, created on first use",
+    )
     DEFAULT_TIMEOUT_MS = (
         "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
         "the longest time that a capability call may take, in milliseconds",
@@ -90,6 +101,12 @@ class Variable(enum.Enum):
         "the cgroup directory below which each worker gets its own group with a memory limit; Caps "
         "refuses to start if this directory cannot be used",
         "the host's own group or, if delegated, its parent",
+    )
+    SECRETS_PATH = (
+        "CAPS_SECRETS_PATH",
+        "a directory with one file for each [secret](docs/secrets.md), such as `/run/secrets`; a "
+        "secret can also be the variable `CAPS_SECRET_<NAME>`",
+        "none",
     )
     REGISTRY = (
         "CAPS_REGISTRY",

@@ -29,6 +29,11 @@ embedding program catches them on the host. They are split by where the fault ca
         │   ├── NotReadyError        it was not ready in time (`worker.host.pool`)
         │   └── NoFreeWorkerError    none was free in time (`worker.host.pool`)
         ├── IsolationError           a layer is not fully in force, and that is not allowed
+        ├── StoreError               the store failed (`store.errors`)
+        │   ├── StoreBusyError       another writer held a lock for too long
+        │   ├── StoreFullError       there is no room left
+        │   ├── StoreUnreachableError    it cannot be opened, or does not answer
+        │   └── SchemaNewerError     its tables belong to a newer version of Caps
         └── AuditError               evidence could not be written or read. Before an effect: the
                                      effect does not happen. After it: its result is withheld
             └── UndeliveredError     it was written, but a required sink does not have it

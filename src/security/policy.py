@@ -54,6 +54,8 @@ from caps.security.policies.plain_json import plain_json
 _DIGEST_DOMAIN = b"caps.policy.v1\0"
 _MIB = 1024 * 1024
 APPROVAL_MS: Final = 300_000
+ARTIFACTS: Final = 32
+ARTIFACT_BYTES: Final = 4 * 1024 * 1024
 # Each list has a bound, so that checking and reviewing a policy takes a bounded time.
 MAX_RULES: Final = 1024
 MAX_TESTS: Final = 4096
@@ -152,6 +154,12 @@ class Limits(_Part):
     output_bytes: int = Field(
         default=_MIB, ge=0, le=64 * _MIB, description="Captured output, in bytes."
     )
+    artifacts: int = Field(
+        default=ARTIFACTS, ge=0, le=1024, description="Artifacts that the code hands out."
+    )
+    artifact_bytes: int = Field(
+        default=ARTIFACT_BYTES, ge=0, le=64 * _MIB, description="All of its artifacts, in bytes."
+    )
     approval_ms: int = Field(
         default=APPROVAL_MS,
         ge=1,
@@ -231,8 +239,8 @@ class SecurityPolicy(_Part):
     )
     modules: Modules = Field(
         default=(),
-        description="Real modules, by their top-level name. The language layer does not vouch for "
-        "what code does with them; the kernel layers hold it.",
+        description="Real modules by name; `a.b` is a part of `a`. The language layer does not "
+        "vouch for what code does with them; the kernel layers hold it.",
     )
     limits: Limits = Limits()
     tests: Annotated[
@@ -260,8 +268,9 @@ class SecurityPolicy(_Part):
         for test in meaning["tests"]:
             if not test["after"]:
                 del test["after"]
-        if self.limits.approval_ms == APPROVAL_MS:
-            del meaning["limits"]["approval_ms"]
+        for key in ("approval_ms", "artifacts", "artifact_bytes"):
+            if getattr(self.limits, key) == Limits.model_fields[key].default:
+                del meaning["limits"][key]
         canonical = rfc8785.dumps(meaning)
         self._sha256 = hashlib.sha256(_DIGEST_DOMAIN + canonical).hexdigest()
         return self

@@ -25,6 +25,7 @@ class ReasonCode(enum.StrEnum):
     CALLS_EXCEEDED = "calls_exceeded"
     CONCURRENCY_EXCEEDED = "concurrency_exceeded"
     RATE_EXCEEDED = "rate_exceeded"
+    ARTIFACTS_EXCEEDED = "artifacts_exceeded"
     PAYLOAD_INVALID = "payload_invalid"
     SCOPE_VIOLATION = "scope_violation"
     FLOW_DENIED = "flow_denied"

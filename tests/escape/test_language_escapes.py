@@ -19,7 +19,7 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from support.language_programs import power_of, run
 
 ATTACKS = attacks_on("language")
 ZYGOTE = (sys.executable, "-I", str(Path(__file__).parent / "judging_zygote.py"))
+RETURN = "if not take:\n    return\n"
 ENDINGS = {"harmless": harmless, "limited": limited, "lost": lost}
 
 
@@ -101,12 +102,14 @@ def runtime() -> Iterator[Runtime]:
             yield runtime
 
 
+# A program that returns is compiled as a function, which must open nothing.
+@pytest.mark.parametrize("before", ["", RETURN], ids=["module", "function"])
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack.mark("where") is None], ids=str
 )
-def test_the_way_out_is_closed(attack: Attack) -> None:
+def test_the_way_out_is_closed(attack: Attack, before: str) -> None:
     """The attack gets nothing, and is stopped as it is meant to be, by the language alone."""
-    assert_stopped(attack, *here(attack))
+    assert_stopped(attack, *here(replace(attack, source=before + attack.source)))
 
 
 @pytest.mark.process

@@ -33,7 +33,7 @@ def test_the_example_of_the_readme_reads_the_report(
     (source,) = blocks(ROOT / "README.md", "What an agent is given")
     assert len(source.splitlines()) <= 10
     exec(source.replace('"/data"', repr(str(tmp_path))), {})
-    assert capsys.readouterr().out == "['now', 'read_file']\ngood\n"
+    assert capsys.readouterr().out == "['get_current_time', 'read_file']\ngood\n"
 
 
 def test_the_three_ways_to_write_a_capability_work() -> None:

@@ -22,7 +22,6 @@ from caps import (
     ResolvedConfig,
     ResolverContext,
     Runtime,
-    ToolDescriptor,
     builtin_registry,
 )
 from caps.capabilities.catalogue.declaration import listing
@@ -144,25 +143,19 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
             agent_id TEXT NOT NULL, capability_id VARCHAR(50) NOT NULL, position INTEGER NOT NULL,
             UNIQUE(agent_id, capability_id));
         INSERT INTO agents VALUES ('a1', 'You are a helpful research assistant.');
-        INSERT INTO agent_capabilities VALUES ('a1', 'test_math', 1), ('a1', 'current_time', 0);
+        INSERT INTO agent_capabilities VALUES ('a1', 'test_math', 1), ('a1', 'test_weather', 0);
     """)
     yield connection
     connection.close()
 
 
-def math_and_time() -> CapabilityRegistry:
-    registry = builtin_registry(plugins="off")
-    registry.register(
-        Capability(
-            "current_time",
-            tools=(ToolDescriptor("get_current_time", function="time.now"),),
-            system_prompt="You know the time.",
-        )
-    )
-    tools = tuple(ToolDescriptor(each, function=f"math.{each}") for each in ("add", "divide"))
-    prompt = "You have access to math tools."
-    registry.register(Capability("test_math", tools=tools, system_prompt=prompt))
-    return registry
+MATH_PROMPT = (
+    "You have access to math tools. Use them for calculations: add, subtract, multiply, divide."
+)
+WEATHER_PROMPT = (
+    "You have access to weather tools. Use get_weather for current conditions and get_forecast "
+    "for multi-day forecasts."
+)
 
 
 @pytest.mark.process
@@ -181,30 +174,27 @@ async def test_the_flow_from_a_stored_agent_to_its_execution(
     rows = database.execute(
         "SELECT capability_id FROM agent_capabilities WHERE agent_id = 'a1' ORDER BY position"
     )
-    registry = math_and_time()
+    registry = builtin_registry(plugins="off")
     agent = registry.resolve([key for (key,) in rows]).runtime_agent(base)
     assert agent.system_prompt == (
-        "You know the time.\n\n"
-        "You have access to math tools.\n\n"
-        "You are a helpful research assistant."
+        f"{WEATHER_PROMPT}\n\n{MATH_PROMPT}\n\nYou are a helpful research assistant."
     )
     async with Runtime(agent.policy, registry=registry, audit=MemoryAuditLog()) as runtime:
         result = await runtime.run("[(await caps.math.add(2, 3)).result, dir(caps.math)]")
-    assert result.value == [5, ["add", "divide"]]
+    assert result.value == [5, ["add", "divide", "multiply", "subtract"]]
 
 
 @pytest.mark.spec("004-flow-lookup")
 @pytest.mark.spec("004-flow-prompts")
 @pytest.mark.spec("004-flow-prompt")
-@pytest.mark.parametrize("order", [["current_time", "test_math"], ["test_math", "current_time"]])
+@pytest.mark.parametrize("order", [["test_weather", "test_math"], ["test_math", "test_weather"]])
 def test_prompt_additions_come_first_and_by_position(order: list[str]) -> None:
     """Then the agent's own prompt. One without an addition leaves no gap."""
     prompts = {
-        "current_time": "You know the time.",
-        "test_math": "You have access to math tools.",
+        "test_weather": WEATHER_PROMPT,
+        "test_math": MATH_PROMPT,
     }
-    registry = math_and_time()
-    registry.register(Capability("noop"))
+    registry = builtin_registry(plugins="off")
     resolved = registry.resolve(["noop", *order])
     assert list(resolved.prompt_additions) == [prompts[key] for key in order]
     built = resolved.runtime_agent("Be brief.").system_prompt
@@ -216,9 +206,15 @@ def test_prompt_additions_come_first_and_by_position(order: list[str]) -> None:
 @pytest.mark.spec("004-flow-merged")
 def test_the_tools_of_all_capabilities_are_one_list() -> None:
     """By position, with names, descriptions and the schema of their arguments."""
-    agent = math_and_time().resolve(["test_math", "current_time"]).runtime_agent("")
-    assert [tool.key for tool in agent.tools] == ["add", "divide", "get_current_time"]
-    assert [tool.function for tool in agent.tools] == ["math.add", "math.divide", "time.now"]
+    agent = builtin_registry(plugins="off").resolve(["test_math", "current_time"]).runtime_agent("")
+    assert [tool.key for tool in agent.tools] == [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "get_current_time",
+    ]
+    assert [tool.function for tool in agent.tools][3:] == ["math.divide", "time.now"]
     schema = agent.tools[0].schema
     assert schema is not None
     assert list(schema["properties"]) == ["a", "b"]
@@ -324,5 +320,6 @@ def test_versions_are_tracked() -> None:
     """In the list, and in what an agent got."""
     registry = CapabilityRegistry()
     registry.register(Capability("audio", version="2.1"))
-    assert documented(registry)["audio"]["version"] == "2.1"
+    (audio,) = registry.known_capabilities()
+    assert audio.as_document()["version"] == "2.1"
     assert registry.resolve(["audio"]).versions == {"audio": "2.1"}

@@ -56,9 +56,10 @@ def valid_agents(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     for key in draw(st.lists(st.sampled_from(sorted(KNOWN)), unique=True)):
         own = [tool.key for tool in KNOWN[key].tools]
         agent[key] = {"dirs": ["/data"]} if key == "files" else {}
-        if draw(st.booleans()):
+        if draw(st.booleans()) and own:
             agent[key]["tools"] = draw(st.lists(st.sampled_from(own), unique=True))
-        if draw(st.booleans()):
+        # Its tools have the names of those of `files`.
+        if key == "session_file_system" or draw(st.booleans()):
             agent[key]["prefix"] = f"{key}_"
     return agent
 
@@ -82,5 +83,5 @@ def check(agent: Any, resolved: ResolvedCapabilities) -> None:
     }
     assert set(resolved.policy.allow) == expected
     assert {tool.function for tool in resolved.tools} == expected
-    assert set(resolved.policy.scopes) <= {"files"}
+    assert set(resolved.policy.scopes) <= {"files", "session_files"}
     assert list(resolved.versions) == list(entries)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from caps.protocol.errors import AuditError
 from caps.security.audit import (
+    ArtifactRecord,
     AuditEvent,
     CallStatus,
     DecisionMade,
@@ -79,6 +80,10 @@ events: st.SearchStrategy[AuditEvent] = st.one_of(
         detail=optional_texts,
         duration_us=counters,
         bytes_out=counters,
+        artifacts=st.lists(
+            st.builds(ArtifactRecord, name=texts, media_type=texts, size=counters, sha256=texts),
+            max_size=2,
+        ),
     ),
     st.builds(
         ExecutionStarted,

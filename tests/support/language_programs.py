@@ -44,8 +44,9 @@ def run_program(program: Program, names: Mapping[str, Any] | None = None) -> Ran
     user_globals = make_globals(loop, printed, names or {}, program)
     outcome = eval(program.code, user_globals)
     if program.is_coroutine:
-        loop.run(loop.task(outcome))
-    return Ran(user_globals.get(program.result_name), "".join(printed))
+        outcome = loop.run(loop.task(outcome))
+    value = outcome if program.returns else user_globals.get(program.result_name)
+    return Ran(value, "".join(printed))
 
 
 def make_globals(

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 import anyio
 import anyio.lowlevel
 
+from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
@@ -34,10 +35,12 @@ from caps.capabilities.broker.idempotency import (
 from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.invoke import call_provider, error_response
 from caps.capabilities.broker.lifecycle import Call
+from caps.capabilities.broker.nested import BrokerHost
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
+from caps.capabilities.provider import CallContext
 from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
@@ -75,11 +78,19 @@ class ExecutionBroker:
         flow: FlowState | None = None,
         clock: WallClock | None = None,
         on_decision: Callable[[DecisionSummary], None] | None = None,
+        on_artifact: Callable[[Artifact], None] | None = None,
+        outer: ExecutionBroker | None = None,
     ) -> None:
         """`channel_id`, `keys` and `flow` are shared by the executions of a session, `clock` with
-        the supervisor; `on_decision` is called with each decision as it is made. The default of
-        `flow` is that of the session that `identity` names."""
-        self.grant = grant
+        the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
+        The default of `flow` is that of the session that `identity` names. `outer` is that of the
+        execution that this one is nested in: what is revoked or used up there is so here."""
+        self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
+        self.level: int = 0 if outer is None else outer.level + 1
+        """The number of executions that this one is nested in."""
+        self.inner: set[ExecutionBroker] = set()
+        """Of the executions that are nested in this one, while they run."""
+        self.identity = identity
         self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if it is; the first time."""
@@ -89,17 +100,29 @@ class ExecutionBroker:
         self.who = {**self.caller, "via": identity.via, "degraded": degraded, **span.ids}
         self.default_timeout_ms = services.default_timeout_ms
         redactor = services.audit.redactor
-        self.telemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision)
+        self.telemetry: CallTelemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
+        self.artifacts: ArtifactStore = ArtifactStore(
+            grant.limits, grant.policy_id, on_artifact, None if outer is None else outer.artifacts
+        )
+        self.evidence = CallEvidence(
+            redactor, services.metrics, self.who, on_decision, self.artifacts
+        )
         self.audit = services.audit
+        self.host = BrokerHost(self, services.host)
         self._approvals = services.approvals
         self._redactor = redactor
         self._clock = WallClock() if clock is None else clock
         self._in_flight = CallsInFlight()
         self._by_key = IdempotencyCache() if keys is None else keys
-        self.flow = services.flows.of(identity) if flow is None else flow
-        self.meter = UsageMeter(
-            grant, identity.principal, services.rates, self._by_key, self._clock, redactor
+        self.flow: FlowState = services.flows.of(identity) if flow is None else flow
+        self.meter: UsageMeter = UsageMeter(
+            grant,
+            identity.principal,
+            services.rates,
+            self._by_key,
+            self._clock,
+            redactor,
+            None if outer is None else outer.meter,
         )
 
     def begin(self) -> None:
@@ -111,10 +134,13 @@ class ExecutionBroker:
         return self.evidence.hashed(request, self.grant.terms.get(request.capability))
 
     async def answer(
-        self, request: CapabilityRequestMessage, answered: frozenset[str] | None = None
+        self,
+        request: CapabilityRequestMessage,
+        answered: frozenset[str] | None = None,
+        parent: CallContext | None = None,
     ) -> CallResponse:
-        """The answer to one request; a failure is an answer, too. `answered`: see `Call`."""
-        call = Call(self, request, answered)
+        """The answer to one request; a failure is an answer, too. See `Call` for the others."""
+        call = Call(self, request, answered, parent)
         self.telemetry.waits(1)
         try:
             response = await self._dispatch(call)
@@ -159,9 +185,14 @@ class ExecutionBroker:
         self.used = used
 
     def revoke(self, capabilities: frozenset[str]) -> None:
-        """Refuse `capabilities` from now on, and stop the calls of them that are in flight."""
+        """Refuse `capabilities` from now on, and stop the calls of them that are in flight.
+
+        Also in the executions that are nested in this one.
+        """
         self.grant = self.grant.revoking(*capabilities)
         self._in_flight.stop(capabilities)
+        for inner in self.inner:
+            inner.revoke(capabilities)
 
     async def _dispatch(self, call: Call) -> CallResponse:
         request, bound = call.request, call.bound

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
+from caps.capabilities.artifacts import ArtifactStore
 from caps.capabilities.broker.invoke import Outcome
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.telemetry.metrics import Metrics
@@ -68,14 +69,17 @@ class CallEvidence:
         metrics: Metrics,
         who: dict[str, Any],
         on_decision: Callable[[DecisionSummary], None] | None,
+        artifacts: ArtifactStore,
     ) -> None:
-        """`who` is part of every record; `on_decision` is called with each decision."""
+        """`who` is part of every record; `on_decision` is called with each decision; the records
+        name the `artifacts` that a call handed out."""
         # Formatted only when it is asked for: most executions never ask while they run.
         self._decisions: list[tuple[str, str, Decision, str | None]] = []
         self._redactor = redactor
         self._metrics = metrics
         self._who = who
         self._on_decision = on_decision
+        self._artifacts = artifacts
 
     def hashed(
         self, request: CapabilityRequestMessage, bound: BoundCapability | None
@@ -109,6 +113,7 @@ class CallEvidence:
             dry_run_rule=decision.dry_run_rule,
             dry_run_policy=decision.dry_run_policy,
             labels=list(labels_in(call.answered)),
+            parent=None if call.parent is None else call.parent.request_id,
         )
         call.observation.decided(record)
         self._notify(call)
@@ -129,6 +134,7 @@ class CallEvidence:
             duration_us=duration_us,
             bytes_out=outcome.bytes_out,
             labels=list(labels_in(call.labels)),
+            artifacts=self._artifacts.records_of(call.request.request_id),
         )
 
     @property

@@ -23,6 +23,7 @@ from caps.protocol.errors import (
     CALL_ERRORS,
     CapabilityTimeoutError,
     CapsError,
+    LimitExceededError,
     PolicyDeniedError,
     ProviderError,
     ValidationError,
@@ -67,6 +68,7 @@ _SCALARS = (int, float, bool, type(None))
 _MAX_MESSAGE_CHARACTERS = 4096
 _MAX_DETAILS_BYTES = 64 * 1024
 
+_ARTIFACTS_EXCEEDED = ReasonCode.ARTIFACTS_EXCEEDED.value
 _STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
 
 _encoder = msgspec.msgpack.Encoder()
@@ -198,8 +200,12 @@ def _declared_failure(
             return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
             return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
-        case ProviderError():
+        case LimitExceededError() if error.details.get("reason") == _ARTIFACTS_EXCEEDED:
+            return _failed(CallStatus.DENIED, error, _ARTIFACTS_EXCEEDED)
+        case ProviderError() | LimitExceededError() | CapabilityTimeoutError():
             return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
+        case PolicyDeniedError():  # of a call that the provider made
+            return _failed(CallStatus.DENIED, error, str(error.details.get("reason", "")))
         case _:
             return None
 

@@ -84,6 +84,7 @@ class Call:
         "labels",
         "observation",
         "outcome",
+        "parent",
         "request",
         "response",
     )
@@ -93,17 +94,20 @@ class Call:
         broker: ExecutionBroker,
         request: CapabilityRequestMessage,
         answered: frozenset[str] | None = None,
+        parent: CallContext | None = None,
     ) -> None:
         """Decide. The call counts as in flight from now on, until `release`.
 
         `answered` is what the channel was answered when `request` was received; default: now.
+        `parent` is the call whose provider makes this one.
         """
         self._broker = broker
         self.request = request
+        self.parent = parent
         self.observation = broker.telemetry.begin(request)
         self.bound = broker.grant.terms.get(request.capability)
         self.answered = broker.flow.answered if answered is None else answered
-        self._usage = broker.meter.before(request, self.answered)
+        self._usage = broker.meter.before(request, self.answered, is_nested=parent is not None)
         self._is_repeat = self._usage.key is KeyUse.REPEAT
         self._added: set[str] = set()
         self.labels: frozenset[str] = NO_MARKS
@@ -114,7 +118,7 @@ class Call:
         self._began_ns: int | None = None
         self._state = _DECIDED
         self.decision = self._decide(self._usage)
-        broker.meter.add()
+        broker.meter.add(is_nested=parent is not None)
         self._count_rate()
 
     @property
@@ -198,6 +202,9 @@ class Call:
             timeout_ms=timeout_ms,
             answered=self.answered,
             added=self._added,
+            artifacts=self._broker.artifacts,
+            host=self._broker.host,
+            depth=0 if self.parent is None else self.parent.depth + 1,
         )
 
     def end(self, outcome: Outcome) -> None:
@@ -266,7 +273,7 @@ class Call:
         if self._released:
             raise RuntimeError("a call is released once")
         self._released = True
-        self._broker.meter.remove()
+        self._broker.meter.remove(is_nested=self.parent is not None)
         self.observation.finish(self.response)
 
     def _decide(self, usage: Usage) -> Decision:

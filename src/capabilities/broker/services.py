@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from caps.capabilities.broker.approvals import ApprovalQueue
 from caps.capabilities.broker.flow import SessionFlows
 from caps.capabilities.broker.idempotency import CallerKeys
+from caps.capabilities.broker.nested import HostServices, NoHost
 from caps.capabilities.broker.rate_windows import SlidingWindows
 from caps.capabilities.broker.revocation import ActiveGrants
 from caps.capabilities.telemetry import Metrics, Tracing
@@ -22,6 +23,7 @@ class BrokerServices:
     tracing: Tracing
     default_timeout_ms: int
     approvals: ApprovalQueue
+    host: HostServices = field(default_factory=NoHost)
     rates: SlidingWindows = field(default_factory=SlidingWindows)
     live: ActiveGrants = field(default_factory=ActiveGrants)
     flows: SessionFlows = field(default_factory=SessionFlows)

@@ -31,9 +31,12 @@ class UsageMeter:
         keys: IdempotencyCache,
         clock: WallClock,
         redactor: Redactor,
+        outer: UsageMeter | None = None,
     ) -> None:
+        """`outer` is that of the execution that this one is nested in."""
         self.calls = 0
-        """All calls so far, including refused ones."""
+        """All calls so far, including refused ones and those of nested executions."""
+        self.outer = outer
         self._grant = grant
         self._principal = principal
         self._rates = rates
@@ -47,17 +50,34 @@ class UsageMeter:
         """Start the clock of the execution: its code is being sent."""
         self._deadline = time.monotonic() + self._grant.limits.wall_ms / 1000
 
-    def before(self, request: CapabilityRequestMessage, answered: frozenset[str]) -> Usage:
-        """What was used before `request`; `answered` is what its channel was answered."""
+    def before(
+        self,
+        request: CapabilityRequestMessage,
+        answered: frozenset[str],
+        *,
+        is_nested: bool = False,
+    ) -> Usage:
+        """What was used before `request`; `answered` is what its channel was answered.
+
+        A nested call uses the place of the call that waits for it.
+        """
         in_windows, past_deadline = self.by_time(request)
         calls = self.calls
+        if self.outer is not None:  # as if those that the outer execution has not left were made
+            calls = self._grant.limits.calls - self.calls_left
+        in_flight = self._in_flight - is_nested
         if request.idempotency_key is None:
-            return Usage(calls, self._in_flight, in_windows, past_deadline, answered=answered)
+            return Usage(calls, in_flight, in_windows, past_deadline, answered=answered)
         key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
         if key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: at most as many as one run may call.
             calls = max(calls, len(self._keys))
-        return Usage(calls, self._in_flight, in_windows, past_deadline, key_use, answered=answered)
+        return Usage(calls, in_flight, in_windows, past_deadline, key_use, answered=answered)
+
+    @property
+    def calls_left(self) -> int:
+        left = self._grant.limits.calls - self.calls
+        return left if self.outer is None else min(left, self.outer.calls_left)
 
     def by_time(self, request: CapabilityRequestMessage) -> tuple[tuple[int, ...], bool]:
         """The calls in the rate's window of each policy, and whether the time is over."""
@@ -84,14 +104,20 @@ class UsageMeter:
         """Whether `now`, after the deadline, is also after what the pauses of the clock add."""
         return now > self._deadline + self._clock.paused_s
 
-    def add(self) -> None:
+    def add(self, *, is_nested: bool = False) -> None:
         """A call is in flight, whether it will be allowed or not."""
         self.calls += 1
-        self._in_flight += 1
+        if not is_nested:
+            self._in_flight += 1
+        outer = self.outer
+        while outer is not None:
+            outer.calls += 1
+            outer = outer.outer
 
-    def remove(self) -> None:
+    def remove(self, *, is_nested: bool = False) -> None:
         """A call is no longer in flight."""
-        self._in_flight -= 1
+        if not is_nested:
+            self._in_flight -= 1
 
     def take_rate(self, capability: str) -> None:
         """A call is allowed, and counts in the window of each policy that has a rate for it."""

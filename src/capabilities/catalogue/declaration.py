@@ -59,8 +59,19 @@ class CapabilityDescriptor(_Described, frozen=True, kw_only=True):
     config_schema: dict[str, Any] | None
     """JSON Schema of the settings, without the reserved keys; None: it takes none."""
 
+    def as_item(self) -> dict[str, Any]:
+        """Its entry in a listing: what an interface shows of it."""
+        return {
+            "id": self.key,
+            "name": self.name,
+            "description": self.description,
+            "status": self.status.value,
+            "icon": self.icon,
+            "category": self.category,
+        }
+
     def as_document(self) -> dict[str, Any]:
-        """As plain JSON, with `id` for the key."""
+        """All of it as plain JSON, with `id` for the key."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return {"id": document.pop("key"), **document}
 
@@ -242,4 +253,4 @@ def _config_model(key: str, model: object) -> type[BaseModel]:
 
 def listing(descriptors: Sequence[CapabilityDescriptor]) -> Mapping[str, Any]:
     """All capabilities as one document: `items` and `total`."""
-    return {"items": [each.as_document() for each in descriptors], "total": len(descriptors)}
+    return {"items": [each.as_item() for each in descriptors], "total": len(descriptors)}

@@ -14,12 +14,14 @@ from typing import Any
 
 import msgspec
 
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
+from caps.capabilities.runtime.formats.json_value import to_json
 from caps.capabilities.runtime.open_runtime import ActiveExecutions
 from caps.capabilities.runtime.result import Failure, failure_of_host
 from caps.capabilities.threads import run_in_runtime_thread
@@ -45,6 +47,8 @@ class CallResult:
     value: Any
     error: Failure | None
     decision: DecisionSummary | None
+    artifacts: tuple[Artifact, ...] = ()
+    """What the call handed out."""
 
     @property
     def ok(self) -> bool:
@@ -72,6 +76,7 @@ class CallResult:
             "value": self.value,
             "error": error,
             "decision": None if self.decision is None else asdict(self.decision),
+            "artifacts": [to_json(artifact.as_dict())[0] for artifact in self.artifacts],
         }
 
 
@@ -186,6 +191,7 @@ async def _result(
         value=value,
         error=error,
         decision=decisions[0] if decisions else None,
+        artifacts=tuple(broker.artifacts.artifacts),
     )
 
 

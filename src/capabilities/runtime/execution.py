@@ -136,6 +136,8 @@ class _Execution:
             flow=channel.flow if channel else request.flow,
             clock=self._clock,
             on_decision=request.on_decision,
+            on_artifact=request.on_artifact,
+            outer=None if request.parent is None else request.parent.broker,
         )
         self._who = self._calls.who
         self._progress = _ExecutionState()
@@ -146,6 +148,9 @@ class _Execution:
         with self._span:
             services.metrics.execution_started()
             services.live.add(self._calls)  # it can be revoked from now on
+            outer = None if self._request.parent is None else self._request.parent.broker
+            if outer is not None:
+                outer.inner.add(self._calls)
             try:
                 await self._run()
                 status = self._status()
@@ -154,6 +159,8 @@ class _Execution:
                 raise
             finally:
                 services.live.remove(self._calls)
+                if outer is not None:
+                    outer.inner.remove(self._calls)
                 if self._request.channel is None:
                     services.approvals.forget(self._calls.channel_id)
                     self._keys.clear()  # its answers can be large
@@ -204,6 +211,7 @@ class _Execution:
             check=self._request.check,
             inputs=self._request.inputs.data,
             argv=self._request.argv,
+            modules=grant.modules,
         )
 
     def _add_output(self, text: str) -> None:
@@ -248,6 +256,7 @@ class _Execution:
             terms_sha256=chain.terms_sha256,
             policies=chain.recorded_policies,
             inputs=self._request.inputs.digests,
+            parent=None if self._request.parent is None else self._request.parent.id,
         )
         if not self._record_now(started):
             await self._services.audit.append(started)
@@ -364,4 +373,5 @@ class _Execution:
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
             decisions=tuple(self._calls.evidence.decisions),
+            artifacts=tuple(self._calls.artifacts.artifacts),
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import msgspec
 
+from caps.capabilities.artifacts import Artifact
+from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import IdempotencyCache
@@ -22,6 +23,18 @@ class SessionChannel(msgspec.Struct, frozen=True, kw_only=True):
     flow: FlowState
 
 
+class ParentCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call whose provider runs code, and the broker of its execution."""
+
+    broker: ExecutionBroker
+    request_id: str
+
+    @property
+    def id(self) -> str:
+        """As the record of the nested execution names it."""
+        return f"{self.broker.grant.execution_id}/{self.request_id}"
+
+
 class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The code to run, and its caller."""
 
@@ -33,20 +46,18 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     on_start: Callable[[str], None] | None = None
     """Gets the execution's id once its start is recorded."""
     on_decision: Callable[[DecisionSummary], None] | None = None
+    on_artifact: Callable[[Artifact], None] | None = None
     channel: SessionChannel | None = None
     """That of the session; None: the execution has a channel of its own."""
     inputs: EncodedInputs = NO_INPUTS
     argv: tuple[str, ...] | None = None
     flow: FlowState | None = None
     """What was read before it starts, and in the end also what it has read itself."""
+    parent: ParentCall | None = None
+    """The call that runs it, if a provider does."""
 
     def __post_init__(self) -> None:
         """Raise TypeError unless source and filename are strings, before anything is recorded."""
         for name, value in (("source", self.source), ("filename", self.filename)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} must be a `str`, not `{type(value).__name__}`")
-
-
-def new_id() -> str:
-    """32 hexadecimal digits that nobody can guess."""
-    return os.urandom(16).hex()

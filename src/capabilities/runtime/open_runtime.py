@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
@@ -129,17 +130,38 @@ class OpenRuntime:
             if replace:
                 raise ConfigurationError("`replace` needs a `policy` to use instead")
             return self.chain
+        return await self._chain_with_loaded(
+            registry, policy, functools.partial(self.chain_with, replace=replace), self.protected
+        )
+
+    async def chain_beneath(
+        self, registry: CapabilityRegistry, ceiling: PolicyChain, policy: Mapping[str, Any]
+    ) -> PolicyChain:
+        """`ceiling` with `policy` beneath it. Raises as `chain_for` does.
+
+        `policy` is not checked against the protected paths: `ceiling` was, and an error would name
+        paths of the host to the code that wrote `policy`.
+        """
+        join = functools.partial(chain_of, *ceiling.policies)
+        return await self._chain_with_loaded(registry, policy, join, protected=())
+
+    async def _chain_with_loaded(
+        self,
+        registry: CapabilityRegistry,
+        policy: PoliciesGiven,
+        join: Callable[..., PolicyChain],
+        protected: tuple[ProtectedPath, ...],
+    ) -> PolicyChain:
         given: tuple[PolicyGiven, ...] = listed(policy)
         async with AsyncExitStack() as stack:
 
             async def start_workers(links: tuple[BoundPolicy, ...]) -> WorkerPool:
-                chain = self.chain_with(*links, replace=replace)
-                return await acquire_pool(self.pools, stack, chain)
+                return await acquire_pool(self.pools, stack, join(*links))
 
             links, _ = await load_and_record_policies(
-                registry, self.services.audit, given, start_workers, self.protected
+                registry, self.services.audit, given, start_workers, protected
             )
-        return self.chain_with(*links, replace=replace)
+        return join(*links)
 
     async def encode_inputs(
         self, inputs: Mapping[str, Any] | None, namespace: str, principal: str

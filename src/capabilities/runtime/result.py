@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.runtime.formats.json_value import Spelling, safe_repr, to_json
 from caps.capabilities.runtime.formats.model_text import (
@@ -82,6 +83,8 @@ class ExecutionResult:
     error: Failure | None
     usage: Resources
     decisions: tuple[DecisionSummary, ...]
+    artifacts: tuple[Artifact, ...] = ()
+    """What the code handed out, in order; also if it failed afterwards."""
 
     def __repr__(self) -> str:
         names = (name for name in self.__dataclass_fields__)
@@ -125,10 +128,14 @@ class ExecutionResult:
             "error": error,
             "usage": asdict(self.usage),
             "decisions": [asdict(decision) for decision in self.decisions],
+            "artifacts": [artifact.as_dict() for artifact in self.artifacts],
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for any JSON reader; `value_spelling` says how the value was converted."""
+        """Plain data for any JSON reader; `value_spelling` says how the value was converted.
+
+        The `content` of an artifact is base64.
+        """
         fields = self.as_dict()
         value, spelling = to_json(fields.pop("value"))
         plain, _ = to_json(fields)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import BoundPolicy, Grant
-from caps.capabilities.identity import Identity
+from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
-from caps.capabilities.runtime.execution_request import ExecutionRequest, new_id
+from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.lifetime import RuntimeLifetime
 from caps.capabilities.runtime.opening.settings import (
@@ -223,7 +223,7 @@ class Runtime(RuntimeLifetime):
         argv: Sequence[str] | None = None,
         check: bool = False,
     ) -> AsyncGenerator[StreamEvent, None]:
-        """`run` as a stream of events: Started, Output and Decided, and Finished at the end.
+        """`run` as a stream of events: Started, Output, Decided, HandedOut, then Finished.
 
         A slow reader delays nothing. Leaving the loop, or `aclose`, kills the worker.
         """
@@ -238,6 +238,7 @@ class Runtime(RuntimeLifetime):
                 on_output=feed.output,
                 on_start=feed.start,
                 on_decision=feed.decide,
+                on_artifact=feed.hand_out,
                 check=check,
                 inputs=await self._encoded(inputs, principal),
                 argv=arguments,

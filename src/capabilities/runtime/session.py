@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import anyio
 import msgspec
 
-from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import Grant
-from caps.capabilities.identity import Identity
+from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import PoliciesGiven
-from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel, new_id
+from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel
 from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
 from caps.capabilities.runtime.result import ExecutionResult
@@ -210,7 +209,7 @@ class Session:
         from caps.capabilities.runtime.stream import stream_execution
 
         async def execute(feed: EventQueue) -> ExecutionResult:
-            return await self._run_cell(source, inputs, check, feed.output, feed.start, feed.decide)
+            return await self._run_cell(source, inputs, check, feed.output, feed)
 
         check_run_arguments(None, check)
         async with aclosing(stream_execution(self._opened.tasks, execute)) as events:
@@ -223,8 +222,7 @@ class Session:
         inputs: Mapping[str, Any] | None,
         check: bool,
         on_output: Callable[[str], None] | None,
-        on_start: Callable[[str], None] | None = None,
-        on_decision: Callable[[DecisionSummary], None] | None = None,
+        feed: EventQueue | None = None,
     ) -> ExecutionResult:
         await self._check_alive()
         self._busy = True
@@ -238,8 +236,9 @@ class Session:
                 filename=f"<cell {self._runs}>",
                 identity=self._identity,
                 on_output=on_output,
-                on_start=on_start,
-                on_decision=on_decision,
+                on_start=None if feed is None else feed.start,
+                on_decision=None if feed is None else feed.decide,
+                on_artifact=None if feed is None else feed.hand_out,
                 channel=self._channel,
                 inputs=encoded,
                 check=check,

@@ -7,7 +7,8 @@ async for event in runtime.stream(source):
 
 The execution runs concurrently with its reader and never waits for it. The events that the reader
 has not taken yet are bounded anyway: pending output is joined to one event, at most
-`limits.output_bytes` in all, and there are no more decisions than an execution may make requests.
+`limits.output_bytes` in all, there are no more decisions than an execution may make requests, and
+artifacts are those of the result.
 Leaving the loop early ends the execution: its worker is killed, and the audit log records it.
 """
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskGroup
 
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.errors import WorkerLostError
@@ -48,13 +50,20 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOut:
+    """The code handed out a file or a picture."""
+
+    artifact: Artifact
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The last event: what `run` would have returned."""
 
     result: ExecutionResult
 
 
-StreamEvent = Started | Output | Decided | Finished
+StreamEvent = Started | Output | Decided | HandedOut | Finished
 
 
 class EventQueue:
@@ -77,6 +86,9 @@ class EventQueue:
 
     def decide(self, decision: DecisionSummary) -> None:
         self._add(Decided(decision))
+
+    def hand_out(self, artifact: Artifact) -> None:
+        self._add(HandedOut(artifact))
 
     def finish(self, result: ExecutionResult) -> None:
         self._add(Finished(result))

@@ -17,6 +17,7 @@ from typing import Any
 
 from caps.capabilities.stubs.constraints import MAX_LITERALS, describe_constraints, resolved
 from caps.capabilities.stubs.text import comment, docstring
+from caps.protocol.bytes_object import is_bytes_object
 
 _PLAIN_TYPES = {
     "string": "str",
@@ -114,7 +115,9 @@ class SchemaTypes:
             declared = "object" if "properties" in schema else "array" if "items" in schema else ()
         kinds = (declared,) if isinstance(declared, str) else tuple(declared)
         for kind in kinds or ("any",):
-            if kind == "object":
+            if kind == "object" and not is_result and is_bytes_object(schema):
+                yield self._builtin("bytes")
+            elif kind == "object":
                 yield self._object(schema, root, hint, is_result)
             elif kind == "array":
                 yield self._array(schema, root, hint, is_result)

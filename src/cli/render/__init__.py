@@ -1,1 +1,1 @@
-"""Tables and records as a terminal shows them. Reads no log and no policy."""
+"""What a command gives out: tables and records for a terminal, artifacts as files. Reads no log."""

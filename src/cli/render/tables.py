@@ -18,6 +18,7 @@ from caps.security.audit import (
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
+    ArtifactRecord,
     AuditEvent,
     AuditRecord,
     CallStatus,
@@ -184,7 +185,10 @@ def row_of(event: AuditEvent) -> Row:
             return Row(what, event.decision, style, _why_decided(event))
         case OutcomeRecorded():
             style = _GOOD if event.status is CallStatus.OK else _BAD
-            why = _joined(event.reason, _error(event.detail), f"{event.duration_us} µs")
+            handed_out = [_artifact(one) for one in event.artifacts]
+            why = _joined(
+                event.reason, _error(event.detail), *handed_out, f"{event.duration_us} µs"
+            )
             return Row(f"  … {event.capability}", event.status.value, style, why)
         case ExecutionStarted() | ExecutionEnded():
             return _execution_row(event)
@@ -204,6 +208,10 @@ def row_of(event: AuditEvent) -> Row:
             return Row("log", "recovered", _PLAIN, f"dropped {event.dropped_bytes} bytes")
         case _:
             return _upkeep_row(event)
+
+
+def _artifact(record: ArtifactRecord) -> str:
+    return f"{record.name} ({record.media_type}, {record.size} bytes, sha256 {record.sha256[:12]}…)"
 
 
 def _upkeep_row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
@@ -16,9 +16,10 @@ from caps.capabilities.catalogue.capability import (
     ToolDescriptor,
 )
 from caps.capabilities.catalogue.context import ResolverContext
+from caps.capabilities.patterns import checked_glob
 from caps.protocol.errors import AgentInvalidError
 from caps.protocol.text import printable
-from caps.providers.files.scope import MAX_DIRECTORIES, checked_directories
+from caps.providers.files.scope import MAX_DENIED, MAX_DIRECTORIES, checked_directories
 
 
 class FilesConfig(CapabilityConfig):
@@ -28,10 +29,19 @@ class FilesConfig(CapabilityConfig):
         description="The directories that its tools reach; relative ones are in the workspace."
     )
 
+    deny: Annotated[tuple[str, ...], Field(max_length=MAX_DENIED)] = Field(
+        default=(), description="Patterns of paths beneath them that are denied, as `**/.env`."
+    )
+
     @field_validator("dirs")
     @classmethod
     def _name_directories(cls, dirs: tuple[str, ...]) -> tuple[str, ...]:
         return checked_directories(dirs)
+
+    @field_validator("deny")
+    @classmethod
+    def _are_globs(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(checked_glob(pattern) for pattern in patterns)
 
 
 class Files(Capability):
@@ -51,12 +61,20 @@ class Files(Capability):
         ),
         ToolDescriptor("stat_file", "File Metadata", "Describe a file or directory.", "files.stat"),
         ToolDescriptor("delete_file", "Delete File", "Delete a file or directory.", "files.delete"),
+        ToolDescriptor("grep_files", "Search Files", "Search the lines of files.", "files.grep"),
+        ToolDescriptor("glob_files", "Find Files", "Find files by their paths.", "files.glob"),
+        ToolDescriptor("copy_file", "Copy File", "Copy a file.", "files.copy"),
+        ToolDescriptor("move_file", "Move File", "Move or rename a file.", "files.move"),
     )
 
     def resolve(self, ctx: ResolverContext, config: ResolvedConfig) -> ResolvedCapability:
-        dirs = config.settings_as(FilesConfig).dirs
-        allowlist = [_absolute(entry, ctx.workspace_dir) for entry in dirs]
-        return ResolvedCapability(scopes={"files": {"allowlist": allowlist}})
+        settings = config.settings_as(FilesConfig)
+        scope: dict[str, Any] = {
+            "allowlist": [_absolute(entry, ctx.workspace_dir) for entry in settings.dirs]
+        }
+        if settings.deny:
+            scope["denylist"] = list(settings.deny)
+        return ResolvedCapability(scopes={"files": scope})
 
 
 def _absolute(entry: str, workspace: str) -> str:

@@ -13,7 +13,7 @@ import os
 import stat
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -21,7 +21,21 @@ from typing_extensions import TypedDict
 from caps.capabilities.provider import CallContext
 from caps.capabilities.threads import in_turns
 from caps.providers.files.birth_time import creation_time
-from caps.providers.files.resolve import Target, label_open, opened_target, resolve_target
+from caps.providers.files.parts import (
+    FirstLine,
+    LastLine,
+    Length,
+    Offset,
+    Wanted,
+    part_of,
+)
+from caps.providers.files.resolve import (
+    OpenTarget,
+    Target,
+    label_open,
+    opened_target,
+    resolve_target,
+)
 
 # A page of a listing: the most entries, and the most text in them, since each repeats the path.
 MAX_ENTRIES = 9_000
@@ -39,12 +53,14 @@ FilePath = Annotated[
 
 
 class FileContent(TypedDict):
-    """A whole file: UTF-8 as `text`, anything else as `base64`."""
+    """A file, or a part of it: UTF-8 as `text`, anything else as `base64`."""
 
     path: str
     content: str
     encoding: Literal["text", "base64"]
     size_bytes: int
+    more: NotRequired[bool]
+    """Of a part: whether the file goes on after it."""
 
 
 class DirectoryEntry(TypedDict):
@@ -79,25 +95,42 @@ class FileStatus(TypedDict):
     modified_at: str | None
 
 
-def read(context: CallContext, path: FilePath) -> FileContent:
-    """Read a file of at most the policy's `max_bytes`; text if it is UTF-8, else base64."""
+def read(
+    context: CallContext,
+    path: FilePath,
+    offset: Offset = None,
+    length: Length = None,
+    first_line: FirstLine = None,
+    last_line: LastLine = None,
+) -> FileContent:
+    """Read a file, or a part of it by bytes or by lines; text if it is UTF-8, else base64.
+
+    At most the policy's `max_bytes` are read. A larger file can be read in parts.
+    """
+    wanted = Wanted(offset=offset, length=length, first_line=first_line, last_line=last_line)
     target = resolve_target(context, "read", {"path": path})
     with opened_target(target) as opening, opening.opened_regular() as descriptor:
         label_open(context, target, descriptor)
-        data = _content(descriptor, target)
+        if wanted.is_part:
+            data, has_more = part_of(descriptor, target, wanted)
+        else:
+            data, has_more = content_of(descriptor, target), False
     try:
         content, encoding = data.decode("utf-8"), "text"
     except UnicodeDecodeError:
         content, encoding = base64.b64encode(data).decode("ascii"), "base64"
-    return {
+    found: FileContent = {
         "path": target.shown,
         "content": content,
         "encoding": "text" if encoding == "text" else "base64",
         "size_bytes": len(data),
     }
+    if wanted.is_part:
+        found["more"] = has_more
+    return found
 
 
-def _content(descriptor: int, target: Target) -> bytes:
+def content_of(descriptor: int, target: Target) -> bytes:
     """All of the file. The size is checked while reading, too: a file can grow."""
     max_bytes = target.max_bytes
     if os.fstat(descriptor).st_size > max_bytes:
@@ -123,7 +156,7 @@ def list_directory(
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
     with opened_target(target) as opening, opening.opened(flags) as folder:
         label_open(context, target, folder)
-        entries, truncated = _entries(folder, target.shown, after)
+        entries, truncated = _entries(opening, folder, target.shown, after)
     return {
         "path": target.shown,
         "entries": entries,
@@ -132,13 +165,17 @@ def list_directory(
     }
 
 
-def _entries(folder: int, shown: str, after: str) -> tuple[list[DirectoryEntry], bool]:
-    """The page of entries after the name `after`, and whether more follow."""
+def _entries(
+    opening: OpenTarget, folder: int, shown: str, after: str
+) -> tuple[list[DirectoryEntry], bool]:
+    """The page of entries after the name `after`, and whether more follow. None is denied."""
     prefix = "" if shown == "." else f"{shown.rstrip('/')}/"
     entries: list[DirectoryEntry] = []
     names = _names(folder, after)
     characters = 0
     for name, raw_name in in_turns(names):
+        if opening.is_denied(folder, raw_name):
+            continue
         characters += len(prefix) + 2 * len(name)
         if len(entries) == MAX_ENTRIES or (entries and characters > MAX_LISTED_CHARACTERS):
             return entries, True
@@ -156,13 +193,13 @@ def _names(folder: int, after: str) -> list[tuple[str, str]]:
     kept: list[tuple[str, str]] = []
     with os.scandir(folder) as found, closing(in_turns(found)) as rest:
         while some := [item.name for item in itertools.islice(rest, MAX_ENTRIES)]:
-            shown = ((_shown(name), name) for name in some)
+            shown = ((shown_name(name), name) for name in some)
             kept = sorted([*kept, *(pair for pair in shown if pair[0] > after)])
             del kept[MAX_ENTRIES + 1 :]
     return kept
 
 
-def _shown(name: str) -> str:
+def shown_name(name: str) -> str:
     # A name that is not UTF-8 has lone surrogates, which JSON cannot hold. They are written as
     # `\xff`, so a caller can see such a file but cannot name it.
     if name.isascii():

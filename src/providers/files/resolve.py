@@ -11,7 +11,7 @@ what is used, at the moment at which it was asked: nothing is checked first and 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ import msgspec
 
 from caps.capabilities.provider import CallContext, ScopeViolationError
 from caps.protocol.text import printable
+from caps.providers.files.denied import place_beneath
 from caps.providers.files.openat2 import open_beneath, opened_root, require_regular
 from caps.providers.files.os_errors import as_provider_error
 from caps.providers.files.scope import FilesScope, Place
@@ -61,14 +62,19 @@ class Target(msgspec.Struct, frozen=True):
         return ScopeViolationError("max_bytes", what, scope=scope)
 
 
-def resolve_target(context: CallContext, function: str, payload: Mapping[str, Any]) -> Target:
-    """The target of this call. Raises `ScopeViolationError` of the first scope that refuses it."""
+def resolve_target(
+    context: CallContext, function: str, payload: Mapping[str, Any], argument: str = "path"
+) -> Target:
+    """The target that `argument` names in this call.
+
+    Raises `ScopeViolationError` of the first scope that refuses the call.
+    """
     scopes, places = context.scopes_as(FilesScope), []
     for scope in scopes:
         violation = scope.violation(function, payload)
         if violation is not None:
             raise ScopeViolationError(violation.rule, violation.message, scope=scope)
-        place = scope.place(payload["path"])
+        place = scope.place(payload[argument])
         assert place is not None  # else there is a violation
         places.append(place)
         # Also if the call fails later: that something is not there is an answer about the place.
@@ -112,7 +118,30 @@ class OpenTarget:
             for index, other in zip(others, found, strict=True):
                 if not os.path.samestat(os.fstat(other), os.fstat(descriptor)):
                     raise self._elsewhere(index)
+            self.require_not_denied(descriptor, self._names(above))
             yield descriptor
+
+    def require_not_denied(self, descriptor: int, names: Sequence[str]) -> None:
+        """ScopeViolationError if a denylist matches the place of `names` beneath `descriptor`."""
+        target = self._target
+        for scope, place, root in zip(target.scopes, target.places, self._roots, strict=True):
+            if scope.denylist:
+                denial = scope.denial(place, (*place_beneath(root, descriptor), *names))
+                if denial is not None:
+                    raise ScopeViolationError(denial.rule, denial.message, scope=scope)
+
+    def is_denied(self, descriptor: int, *names: str) -> bool:
+        """Whether a denylist matches the place of `names` beneath `descriptor`."""
+        try:
+            self.require_not_denied(descriptor, names)
+        except ScopeViolationError:
+            return True
+        return False
+
+    def _names(self, above: int) -> tuple[str, ...]:
+        """The last components of the target, those below the directory `above` it."""
+        parts = self._target.places[-1].parts
+        return parts[len(parts) - above :]
 
     @contextmanager
     def opened_regular(self) -> Iterator[int]:

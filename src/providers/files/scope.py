@@ -2,7 +2,7 @@
 
 All rules that can be checked on the payload alone, without IO:
 
-- `read_only` refuses `write` and `delete`;
+- `read_only` refuses `write`, `delete`, `copy` and `move`;
 - `max_bytes` bounds the content of a write, in bytes after decoding base64 (the provider bounds a
   read, since only it can see the file);
 - `allowlist` names directories. A relative path is beneath the first of them. An absolute path is
@@ -10,6 +10,9 @@ All rules that can be checked on the payload alone, without IO:
 - under several policies a relative path means one place: it starts at the first directory of the
   last policy. Each policy checks the path by itself, and like an absolute path at the places where
   it starts in the policies after it;
+- `denylist` has patterns of paths beneath the allowed directories: what they match is refused;
+- `copy` and `move` have two paths. The first is checked as that of a `read` or of a `delete`, the
+  second as that of a `write`;
 - a path may at no point climb above its directory by `..`, even if it comes back;
 - a path is a string that UTF-8 can encode, without NUL;
 - an entry of the allowlist is a path that the kernel takes whole, of at most 4095 bytes;
@@ -23,6 +26,7 @@ Links cannot be checked by text: the provider leaves them to the kernel (`openat
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os.path
 from collections.abc import Mapping, Sequence
@@ -34,8 +38,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 import msgspec
 from pydantic import Field, ValidationInfo, field_validator
 
+from caps.capabilities.patterns import checked_glob
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
+from caps.providers.files.denied import denying_pattern
 from caps.providers.files.path_text import climbs, collapsed, components, is_path_text
 from caps.providers.files.scope_labels import labels_at, without_effect
 from caps.security.policies.flow_rules import NO_MARKS, Labels
@@ -53,9 +59,16 @@ if TYPE_CHECKING:
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 MAX_DIRECTORIES = 256
 
-_READING = frozenset({"list", "read", "stat"})
-_CHANGING = frozenset({"delete", "write"})
-_MAY_BE_ROOT = frozenset({"list", "stat"})
+_TREES = frozenset({"glob", "grep", "list"})
+_READING = frozenset({"copy", "read", "stat"}) | _TREES
+_CHANGING = frozenset({"copy", "delete", "move", "write"})
+_MAY_BE_ROOT = frozenset({"stat"}) | _TREES
+MAX_DENIED = 64
+# The arguments of a function that are paths, and the function as whose path each is checked.
+_TWO_PATHS = {
+    "copy": (("path", "read"), ("to", "write")),
+    "move": (("path", "delete"), ("to", "write")),
+}
 
 Directories = TypeVar("Directories", tuple[str, ...], dict[str, tuple[str, ...]])
 
@@ -101,7 +114,10 @@ class FilesScope(Scope):
     ]
     read_only: bool = False
     max_bytes: Annotated[int, Field(gt=0, le=MAX_BYTES_CEILING)] = 1024 * 1024
-    # Left out while it is empty: existing logs hold digests of scopes without it.
+    # Left out while they are empty: existing logs hold digests of scopes without them.
+    denylist: Annotated[tuple[str, ...], Field(max_length=MAX_DENIED, strict=False)] = Field(
+        default=(), exclude_if=operator.not_
+    )
     labels: dict[str, Labels] = Field(default={}, max_length=256, exclude_if=operator.not_)
 
     @field_validator("allowlist", "labels")
@@ -109,6 +125,11 @@ class FilesScope(Scope):
     def _name_directories(cls, entries: Directories) -> Directories:
         checked_directories(tuple(entries))
         return entries
+
+    @field_validator("denylist")
+    @classmethod
+    def _are_globs(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(checked_glob(pattern) for pattern in patterns)
 
     @field_validator("labels")
     @classmethod
@@ -140,6 +161,7 @@ class FilesScope(Scope):
             allowlist=self.allowlist,
             read_only=self.read_only,
             max_bytes=self.max_bytes,
+            denylist=self.denylist,
             labels=self.labels,
             start=own.allowlist[0],
             alone=self,
@@ -179,16 +201,18 @@ class FilesScope(Scope):
             return Violation("allowlist", f"the files scope knows no function `{function}`")
         if self.read_only and function in _CHANGING:
             return Violation("read_only", f"the policy allows no `files.{function}`: read only")
-        return self._path_violation(function, payload) or (
-            self._size_violation(payload) if function == "write" else None
-        )
+        for name, checked_as in _paths_of(function):
+            found = self._path_violation(checked_as, name, payload)
+            if found is not None:
+                return found
+        return self._size_violation(payload) if function == "write" else None
 
-    def _path_violation(self, function: str, payload: object) -> Violation | None:
-        path = _argument(payload, "path", "." if function == "list" else None)
+    def _path_violation(self, function: str, name: str, payload: object) -> Violation | None:
+        path = _argument(payload, name, "." if function in _TREES else None)
         if not isinstance(path, str):
-            return Violation("allowlist", "`path` must be given, as a string")
+            return Violation("allowlist", f"`{name}` must be given, as a string")
         if not path and function not in _MAY_BE_ROOT:
-            return Violation("allowlist", "`path` is empty; name a file")
+            return Violation("allowlist", f"`{name}` is empty; name a file")
         place = self.place(path)
         if place is None:
             return Violation(
@@ -196,7 +220,15 @@ class FilesScope(Scope):
             )
         if function in _CHANGING and not self._is_changeable(place):
             return Violation("allowlist", f"`{printable(path)}` names an allowed directory itself")
-        return None
+        return self.denial(place, collapsed(place.parts))
+
+    def denial(self, place: Place, parts: tuple[str, ...]) -> Violation | None:
+        """The violation if the denylist matches `parts`, where `place` is beneath its root."""
+        pattern = denying_pattern(self.denylist, parts) if self.denylist else None
+        if pattern is None:
+            return None
+        shown = printable(place.shown)
+        return Violation("denylist", f"`{shown}` is denied by `{printable(pattern)}`")
 
     def _is_changeable(self, place: Place) -> bool:
         if not place.parts or place.parts[-1] == "..":
@@ -219,11 +251,13 @@ class FilesScope(Scope):
 
     def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
         """By the text of the path alone, with `..` resolved textually."""
-        path = _argument(payload, "path", "." if function == "list" else None)
-        place = self.place(path) if self.labels and isinstance(path, str) else None
-        if place is None:
-            return NO_MARKS
-        return labels_at(self.labels, place.root.parts + collapsed(place.parts))
+        found = NO_MARKS
+        for name, checked_as in _paths_of(function) if self.labels else ():
+            path = _argument(payload, name, "." if checked_as in _TREES else None)
+            place = self.place(path) if isinstance(path, str) else None
+            if place is not None:
+                found |= labels_at(self.labels, place.root.parts + collapsed(place.parts))
+        return found
 
     def possible_labels(self, function: str) -> frozenset[str]:  # noqa: ARG002 - any may read
         return frozenset(label for labels in self.labels.values() for label in labels)
@@ -242,10 +276,12 @@ class FilesScope(Scope):
     # and its imports are late.
 
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
-        """Only the size of a write needs more than the path."""
+        """Only the size of a write needs more than the paths."""
         sized = frozenset({"content", "encoding"} if function == "write" else ())
+        paths = frozenset(name for name, _ in _paths_of(function))
         return {
-            "allowlist": frozenset({"path"}),
+            "allowlist": paths,
+            "denylist": paths,
             "read_only": frozenset(),
             "max_bytes": sized,
             "labels": frozenset(),
@@ -269,13 +305,22 @@ class FilesScope(Scope):
                     return None
                 return ScopeChange("max_bytes", size, False, f"files of up to {size} bytes")
             case "allowlist":
-                parts = review.nearest_directory(function, payload.get("path"))
+                name, checked_as = self._outside(function, payload)
+                parts = review.nearest_directory(checked_as, payload.get(name))
                 if parts is None or review.path_of(parts) in self.allowlist:
                     return None
                 opens = f"everything beneath `{printable(review.path_of(parts))}`"
                 return ScopeChange("allowlist", review.path_of(parts), True, opens)
             case _:
                 return None
+
+    def _outside(self, function: str, payload: Mapping[str, Any]) -> tuple[str, str]:
+        """The first argument that is refused, and the function as whose path it is checked."""
+        *others, last = _paths_of(function)
+        for name, checked_as in others:
+            if self._path_violation(checked_as, name, payload) is not None:
+                return name, checked_as
+        return last
 
     def widths_to(self, newer: Scope) -> dict[str, Breadth]:
         from caps.providers.files import scope_review as review
@@ -294,6 +339,10 @@ class FilesScope(Scope):
             ),
             "max_bytes": width_of(
                 more=newer.max_bytes > self.max_bytes, less=newer.max_bytes < self.max_bytes
+            ),
+            "denylist": width_of(
+                more=not set(self.denylist) <= set(newer.denylist),
+                less=not set(newer.denylist) <= set(self.denylist),
             ),
             "labels": review.width_of_labels(self.labels, newer.labels),
         }
@@ -320,6 +369,9 @@ class FilesScope(Scope):
         root = (held.allowlist[0], held.directories[0].parts) if held else unknown
         default = held.max_bytes if held else int(cls.model_fields["max_bytes"].default)
         proposal = review.proposed_scope(calls, root, default, _CHANGING)
+        if proposal is not None and held is not None and held.denylist:
+            scope = {**proposal.scope, "denylist": list(held.denylist)}
+            proposal = dataclasses.replace(proposal, scope=scope)
         return review.with_labels(proposal, held.labels if held else {})
 
 
@@ -337,10 +389,11 @@ class _FollowingScope(FilesScope):
         return self.alone.violation(function, payload) or super().violation(function, payload)
 
     def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
-        """For the place that a relative path means."""
-        path = payload.get("path")
-        if isinstance(path, str) and not path.startswith("/"):
-            payload = {**payload, "path": f"{self.start}/{path}"}
+        """For the places that relative paths mean."""
+        for name, _ in _paths_of(function):
+            path = payload.get(name)
+            if isinstance(path, str) and not path.startswith("/"):
+                payload = {**payload, name: f"{self.start}/{path}"}
         return super().change_for(function, payload)
 
     def place(self, path: str) -> Place | None:
@@ -351,6 +404,10 @@ class _FollowingScope(FilesScope):
             return None  # it was not anchored, so it could be anywhere
         found = super().place(f"{self.start}/{path}")
         return None if found is None else found._replace(shown=place.shown)
+
+
+def _paths_of(function: str) -> tuple[tuple[str, str], ...]:
+    return _TWO_PATHS.get(function) or (("path", function),)
 
 
 def _argument(payload: object, name: str, default: object) -> object:

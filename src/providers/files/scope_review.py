@@ -28,6 +28,7 @@ Parts = tuple[str, ...]
 MAX_DIRECTORIES = 16
 SANDBOX = "./sandbox"
 _MIN_BOUND = 4096
+_TREES = ("glob", "grep", "list")
 
 # They contain other people's files, keys, or the operating system.
 _SYSTEM = frozenset({"boot", "dev", "etc", "proc", "root", "run", "sys", "usr", "var"})
@@ -59,9 +60,9 @@ def nearest_directory(function: str, path: object) -> Parts | None:
     if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
         return None
     parts = parts_of(path)
-    if ".." in parts or (not parts and function not in ("list", "stat")):
+    if ".." in parts or (not parts and function not in (*_TREES, "stat")):
         return None
-    return parts if function == "list" else parts[:-1]
+    return parts if function in _TREES else parts[:-1]
 
 
 def width_of_directories(

@@ -63,10 +63,10 @@ def write(
     target = resolve_target(context, "write", payload)
     data = _decoded(content, encoding)
     with opened_target(target) as opening:
-        _make_directories(opening, target)
+        make_directories(opening, target)
         with opening.opened(FOLDER, above=1) as parent:
-            replaced = _replaceable(opening, parent, target)
-            _put(parent, target.name, data, replaced)
+            replaced = replaceable(opening, parent, target)
+            put(parent, target.name, data, replaced)
     return {"path": target.shown, "size_bytes": len(data), "created": replaced is None}
 
 
@@ -83,7 +83,7 @@ def _decoded(content: str, encoding: Encoding) -> bytes:
         raise ProviderError("`content` is not well-formed base64") from error
 
 
-def _make_directories(opening: OpenTarget, target: Target) -> None:
+def make_directories(opening: OpenTarget, target: Target) -> None:
     """Create the missing directories above the target, each resolved from the roots again."""
     if target.depth > MAX_DEPTH:
         raise ProviderError(f"`{printable(target.shown)}` is deeper than {MAX_DEPTH} directories")
@@ -93,7 +93,7 @@ def _make_directories(opening: OpenTarget, target: Target) -> None:
             os.mkdir(name, dir_fd=parent)
 
 
-def _replaceable(opening: OpenTarget, parent: int, target: Target) -> os.stat_result | None:
+def replaceable(opening: OpenTarget, parent: int, target: Target) -> os.stat_result | None:
     """The existing file at the target, if any. ProviderError if it may not be replaced."""
     try:
         status = os.stat(target.name, dir_fd=parent, follow_symlinks=False)
@@ -112,7 +112,7 @@ def _replaceable(opening: OpenTarget, parent: int, target: Target) -> os.stat_re
     return status
 
 
-def _put(parent: int, name: str, data: bytes, replaced: os.stat_result | None) -> None:
+def put(parent: int, name: str, data: bytes, replaced: os.stat_result | None) -> None:
     """Write `data` to `name` in `parent`, completely or not at all."""
     temporary = f".caps-{secrets.token_hex(16)}.tmp"
     mode = 0o666 if replaced is None else replaced.st_mode & 0o777
@@ -142,13 +142,13 @@ def delete(context: CallContext, path: FilePath, recursive: bool = False) -> Fil
     with opened_target(target) as opening:
         try:
             with opening.opened(FOLDER, above=1) as parent:
-                _remove(parent, target, recursive)
+                _remove(opening, parent, target, recursive)
         except (FileNotFoundError, NotADirectoryError):
             return {"path": target.shown, "deleted": False}
     return {"path": target.shown, "deleted": True}
 
 
-def _remove(parent: int, target: Target, recursive: bool) -> None:
+def _remove(opening: OpenTarget, parent: int, target: Target, recursive: bool) -> None:
     name = target.name
     status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode):
@@ -158,6 +158,7 @@ def _remove(parent: int, target: Target, recursive: bool) -> None:
     elif not shutil.rmtree.avoids_symlink_attacks:
         raise ProviderError("this host cannot delete a directory without following links")
     else:
+        _require_nothing_denied(opening, parent, target)
         try:
             shutil.rmtree(name, dir_fd=parent)
         except RecursionError as error:
@@ -167,3 +168,13 @@ def _remove(parent: int, target: Target, recursive: bool) -> None:
             raise ProviderError(
                 f"`{printable(target.shown)}` changed while it was deleted; try again"
             ) from error
+
+
+def _require_nothing_denied(opening: OpenTarget, parent: int, target: Target) -> None:
+    """ScopeViolationError if something beneath the directory at the target is denied."""
+    if not any(scope.denylist for scope in target.scopes):
+        return
+    for folder, names, files, _ in os.fwalk(target.name, dir_fd=parent):
+        beneath = tuple(part for part in folder.split("/") if part)
+        for name in (*names, *files):
+            opening.require_not_denied(parent, (*beneath, name))

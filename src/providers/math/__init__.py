@@ -1,4 +1,6 @@
-"""(7) The `math` domain: four operations that return a number or an error that says why not.
+"""(7) The `math` domain and the capability `test_math`: four operations on two numbers.
+
+Each returns a number or an error that says why not.
 
 Integers stay integers, also in a division without a remainder. A result that the wire cannot encode
 (an integer beyond 64 bits, an infinity, a NaN) is an error; it is never silently another number.
@@ -12,6 +14,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from caps.capabilities.catalogue.capability import Capability, ToolDescriptor
 from caps.capabilities.provider import ProviderError
 from caps.capabilities.registry import CapabilityRegistry
 
@@ -61,14 +64,36 @@ async def divide(a: First, b: Second) -> Result:
     return _result(a / b)
 
 
+class TestMath(Capability):
+    """The four operations, as tools."""
+
+    key = "test_math"
+    name = "Test Math"
+    description = "Calculator tools for testing tool calling: add, subtract, multiply, divide."
+    icon = "calculator"
+    category = "Testing"
+    system_prompt = (
+        "You have access to math tools. Use them for calculations: add, subtract, multiply, divide."
+    )
+    tools = (
+        ToolDescriptor("add", "Add", "Add two numbers.", "math.add"),
+        ToolDescriptor(
+            "subtract", "Subtract", "Subtract the second number from the first.", "math.subtract"
+        ),
+        ToolDescriptor("multiply", "Multiply", "Multiply two numbers.", "math.multiply"),
+        ToolDescriptor("divide", "Divide", "Divide the first number by the second.", "math.divide"),
+    )
+
+
 def register_arithmetic(registry: CapabilityRegistry) -> None:
-    """Declare the domain `math` and its four capabilities."""
+    """Declare the domain `math`, its four functions and the capability `test_math`."""
     registry.domain("math", scope=None, title="Math", description="Arithmetic on two numbers.")
     tags = frozenset({"pure"})
     registry.capability("math.add", title="Add", tags=tags, idempotent=True)(add)
     registry.capability("math.subtract", title="Subtract", tags=tags, idempotent=True)(subtract)
     registry.capability("math.multiply", title="Multiply", tags=tags, idempotent=True)(multiply)
     registry.capability("math.divide", title="Divide", tags=tags, idempotent=True)(divide)
+    registry.register(TestMath)
 
 
 def _is_encodable(number: Number) -> bool:

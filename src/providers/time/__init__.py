@@ -1,4 +1,4 @@
-"""(7) The `time` domain: the current time in a time zone.
+"""(7) The `time` domain: the current time in a time zone; the capability `current_time`.
 
 The name of a zone is untrusted and becomes part of a file name, so it is first looked up in the set
 of zones that exist.
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from caps.capabilities.catalogue.capability import Capability, ToolDescriptor
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.capabilities.registry import CapabilityRegistry
 from caps.protocol.text import nearest, printable
@@ -75,8 +76,26 @@ async def now(
     }
 
 
+class CurrentTime(Capability):
+    """The clock, as a tool."""
+
+    key = "current_time"
+    name = "Current Time"
+    description = "Tool to get current date and time in various formats and timezones."
+    icon = "clock"
+    category = "Utilities"
+    tools = (
+        ToolDescriptor(
+            "get_current_time",
+            "Get Current Time",
+            "Get the current date and time in a time zone, as ISO 8601, Unix time or text.",
+            "time.now",
+        ),
+    )
+
+
 def register_clock(registry: CapabilityRegistry) -> None:
-    """Declare the domain `time` and its one capability."""
+    """Declare the domain `time`, its one function and the capability `current_time`."""
     registry.domain("time", scope=None, title="Time", description="The host's clock.")
     registry.capability(
         "time.now",
@@ -85,6 +104,7 @@ def register_clock(registry: CapabilityRegistry) -> None:
         tags=frozenset({"reads"}),
         idempotent=True,
     )(now)
+    registry.register(CurrentTime)
 
 
 @cache

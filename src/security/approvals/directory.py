@@ -23,11 +23,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from caps.protocol.disk.state_directory import state_directory
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.text import escape_unprintable
 from caps.security.approvals.model import ApprovalAnswer, ApprovalRequest, is_approval_id
-from caps.security.paths import state_directory
 
 _REQUEST: Final = ".request"
 _ANSWER: Final = ".answer"

@@ -1,10 +1,10 @@
-"""(1) What no granted capability may change: the policy file, the approvals, the audit log.
+"""(1) What no granted capability may change: the policy file, approvals, audit log and store.
 
-Code that could write to one of them could grant itself the rest, approve its own calls, or remove
-the evidence. So a policy whose scopes reach one of them is refused before it comes into force.
-Paths are compared by the file system: links are followed, each link on the way is protected as well
-(replacing a link replaces its target), and a directory that is mounted twice counts as one, also
-when the second mount is below a scope.
+Code that could write to one of them could grant itself the rest, approve its own calls, remove the
+evidence, or change what others stored. So a policy whose scopes reach one of them is refused before
+it comes into force. Paths are compared by the file system: links are followed, each link on the way
+is protected as well (replacing a link replaces its target), and a directory that is mounted twice
+counts as one, also when the second mount is below a scope.
 """
 
 from __future__ import annotations

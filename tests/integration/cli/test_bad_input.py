@@ -45,7 +45,7 @@ PATHS = (
     "policy test ok.json --tests {}",
     "policy lint {}",
     "policy replay {} --policy ok.json",
-    "capabilities --registry {}",
+    "functions --registry {}",
     "audit show --audit {}",
     "audit verify --audit {}",
     "audit verify --audit log --public-key {}",
@@ -64,9 +64,9 @@ MORE_PATHS = (
     "policy diff ok.json {}",
     "policy explain files.read --policy {}",
     "policy replay log --policy ok.json --recorded-under {}",
-    "capabilities --policy {}",
-    "capabilities --stubs --policy {}",
-    "capabilities --bundles --registry {}",
+    "functions --policy {}",
+    "functions --stubs --policy {}",
+    "capabilities --registry {}",
     "audit query --json --audit {}",
     "audit tail --csv --audit {}",
     "audit stats --audit {}",
@@ -103,7 +103,7 @@ TEXT_OPTIONS = (
     "approvals allow abc --by {} --approvals waiting",
     "policy explain {} --policy ok.json",
     "policy learn log --id {}",
-    "capabilities --registry {}",
+    "functions --registry {}",
 )
 JSON_ARGUMENTS = (
     "policy explain files.read {} --policy ok.json",
@@ -194,8 +194,8 @@ def test_hostile_json(place: Place, command: str) -> None:
         (Variable.POLICY_PATH, "policy validate"),
         (Variable.APPROVALS_PATH, "approvals list"),
         (Variable.AUDIT_PATH, "audit stats"),
-        (Variable.REGISTRY, "capabilities"),
-        (Variable.PLUGINS, "capabilities --bundles"),
+        (Variable.REGISTRY, "functions"),
+        (Variable.PLUGINS, "capabilities"),
     ],
 )
 def test_hostile_variables(place: Place, variable: Variable, command: str) -> None:
@@ -243,8 +243,8 @@ WRITING = (
     "audit show --audit log",
     "audit show --audit log --json",
     "policy lint ok.json --json",
+    "functions",
     "capabilities",
-    "capabilities --bundles",
     "approvals list --json",
 )
 _BOUNDED_KIB = 3 * 1024 * 1024

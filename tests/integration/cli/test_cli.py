@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from caps import builtin_registry
 from caps.cli.main import main
 from caps.protocol.environment import Variable
 from caps.security.audit import ExecutionStarted, PolicyLoaded, read_records
@@ -142,7 +143,7 @@ class TestRun:
 
     @pytest.mark.parametrize(
         "command",
-        [("audit", "verify"), ("audit", "stats"), ("capabilities",), ("approvals", "list")],
+        [("audit", "verify"), ("audit", "stats"), ("functions",), ("approvals", "list")],
     )
     def test_every_command_tells_of_a_misspelt_variable(
         self, place: Place, command: tuple[str, ...]
@@ -335,10 +336,10 @@ class TestExitCodes:
             ("run", "--bogus", "x.py"),
             ("policy", "explain", "math.add", "not json"),
             ("policy", "explain", "math.add", "[1]"),
-            ("capabilities", "--registry", "no_such_module_here:registry"),
-            ("capabilities", "--registry", "os:sep"),
-            ("capabilities", "--registry", "os:no_such_name"),
-            ("capabilities", "--registry", ":"),
+            ("functions", "--registry", "no_such_module_here:registry"),
+            ("functions", "--registry", "os:sep"),
+            ("functions", "--registry", "os:no_such_name"),
+            ("functions", "--registry", ":"),
         ],
         ids=" ".join,
     )
@@ -404,7 +405,7 @@ class TestExitCodes:
         ],
         ids=["malformed", "no object", "unknown key", "unregistered", "scope", "failing test"],
     )
-    @pytest.mark.parametrize("command", ["run", "validate", "explain", "capabilities"])
+    @pytest.mark.parametrize("command", ["run", "validate", "explain", "functions"])
     def test_4_the_policy_is_invalid(
         self, place: Place, command: str, content: str, message: str
     ) -> None:
@@ -414,7 +415,7 @@ class TestExitCodes:
             "run": ("run", place.code("print('ran')"), "--policy", policy),
             "validate": ("policy", "validate", policy),
             "explain": ("policy", "explain", "math.add", "--policy", policy),
-            "capabilities": ("capabilities", "--policy", policy),
+            "functions": ("functions", "--policy", policy),
         }[command]
         result = place.caps(*args)
         assert (result.exit_code, result.stdout) == (4, "")
@@ -510,6 +511,7 @@ class TestJson:
             "error",
             "usage",
             "decisions",
+            "artifacts",
         }
         return found
 
@@ -612,10 +614,11 @@ class TestJson:
 class TestPolicy:
     def test_validate_says_what_is_granted(self, place: Place) -> None:
         """In two lines for people."""
+        known = len(builtin_registry(plugins="off"))
         result = place.caps("policy", "validate", str(place.policy))
         assert (result.exit_code, result.stderr) == (0, "")
         first, second = result.stdout.splitlines()
-        assert first == "policy `reader` is valid: grants 5 of 10 capabilities, 1 test passes"
+        assert first == f"policy `reader` is valid: grants 5 of {known} capabilities, 1 test passes"
         assert second.startswith("granted: files.read, math.add")
 
     def test_validate_for_programs(self, place: Place) -> None:
@@ -633,7 +636,7 @@ class TestPolicy:
         other = place.policy_of({**READER, "approve": ["files.read"], "deny": [tried]})
         lines = place.caps("policy", "validate", other).stdout.splitlines()
         assert lines[2:] == ["waits for an approval: files.read", "denied in dry run: math.*"]
-        listed = place.caps("capabilities", "--policy", other, "--json").stdout
+        listed = place.caps("functions", "--policy", other, "--json").stdout
         standing = {entry["name"]: entry["granted"] for entry in json.loads(listed)}
         assert standing["files.read"] == "granted with approval"
         assert standing["math.add"] == "granted"
@@ -759,7 +762,7 @@ class TestPolicy:
 class TestCapabilities:
     def test_without_a_policy_they_are_listed(self, place: Place) -> None:
         """Names, parameters and what each does."""
-        result = place.caps("capabilities")
+        result = place.caps("functions")
         assert result.exit_code == 0
         assert "files.read" in result.stdout
         assert "time.now" in result.stdout
@@ -769,62 +772,76 @@ class TestCapabilities:
     def test_with_a_policy_each_has_its_standing(self, place: Place, by: str) -> None:
         """Granted, or why not."""
         if by == "option":
-            result = place.caps("capabilities", "--json", "--policy", str(place.policy))
+            result = place.caps("functions", "--json", "--policy", str(place.policy))
         else:
-            result = place.caps("capabilities", "--json", CAPS_POLICY_PATH=str(place.policy))
+            result = place.caps("functions", "--json", CAPS_POLICY_PATH=str(place.policy))
         standing = {entry["name"]: entry["granted"] for entry in json.loads(result.stdout)}
         assert standing["files.read"] == "granted"
         assert standing["files.write"] == "not_allowed"
 
     def test_the_json_form_carries_the_schemas(self, place: Place) -> None:
         """For documentation and prompts."""
-        entries = {e["name"]: e for e in json.loads(place.caps("capabilities", "--json").stdout)}
+        entries = {e["name"]: e for e in json.loads(place.caps("functions", "--json").stdout)}
         assert entries["files.read"]["granted"] is None
         assert "path" in entries["files.read"]["schema_in"]["properties"]
         assert "allowlist" in entries["files.read"]["scope_schema"]["properties"]
 
     def test_stubs_show_what_is_granted_and_nothing_else(self, place: Place) -> None:
         """As Python, for a prompt; without a policy, nothing."""
-        result = place.caps("capabilities", "--stubs", "--policy", str(place.policy))
+        result = place.caps("functions", "--stubs", "--policy", str(place.policy))
         assert (result.exit_code, result.stderr) == (0, "")
         ast.parse(result.stdout)
         assert "async def read(self, path: str) -> FileContent:" in result.stdout
         assert "write" not in result.stdout
-        nothing = place.caps("capabilities", "--stubs")
+        nothing = place.caps("functions", "--stubs")
         assert (nothing.exit_code, "class Caps:\n    pass" in nothing.stdout) == (0, True)
 
-    def test_bundles_are_what_agents_are_given(self, place: Place) -> None:
-        """Key, name, status, category, icon and tools of each; as JSON with ids and a total."""
-        shown = place.caps("capabilities", "--bundles")
+    def test_capabilities_are_what_agents_are_given(self, place: Place) -> None:
+        """Key, status, category, icon and tools of each; as JSON with ids and a total."""
+        shown = place.caps("capabilities")
         assert (shown.exit_code, shown.stderr) == (0, "")
-        head, files = shown.stdout.splitlines()[:2]
-        assert head.split() == ["capability", "name", "status", "category", "icon", "tools"]
-        for cell in ("files", "Files", "available", "File Operations", "folder", "read_file"):
+        head, *rows = shown.stdout.splitlines()
+        assert head.split() == ["capability", "status", "category", "icon", "tools"]
+        (files,) = [row for row in rows if row.startswith("files")]
+        for cell in ("available", "File Operations", "folder", "read_file"):
             assert cell in files
-        document = json.loads(place.caps("capabilities", "--bundles", "--json").stdout)
-        assert [item["id"] for item in document["items"]] == ["files", "math", "time"]
-        assert document["total"] == 3
-        keys = {"id", "name", "description", "status", "icon", "category", "tools"}
-        assert all(keys <= item.keys() for item in document["items"])
-        assert document["items"][0]["tools"][0] == {
-            "key": "read_file",
-            "name": "Read File",
-            "description": "Read the content of a file.",
-            "function": "files.read",
+        document = json.loads(place.caps("capabilities", "--json").stdout)
+        keys = [item["id"] for item in document["items"]]
+        assert {"current_time", "files", "noop", "sandbox", "test_math"} <= set(keys)
+        assert document["total"] == len(keys)
+        assert document["items"][keys.index("current_time")] == {
+            "id": "current_time",
+            "name": "Current Time",
+            "description": "Tool to get current date and time in various formats and timezones.",
+            "status": "available",
+            "icon": "clock",
+            "category": "Utilities",
         }
 
+    def test_one_capability_is_shown_with_its_tools_and_settings(self, place: Place) -> None:
+        """For people and as JSON; one that does not exist is an error with the nearest name."""
+        shown = place.caps("capabilities", "files").stdout
+        assert "  read_file (files.read): " in shown
+        assert "  dirs: " in shown
+        document = json.loads(place.caps("capabilities", "files", "--json").stdout)
+        assert document["tools"][0]["function"] == "files.read"
+        assert "dirs" in document["config_schema"]["properties"]
+        missing = place.caps("capabilities", "filse")
+        assert missing.exit_code == 2
+        assert missing.stderr == "caps: there is no capability `filse`; did you mean `files`?\n"
+
     @pytest.mark.parametrize("option", [("--stubs",), ("--policy", "p.json")])
-    def test_bundles_are_of_no_policy(self, place: Place, option: tuple[str, ...]) -> None:
+    def test_capabilities_are_of_no_policy(self, place: Place, option: tuple[str, ...]) -> None:
         """An agent's object decides there. A policy of the environment is not read."""
-        result = place.caps("capabilities", "--bundles", *option)
+        result = place.caps("capabilities", *option)
         assert result.exit_code == 2
-        assert "leave --policy and --stubs out" in result.stderr
-        ignored = place.caps("capabilities", "--bundles", CAPS_POLICY_PATH="/no/such/file")
+        assert f"No such option '{option[0]}'" in result.stderr
+        ignored = place.caps("capabilities", CAPS_POLICY_PATH="/no/such/file")
         assert ignored.exit_code == 0
 
     def test_stubs_are_not_json(self, place: Place) -> None:
         """Bad usage is said in one line, not guessed at."""
-        result = place.caps("capabilities", "--stubs", "--json")
+        result = place.caps("functions", "--stubs", "--json")
         assert result.exit_code == 2
         assert "leave --json out" in result.stderr
 
@@ -853,8 +870,8 @@ class TestCapabilities:
         )
         monkeypatch.syspath_prepend(place.directory)
         try:
-            by_option = place.caps("capabilities", "--json", "--registry", name)
-            by_variable = place.caps("capabilities", "--json", CAPS_REGISTRY=name)
+            by_option = place.caps("functions", "--json", "--registry", name)
+            by_variable = place.caps("functions", "--json", CAPS_REGISTRY=name)
         finally:
             sys.modules.pop("mine", None)
         for result in (by_option, by_variable):
@@ -872,7 +889,7 @@ class TestCapabilities:
         )
         monkeypatch.syspath_prepend(place.directory)
         try:
-            result = place.caps("capabilities", "--registry", "mine:make")
+            result = place.caps("functions", "--registry", "mine:make")
         finally:
             sys.modules.pop("mine", None)
         assert result.exit_code == 2
@@ -883,7 +900,7 @@ class TestStartUp:
     def test_help_lists_the_commands_and_the_exit_codes(self, place: Place) -> None:
         """What a script needs to know is in the first screen."""
         shown = place.caps("--help").stdout
-        for command in ("audit", "capabilities", "policy", "run"):
+        for command in ("audit", "functions", "policy", "run"):
             assert f"\n  {command} " in shown
         for code in range(8):
             assert f"\n    {code}  " in shown
@@ -1012,3 +1029,51 @@ def test_a_group_without_a_command_prints_its_help(group: list[str]) -> None:
     result = CliRunner().invoke(main, group)
     assert "\n\nCommands:\n" in result.output
     assert "Error:" not in result.output
+
+
+class TestArtifacts:
+    MAKER: dict[str, Any] = {"id": "maker", "allow": ["artifacts.*"]}  # noqa: RUF012
+    CODE = (
+        "save = caps.artifacts.save\nawait save('a.txt', 'hello')\nawait save('a.txt', 'again')\n1"
+    )
+
+    def run(self, place: Place, *args: str) -> Result:
+        policy = place.policy_of(self.MAKER)
+        return place.caps("run", place.code(self.CODE), "--policy", policy, *args)
+
+    def test_they_are_written_to_the_directory(self, place: Place) -> None:
+        """Two of one name are two files, and a line on standard error names each."""
+        out = place.directory / "out"
+        result = self.run(place, "--artifacts", str(out))
+        assert (result.exit_code, result.stdout) == (0, "=> 1\n")
+        assert (out / "a.txt").read_text() == "hello"
+        assert (out / "a-2.txt").read_text() == "again"
+        assert f"caps: artifact `{out}/a.txt` (text/plain, 5 bytes)\n" in result.stderr
+
+    def test_without_a_directory_they_are_mentioned(self, place: Place) -> None:
+        """So that nobody wonders where they are."""
+        result = self.run(place)
+        assert "caps: artifact `a.txt` (text/plain, 5 bytes); `caps run --art" in result.stderr
+
+    def test_in_json_they_have_their_content_or_their_path(self, place: Place) -> None:
+        """The content once: in the object, or in a file."""
+        (first, _) = json.loads(self.run(place, "--json").stdout)["artifacts"]
+        assert (first["content"], "path" in first) == ("aGVsbG8=", False)
+        out = place.directory / "out"
+        (first, _) = json.loads(self.run(place, "--json", "--artifacts", str(out)).stdout)[
+            "artifacts"
+        ]
+        assert (first["path"], "content" in first) == (str(out / "a.txt"), False)
+
+    def test_the_trail_shows_them(self, place: Place) -> None:
+        """Name, media type, size and the beginning of the digest."""
+        result = self.run(place, "--trail")
+        assert "a.txt (text/plain, 5" in " ".join(result.stdout.split())
+
+    def test_a_directory_that_cannot_be_used_is_found_before_the_code_runs(
+        self, place: Place
+    ) -> None:
+        """Bad usage, and nothing in the log."""
+        result = self.run(place, "--artifacts", str(place.policy))
+        assert result.exit_code == 2
+        assert is_one_line_of_ours(result.stderr)

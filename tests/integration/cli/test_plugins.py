@@ -76,7 +76,7 @@ def caps(
 
 def test_the_capability_of_an_installed_package_is_listed(installed: Path) -> None:
     """Next to the built-in ones, and not without the package."""
-    document = json.loads(caps("capabilities", "--bundles", "--json", path=installed).stdout)
+    document = json.loads(caps("capabilities", "--json", path=installed).stdout)
     (moon,) = [item for item in document["items"] if item["id"] == "moon"]
     assert (moon["name"], moon["status"], moon["icon"], moon["category"]) == (
         "Moon",
@@ -84,8 +84,9 @@ def test_the_capability_of_an_installed_package_is_listed(installed: Path) -> No
         "moon",
         "Sky",
     )
-    assert [tool["key"] for tool in moon["tools"]] == ["phase"]
-    without = json.loads(caps("capabilities", "--bundles", "--json").stdout)
+    shown = json.loads(caps("capabilities", "moon", "--json", path=installed).stdout)
+    assert [tool["key"] for tool in shown["tools"]] == ["phase"]
+    without = json.loads(caps("capabilities", "--json").stdout)
     assert document["total"] == without["total"] + 1
 
 
@@ -122,7 +123,7 @@ class TestBroken:
 
     def test_a_command_refuses_in_one_line(self, broken: Path) -> None:
         """It names the package, and the variable that leaves it out."""
-        done = caps("capabilities", path=broken)
+        done = caps("functions", path=broken)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
             "caps: capability `moon` of package `caps-moon` cannot be loaded: "
@@ -132,19 +133,19 @@ class TestBroken:
 
     def test_it_is_skipped_on_request_and_named(self, broken: Path) -> None:
         """On standard error; the output is as without it."""
-        done = caps("capabilities", path=broken, CAPS_PLUGINS="skip")
-        assert (done.returncode, done.stdout) == (0, caps("capabilities").stdout)
+        done = caps("functions", path=broken, CAPS_PLUGINS="skip")
+        assert (done.returncode, done.stdout) == (0, caps("functions").stdout)
         assert done.stderr.startswith("capability `moon` of package `caps-moon` cannot be loaded")
         assert done.stderr.endswith("it is skipped\n")
 
     def test_it_is_not_loaded_if_packages_are_off(self, broken: Path) -> None:
         """Nor named."""
-        done = caps("capabilities", path=broken, CAPS_PLUGINS="off")
+        done = caps("functions", path=broken, CAPS_PLUGINS="off")
         assert (done.returncode, done.stderr) == (0, "")
 
     def test_a_value_that_is_none_is_bad_usage(self) -> None:
         """For every command that reads it."""
-        done = caps("capabilities", CAPS_PLUGINS="on")
+        done = caps("functions", CAPS_PLUGINS="on")
         assert (done.returncode, done.stdout) == (2, "")
         said = "caps: CAPS_PLUGINS is `on`; set one of `refuse`, `skip`, `off`\n"
         assert done.stderr == said

@@ -75,12 +75,12 @@ def test_a_repl_has_both(desk: Desk) -> None:
 
 def test_capabilities_say_which_policy_withholds(desk: Desk) -> None:
     """And the stubs have what is left."""
-    result = desk.caps("capabilities", *desk.options, "--json")
+    result = desk.caps("functions", *desk.options, "--json")
     granted = {entry["name"]: entry["granted"] for entry in json.loads(result.stdout)}
     assert granted["files.read"] == "granted"
     assert granted["math.add"] == "not_allowed (own)"
     assert granted["time.now"] == "not_allowed (ceiling)"
-    stubs = desk.caps("capabilities", *desk.options, "--stubs").stdout
+    stubs = desk.caps("functions", *desk.options, "--stubs").stdout
     assert "class Files" in stubs
     assert "class Math" not in stubs
 

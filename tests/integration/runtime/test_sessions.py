@@ -152,6 +152,15 @@ class TestWhatLivesOn:
             assert await value_of(session, "41") == 41
             assert await value_of(session, "x = 1") is None
 
+    async def test_a_run_that_returns_keeps_the_names_before(self, scene: Scene) -> None:
+        """What follows the `return` did not run, and a later run goes on as ever."""
+        async with scene.session() as session:
+            source = "import math\nx = await caps.count.up()\nif x:\n    return x\ny = 1"
+            assert await value_of(session, source) == 1
+            assert await value_of(session, "x, math.floor(1.5), 'y' in globals()") == (1, 1, False)
+            assert await value_of(session, "return x + 1") == 2
+            assert await value_of(session, "z = 1") is None
+
     @pytest.mark.parametrize(
         "wrong",
         [

@@ -12,6 +12,9 @@ from caps.capabilities.provider import CallContext, ProviderError, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import FilesScope
+from caps.providers.secrets import SecretsScope
+from caps.providers.session_files import SessionFilesScope
+from caps.providers.web import WebScope
 
 pytestmark = pytest.mark.anyio
 
@@ -43,22 +46,27 @@ async def called(registry: CapabilityRegistry, name: str, payload: Any, scope: S
     return answer
 
 
-def test_three_domains_with_their_functions(registry: CapabilityRegistry) -> None:
-    """What exists is a closed and known list."""
-    assert [spec.name for spec in registry] == [
-        "files.delete",
-        "files.list",
-        "files.read",
-        "files.stat",
-        "files.write",
-        "math.add",
-        "math.divide",
-        "math.multiply",
-        "math.subtract",
-        "time.now",
-    ]
-    assert registry.domains["files"].scope is FilesScope
-    assert registry.domains["math"].scope is registry.domains["time"].scope is None
+def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
+    """The domains, and those of them that must be given a scope."""
+    assert {name: domain.scope for name, domain in registry.domains.items()} == {
+        "artifacts": None,
+        "files": FilesScope,
+        "math": None,
+        "research": None,
+        "sandbox": None,
+        "secrets": SecretsScope,
+        "session_files": SessionFilesScope,
+        "test_weather": None,
+        "time": None,
+        "todos": None,
+        "web": WebScope,
+    }
+
+
+def test_every_function_is_a_tool_of_a_capability(registry: CapabilityRegistry) -> None:
+    """No domain is a capability only because nobody bundled it."""
+    tools = {tool.function for each in registry.known_capabilities() for tool in each.tools}
+    assert tools == {spec.name for spec in registry}
 
 
 def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
@@ -74,8 +82,16 @@ def test_every_capability_explains_itself(registry: CapabilityRegistry) -> None:
 def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
     """A caller may retry everything that only reads or computes."""
     assert {spec.name for spec in registry if not spec.idempotent} == {
+        "files.copy",
+        "artifacts.save",
         "files.delete",
+        "files.move",
         "files.write",
+        "research.add",
+        "research.remove",
+        "sandbox.execute_code",
+        "session_files.delete",
+        "session_files.write",
     }
 
 
@@ -120,11 +136,20 @@ async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityReg
         ("files.write", {"path": "x", "content": "y", "encoding": "zip"}),
         ("files.delete", {"path": "x", "recursive": "yes"}),
         ("files.list", {"path": ".", "follow": True}),
+        ("session_files.read", {"path": "/" + "x" * 4096}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": -1}),
+        ("session_files.write", {"path": "/x", "content": "y", "if_version": True}),
+        ("session_files.grep", {"pattern": ""}),
         ("time.now", {"timezone": "x" * 65}),
         ("time.now", {"format": "rfc822"}),
         ("math.add", {"a": True, "b": 1}),
         ("math.add", {"a": "1", "b": 1}),
         ("math.add", {"a": 1}),
+        ("web.fetch", {"url": "https://a.org", "method": "POST"}),
+        ("web.fetch", {"url": "https://a.org", "headers": {"a": 1}}),
+        ("web.fetch", {"url": "https://a.org/" + "x" * 8192}),
+        ("web.fetch", {"method": "GET"}),
+        ("secrets.handle", {"name": "Not A Name"}),
     ],
 )
 def test_a_payload_that_does_not_fit_is_refused_by_the_schema(

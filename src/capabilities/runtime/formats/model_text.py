@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 20_000
 MIN_CHARACTERS = 200
 _MAX_REFUSALS = 20
+_MAX_ARTIFACTS = 20
 
 
 def text_for_model(result: ExecutionResult, max_characters: int) -> str:
-    """Output, value, error, hint, and what was refused."""
+    """Output, value, error, hint, what was handed out, and what was refused."""
     room = max_characters // 4
     parts = [
         ("output", cut(result.stdout.rstrip("\n"), max_characters // 2)),
         ("result", "" if result.value is None else cut(_value_text(result), room)),
         ("error", "" if result.error is None else cut(_error_text(result.error), room)),
+        ("artifacts", "\n".join(_artifacts(result))),
         ("refused", "\n".join(_refusals(result))),
     ]
     written = [f"{title}:\n{text}" for title, text in parts if text]
@@ -51,6 +53,13 @@ def _error_text(failure: Failure) -> str:
     if failure.hint and failure.hint not in text:
         text += f"\nhint: {failure.hint}"
     return text
+
+
+def _artifacts(result: ExecutionResult) -> list[str]:
+    """A line for each: what it is, never its content."""
+    lines = [f"{one.name} ({one.media_type}, {one.size} bytes)" for one in result.artifacts]
+    more = len(lines) - _MAX_ARTIFACTS
+    return [*lines[:_MAX_ARTIFACTS], *([f"… and {more} more"] if more > 0 else [])]
 
 
 def _refusals(result: ExecutionResult) -> list[str]:

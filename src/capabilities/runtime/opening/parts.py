@@ -20,6 +20,7 @@ from caps.capabilities.chain import chain_of
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.runtime.isolation import CachedIsolationCheck, check_isolation
 from caps.capabilities.runtime.open_runtime import (
+    CLOSING_SECONDS,
     ActiveExecutions,
     OpenRuntime,
     acquire_pool,
@@ -32,6 +33,8 @@ from caps.capabilities.runtime.opening.policy_reload import (
 )
 from caps.capabilities.runtime.opening.protected_paths import protected_paths_of
 from caps.capabilities.runtime.opening.settings import AuditGiven, RuntimeSettings
+from caps.capabilities.runtime.provider_host.runtime_host import RuntimeHost
+from caps.capabilities.runtime.provider_host.shared_resources import SharedResources
 from caps.capabilities.telemetry import Metrics
 from caps.capabilities.telemetry.observers import MeteredAudit, PoolMetrics, SinkMetrics
 from caps.protocol.errors import IsolationError
@@ -57,6 +60,8 @@ async def open_parts(settings: RuntimeSettings, stack: AsyncExitStack) -> OpenRu
     executions = ActiveExecutions()
     tasks = await stack.enter_async_context(anyio.create_task_group())
     stack.callback(tasks.cancel_scope.cancel)
+    resources = SharedResources(tasks)
+    stack.push_async_callback(resources.aclose, CLOSING_SECONDS)
     # On exit the pools end all executions, these record their end, then the log is closed.
     stack.push_async_callback(executions.wait_until_none)
     pools = _pools(settings)
@@ -80,8 +85,9 @@ async def open_parts(settings: RuntimeSettings, stack: AsyncExitStack) -> OpenRu
     stack.callback(metrics.count_layers, pool.layers, -1)
     for reloader in _reloaders(settings, audit, pools, watched, in_force):
         tasks.start_soon(reloader.run)
-    return OpenRuntime(
-        services=_broker_services(settings, audit),
+    host = RuntimeHost(settings.registry, resources, lambda: opened)
+    opened = OpenRuntime(
+        services=_broker_services(settings, audit, host),
         pools=pools,
         pool=pool,
         modules=modules,
@@ -93,6 +99,7 @@ async def open_parts(settings: RuntimeSettings, stack: AsyncExitStack) -> OpenRu
         tasks=tasks,
         exit_stack=stack.pop_all(),
     )
+    return opened
 
 
 def _open_audit(
@@ -130,13 +137,16 @@ def _pools(settings: RuntimeSettings) -> PoolsByModules:
     return PoolsByModules(settings.workers, admission, alive, observer)
 
 
-def _broker_services(settings: RuntimeSettings, audit: MeteredAudit) -> BrokerServices:
+def _broker_services(
+    settings: RuntimeSettings, audit: MeteredAudit, host: RuntimeHost
+) -> BrokerServices:
     return BrokerServices(
         audit=audit,
         metrics=settings.metrics,
         tracing=settings.tracing,
         default_timeout_ms=settings.timeout_ms,
         approvals=ApprovalQueue(audit, settings.metrics, settings.approver),
+        host=host,
     )
 
 

@@ -1,4 +1,4 @@
-"""What no scope may change: the policy file, the approvals and the audit log of a runtime."""
+"""What no scope may change: the policy file, approvals, audit log and store of a runtime."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from caps.protocol.disk.store_files import store_files
 from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
@@ -16,6 +17,7 @@ from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 
 _APPROVALS: Final = "the approvals directory"
 _AUDIT: Final = "the audit directory"
+_STORE: Final = "the store"
 
 
 def protected_paths_of(
@@ -28,7 +30,7 @@ def protected_paths_of(
         found.append(ProtectedPath(_APPROVALS, approver.directory))
     if isinstance(audit, AuditLog):
         found += [ProtectedPath(_AUDIT, place) for place in audit.places]
-    return tuple(found)
+    return (*found, *_store_paths())
 
 
 def default_protected_paths() -> tuple[ProtectedPath, ...]:
@@ -37,4 +39,9 @@ def default_protected_paths() -> tuple[ProtectedPath, ...]:
     return (
         ProtectedPath(_APPROVALS, default_approvals_directory()),
         *(ProtectedPath(_AUDIT, place) for place in places),
+        *_store_paths(),
     )
+
+
+def _store_paths() -> tuple[ProtectedPath, ...]:
+    return tuple(ProtectedPath(_STORE, place) for place in store_files())

@@ -20,8 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from caps.protocol.disk.regular_files import CREATE_FLAGS
 from caps.protocol.errors import AuditError
-from caps.security.audit.files.regular_files import CREATE_FLAGS
 
 DEFAULT_LOCK_SECONDS: Final = 5.0
 TURNSTILE: Final = ".line"

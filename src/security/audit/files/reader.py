@@ -19,8 +19,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
+from caps.protocol.disk.regular_files import open_regular
 from caps.protocol.errors import AuditError
-from caps.security.audit.files.regular_files import open_regular
 from caps.security.audit.model.chain import decode
 from caps.security.audit.model.records import MAX_LINE_BYTES, AuditRecord
 

@@ -27,9 +27,9 @@ import anyio
 import anyio.to_thread
 
 from caps.protocol.argument_checks import has_methods, require
+from caps.protocol.disk.regular_files import sync_directory
 from caps.protocol.errors import AuditError
 from caps.security.audit.files.key_files import redaction_key
-from caps.security.audit.files.regular_files import sync_directory
 from caps.security.audit.log.batch import CommitBatch, WriteAttempt
 from caps.security.audit.log.feeds import start_feeds
 from caps.security.audit.log.interface import AuditSink

@@ -21,8 +21,8 @@ from typing import BinaryIO, Final, Literal
 
 import msgspec
 
+from caps.protocol.disk.regular_files import CREATE_FLAGS, sync_directory
 from caps.security.audit.files.reader import compressed_path, segment_paths
-from caps.security.audit.files.regular_files import CREATE_FLAGS, sync_directory
 from caps.security.audit.files.tail import first_record, read_tail
 
 _CHUNK: Final = 1024 * 1024

@@ -29,16 +29,16 @@ from typing import Any, Final
 
 import msgspec
 
-from caps.protocol.errors import AuditError
-from caps.security.audit.files.lock import LogLock
-from caps.security.audit.files.reader import segment_name
-from caps.security.audit.files.regular_files import (
+from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     remove_hole,
     sync_directory,
     was_cut,
     write_at,
 )
+from caps.protocol.errors import AuditError
+from caps.security.audit.files.lock import LogLock
+from caps.security.audit.files.reader import segment_name
 from caps.security.audit.files.tail import first_timestamp, newest_segment, read_tail
 from caps.security.audit.log.batch import WriteAttempt
 from caps.security.audit.log.open_checks import segment_preamble

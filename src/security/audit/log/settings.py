@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from caps.protocol.argument_checks import require, require_int, require_path, require_seconds
+from caps.protocol.disk.state_directory import state_directory
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 from caps.security.audit.files.lock import DEFAULT_LOCK_SECONDS
 from caps.security.audit.log.rotation import NEVER, Rotation
 from caps.security.audit.sinks.urls import SinkAddress, SinkKind, parse_integer, parse_sink
-from caps.security.paths import state_directory
 
 DEFAULT_CHECKPOINT_EVERY: Final = 1000
 DEFAULT_CHECKPOINT_SECONDS: Final = 60.0

@@ -134,6 +134,8 @@ class ExecutionStarted(_ExecutionEvent, frozen=True, kw_only=True, tag="executio
     policies: list[PolicyName] = []
     """All policies of a grant that rests on several, of which each must allow. `policy_id` is the
     last of them, and `terms_sha256` is the digest of all."""
+    parent: str | None = None
+    """`<execution id>/<request id>` of the call that runs this code, if a call does."""
 
 
 class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_made"):
@@ -160,6 +162,17 @@ class DecisionMade(_ExecutionEvent, frozen=True, kw_only=True, tag="decision_mad
     """The id of the policy with that rule, if it is not `policy_id`."""
     labels: list[str] = []
     """The labels of what its channel had been answered when the request was received."""
+    parent: str | None = None
+    """The `request_id` of the call whose provider makes this one, if a provider does."""
+
+
+class ArtifactRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or picture that a call handed out: what it is, and never its bytes."""
+
+    name: str
+    media_type: str
+    size: int
+    sha256: str
 
 
 class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_recorded"):
@@ -174,6 +187,8 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
     bytes_out: int
     labels: list[str] = []
     """The labels of the answer."""
+    artifacts: list[ArtifactRecord] = []
+    """What the call handed out, whether or not it succeeded in the end."""
     signed_seq: int | None = None
     """As in `ExecutionStarted`; only if its writer has not said so in an earlier record."""
 

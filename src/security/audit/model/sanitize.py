@@ -127,7 +127,13 @@ def _mended(name: str, value: Any) -> Any:
         return truncate(str(value), MAX_DETAIL_CHARS)
     if type(value) is int:
         return max(-MAX_INTEGER, min(value, MAX_INTEGER))
+    if type(value) is list:  # objects in it are structs, whose fields have types, too
+        return [_mended_fields(item) if type(item) is dict else _nested(item) for item in value]
     return _nested(value)
+
+
+def _mended_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    return {_ascii(name): _mended(name, value) for name, value in fields.items()}
 
 
 def truncate(value: str, limit: int) -> str:

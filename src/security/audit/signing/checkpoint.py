@@ -23,20 +23,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from caps.protocol.errors import AuditError
-from caps.security.audit.files.key_files import (
-    MAX_KEY_BYTES,
-    SIGNING_KEY,
-    SIGNING_PUB,
-    read_or_create,
-)
-from caps.security.audit.files.regular_files import (
+from caps.protocol.disk.key_file import MAX_KEY_BYTES, read_or_create
+from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     open_regular,
     read_regular,
     require_regular,
     sync_directory,
 )
+from caps.protocol.errors import AuditError
+from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB
 from caps.security.audit.model.chain import Head
 from caps.security.audit.model.records import timestamp
 

@@ -11,9 +11,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from caps.protocol.disk.key_file import read_or_create
+from caps.protocol.disk.regular_files import read_regular
 from caps.protocol.errors import AuditError
-from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB, read_or_create
-from caps.security.audit.files.regular_files import read_regular
+from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB
 from caps.security.audit.model.chain import Head
 from caps.security.audit.signing.checkpoint import (
     CHECKPOINTS,

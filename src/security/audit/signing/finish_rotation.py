@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from caps.protocol.errors import AuditError
-from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB
-from caps.security.audit.files.reader import log_lines
-from caps.security.audit.files.regular_files import (
+from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     create_synced,
     read_regular,
     sync_directory,
     write_synced,
 )
+from caps.protocol.errors import AuditError
+from caps.security.audit.files.key_files import SIGNING_KEY, SIGNING_PUB
+from caps.security.audit.files.reader import log_lines
 from caps.security.audit.model.records import KeyRotated
 from caps.security.audit.signing.checkpoint import (
     Signer,

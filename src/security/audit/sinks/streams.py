@@ -15,10 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from caps.security.audit.files.key_files import SIGNING_PUB, read_or_create
-from caps.security.audit.files.lock import LogLock
-from caps.security.audit.files.reader import FIRST_SEGMENT
-from caps.security.audit.files.regular_files import (
+from caps.protocol.disk.key_file import read_or_create
+from caps.protocol.disk.regular_files import (
     CREATE_FLAGS,
     read_regular,
     remove_hole,
@@ -26,6 +24,9 @@ from caps.security.audit.files.regular_files import (
     was_cut,
     write_at,
 )
+from caps.security.audit.files.key_files import SIGNING_PUB
+from caps.security.audit.files.lock import LogLock
+from caps.security.audit.files.reader import FIRST_SEGMENT
 from caps.security.audit.files.tail import log_id, read_tail
 from caps.security.audit.signing.checkpoint import append_lines, complete_lines, read_checkpoints
 from caps.security.audit.sinks.interface import Delivery, SinkError

@@ -34,6 +34,7 @@ from pathlib import Path
 
 import msgspec
 
+from caps.protocol.disk.regular_files import read_regular
 from caps.protocol.errors import AuditError
 from caps.security.audit.files.key_files import SIGNING_PUB
 from caps.security.audit.files.reader import (
@@ -43,7 +44,6 @@ from caps.security.audit.files.reader import (
     read_lines,
     segment_paths,
 )
-from caps.security.audit.files.regular_files import read_regular
 from caps.security.audit.model.records import KeyRotated
 from caps.security.audit.signing.checkpoint import (
     CHECKPOINTS,

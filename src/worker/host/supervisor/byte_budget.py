@@ -134,8 +134,12 @@ class CallShare:
         self._held = 0
 
     async def reserve(self, size: int) -> None:
-        """Wait until there is room for a result of about `size`."""
-        await self._budget.wait_for_result(size)
+        """Wait until there is room for a result of about `size`.
+
+        A call that is nested in another one does not wait: the outer call holds what others need.
+        """
+        if not self._held:
+            await self._budget.wait_for_result(size)
         self._budget.change_results(size)
         self._held += size
 

@@ -10,7 +10,8 @@ has for it, and a part of a result whose schema names a format becomes the Pytho
 | `base64url`, `binary` | bytes |
 | `uniqueItems`, `prefixItems` | set, tuple |
 
-An argument may also be an enum member, a dataclass or a frozenset. The conversion copies, so what
+An argument may also be an enum member, a dataclass or a frozenset, and bytes where the schema has a
+text and the object of `protocol/bytes_object`. The conversion copies, so what
 is checked afterwards is plain data. The methods of a subclass of user code are not called.
 """
 
@@ -26,6 +27,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
+from caps.protocol import bytes_object
 from caps.protocol.framing import DEFAULT_LIMITS
 from caps.worker.inside.caps_api.record import Record, record_of
 
@@ -75,7 +77,7 @@ class _ArgumentConverter:
             return self.convert(value._value_, schema, room - 1)
         if isinstance(value, (bytes, bytearray)):
             # Not `bytes(value)`, which calls the `__bytes__` of a subclass.
-            return _bytes_text(b"".join((value,)), schema, self._root)
+            return _bytes_form(b"".join((value,)), schema, self._root)
         for kind, as_text in _TEXTS:
             if isinstance(value, kind):
                 return as_text(value)
@@ -110,11 +112,14 @@ def _items(value: Any) -> Iterator[Any]:
     return found
 
 
-def _bytes_text(value: bytes, schema: Any, root: Mapping[str, Any]) -> str | bytes:
+def _bytes_form(value: bytes, schema: Any, root: Mapping[str, Any]) -> Any:
     """In the form that the schema asks for; unchanged if it asks for none, and refused later."""
-    formats = {branch.get("format") for branch in _branches(schema, root)}
+    branches = _branches(schema, root)
+    formats = {branch.get("format") for branch in branches}
     if "base64url" in formats:
         return base64.urlsafe_b64encode(value).decode()
+    if any(map(bytes_object.is_bytes_object, branches)):
+        return {bytes_object.KEY: base64.urlsafe_b64encode(value).decode()}
     return value.decode("utf-8", "surrogateescape") if "binary" in formats else value
 
 

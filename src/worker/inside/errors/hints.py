@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caps.protocol.text import nearest
+from caps.worker.inside.errors.package_hints import hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 
 _AWAIT = "the call was not awaited; write `await` before it"
@@ -19,7 +20,7 @@ _BY_NAME = {
     "open": "files are read with `await caps.files.read(path=...)` and written with "
     "`await caps.files.write(path=..., content=...)`, if the policy grants it",
 }
-_RETURN = "there is no function to return from; end with the value as the last expression"
+_RETURN = "`return` belongs into a function, or to the top level of the program"
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
@@ -50,13 +51,13 @@ def hint_for(error: BaseException) -> str | None:
     """A hint for `error`, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
-        return None
+        return hint_for_package(error)
     kind = type(error)
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
     if kind is NameError:
         return _hint_for_name(error.name if type(error.name) is str else "")  # type: ignore[attr-defined]
-    return None
+    return hint_for_package(error)
 
 
 def hint_for_syntax(message: str, source_line: str | None = None) -> str | None:

@@ -1,4 +1,9 @@
-"""(4) Compiles source to a `Program`, or raises an error that shows the user's line."""
+"""(4) Compiles source to a `Program`, or raises an error that shows the user's line.
+
+A program with a `return` at its top level becomes the code of a function whose names are all
+global: so `return` means what it means in Python, also within `with`, `try` and loops, and names
+are kept as ever. Any other program stays a module.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +54,11 @@ class Program:
         """Whether the program awaits at the top level, so that running it returns a coroutine."""
         return bool(self.code.co_flags & inspect.CO_COROUTINE)
 
+    @property
+    def returns(self) -> bool:
+        """Whether running it returns its result; otherwise the result is under `result_name`."""
+        return bool(self.code.co_flags & inspect.CO_NEWLOCALS)
+
 
 def pack(program: Program) -> bytes:
     """Serialize what is not in the source, for a worker with the same language and Python version.
@@ -82,7 +92,7 @@ def compile_unrestricted(source: str, filename: str) -> Program:
     if body and isinstance(body[-1], ast.Expr):
         keep = ast.Assign(targets=[ast.Name(RESULT_NAME, ast.Store())], value=body[-1].value)
         body[-1] = ast.fix_missing_locations(ast.copy_location(keep, body[-1]))
-    code = compile(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True, 0)
+    code = _compile_tree(tree, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     lines = tuple(_LINE_END.split(source))
     return Program(code, filename, lines, restricted=False, unguarded=frozenset())
 
@@ -146,7 +156,7 @@ def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
             tree, transformer = _transform(tree, lines)
-            code = compile(tree, filename, mode, flags, True, 0)
+            code = _compile_tree(tree, filename, mode, flags)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None
         except (RecursionError, MemoryError):
@@ -168,6 +178,103 @@ def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
         private_names=frozenset(transformer.private_names),
         unguarded=frozenset(transformer.unguarded),
     )
+
+
+def _compile_tree(
+    tree: ast.Module | ast.Expression, filename: str, mode: str, flags: int
+) -> CodeType:
+    """Only a program may return, which also may await: the text of an `exec` may do neither."""
+    try:
+        code: CodeType = compile(tree, filename, mode, flags, True, 0)
+    except SyntaxError as error:
+        if (
+            error.msg != "'return' outside function"
+            or not flags
+            or isinstance(tree, ast.Expression)
+        ):
+            raise
+        return _compile_function(tree, filename, flags)
+    return code
+
+
+def _compile_function(tree: ast.Module, filename: str, flags: int) -> CodeType:
+    """The code of a function that does what `tree` does, and returns its result."""
+    returns = _TopLevel()
+    returns.visit(tree)
+    # As a module it shows every other error, whether it awaits, and which names it has.
+    module: CodeType = compile(tree, filename, "exec", flags, True, 0)
+    returns.is_function = True
+    returns.visit(tree)
+    is_coroutine = module.co_flags & inspect.CO_COROUTINE
+    function = ast.parse("async def f(): 1" if is_coroutine else "def f(): 1").body[0]
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    # In 3.11 a comprehension is a function, and what `:=` binds in it is not among the names.
+    bound = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
+    names = sorted({*module.co_names, *bound} - {RESULT_NAME})
+    function.name = _MODULE
+    function.body = [*([ast.Global(names)] if names else []), *tree.body[returns.futures :]]
+    last = function.body[-1]
+    if isinstance(last, ast.Assign) and _is_result(last.targets[0]):
+        function.body[-1] = ast.copy_location(ast.Return(last.value), last)
+    tree.body[returns.futures :] = [ast.fix_missing_locations(function)]
+    outer: CodeType = compile(tree, filename, "exec", flags, True, 0)
+    (code,) = (one for one in outer.co_consts if isinstance(one, CodeType))
+    return _with_plain_names(code)
+
+
+_MODULE = "<module>"
+
+
+class _TopLevel(ast.NodeTransformer):
+    """Replaces each `return` of the top level by its value; and back, in what is a function then:
+    there, a global name cannot be annotated or declared again."""
+
+    def __init__(self) -> None:
+        self.is_function = False
+        self.futures = 0
+        self._returns: dict[ast.AST, ast.Return] = {}
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        inner = (ast.expr, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        found: ast.AST = node if isinstance(node, inner) else super().visit(node)
+        return found
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        future = [n for n, one in enumerate(node.body) if _is_future(one)]
+        self.futures = future[-1] + 1 if future else 0
+        return self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        stand_in = ast.copy_location(ast.Expr(node.value or ast.Constant(None)), node)
+        self._returns[stand_in] = node
+        return ast.fix_missing_locations(stand_in)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        return self._returns.get(node, node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if not self.is_function or not node.simple:
+            return node
+        plain = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
+        return ast.copy_location(plain, node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        return ast.copy_location(ast.Pass(), node) if self.is_function else node
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _is_result(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id == RESULT_NAME
+
+
+def _with_plain_names(code: CodeType) -> CodeType:
+    """`code` with qualified names as in a module: `<lambda>`, not `<module>.<locals>.<lambda>`."""
+    inner = (_with_plain_names(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    name = code.co_qualname.removeprefix(f"{_MODULE}.<locals>.")
+    return code.replace(co_consts=tuple(inner), co_qualname=name)
 
 
 _MESSAGE_PREFIXES = {"refused": "refused", "checked": "check failed"}

@@ -143,7 +143,9 @@ class _Evaluation:
 
     def locals(self) -> dict[str, Any]:
         """A copy of the caller's variables."""
-        return _visible_variables(self._caller_frame().f_locals)
+        caller = self._caller_frame()
+        # A program that returns is a function whose variables are all global.
+        return _visible_variables(self._globals if _is_module(caller) else caller.f_locals)
 
     def _compile(self, source: Any, mode: str) -> Any:
         if not isinstance(source, str):

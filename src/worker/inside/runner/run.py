@@ -55,17 +55,18 @@ def is_clean_exit(exit_error: SystemExit) -> bool:
 
 
 def execute(program: Program, user_globals: dict[str, Any], channel: Channel) -> Any:
-    """Run the program. Returns the value of its last expression."""
+    """Run the program. Returns what it returns, or the value of its last expression."""
     outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
     if program.is_coroutine:
         channel.main = channel.loop.task(outcome)
-        channel.loop.run(channel.main)
+        outcome = channel.loop.run(channel.main)
     else:
         turn_once(channel.loop)
-    value = user_globals.get(program.result_name)
+    value = outcome if program.returns else user_globals.get(program.result_name)
     if isinstance(value, CoroutineType):
         value.close()
-        raise TypeError("the last expression is a coroutine that was never awaited; write `await`")
+        what = "what it returns" if program.returns else "the last expression"
+        raise TypeError(f"{what} is a coroutine that was never awaited; write `await`")
     return value
 
 

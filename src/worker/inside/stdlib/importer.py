@@ -193,7 +193,7 @@ class Importer:
     def _refusal(self, name: str) -> str:
         top_level = {real.partition(".")[0] for real in self._real}
         if name.partition(".")[0] in top_level:
-            reason = "it is not a public module loaded at the start"
+            reason = "it is not a public module loaded at the start; a policy adds it to `modules`"
             return f"`{name}` cannot be imported here; {reason}"
         available = sorted(
             {*load_facades(), *REPLACEMENTS, *USER_MODULES, *self._extra, *top_level}

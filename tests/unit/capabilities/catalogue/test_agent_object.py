@@ -34,8 +34,8 @@ BAD: list[tuple[Any, str]] = [
     (["memory", "memory"], "capability `memory` is listed twice at `capabilities[1]`"),
     (
         ["recall"],
-        "there is no capability `recall` at `capabilities[0]`; there are `audio`, `files`, "
-        "`history`, `math`, `memory`, `tasks`, `time`",
+        "there is no capability `recall` at `capabilities[0]`; there are "
+        + ", ".join(f"`{each.key}`" for each in example_registry().known_capabilities()),
     ),
     (
         {"filse": {}},

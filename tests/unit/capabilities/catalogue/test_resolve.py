@@ -157,7 +157,7 @@ class TestScopes:
 def test_the_policy_is_one_that_any_runtime_takes() -> None:
     """It binds, and grants the functions of the tools."""
     registry = example_registry()
-    agent = {"time": {}, "files": {"dirs": ["/data"], "tools": ["read_file", "stat_file"]}}
+    agent = {"current_time": {}, "files": {"dirs": ["/data"], "tools": ["read_file", "stat_file"]}}
     policy = registry.resolve(agent).policy
     assert load_policy(policy).policy.id == "agent-capabilities"
     assert registry.bind(policy).granted == ("files.read", "files.stat", "time.now")
@@ -193,10 +193,10 @@ def test_a_cycle_among_others_is_found_too(registry: CapabilityRegistry) -> None
 def test_a_result_cannot_change_the_registry() -> None:
     """The schema of a tool is a copy."""
     registry = example_registry()
-    (tool,) = registry.resolve({"time": {}}).tools
+    (tool,) = registry.resolve({"current_time": {}}).tools
     schema: Any = tool.schema
     schema.clear()
-    assert registry.resolve({"time": {}}).tools[0].schema != {}
+    assert registry.resolve({"current_time": {}}).tools[0].schema != {}
 
 
 def test_a_long_agent_is_ordered_without_deep_recursion(registry: CapabilityRegistry) -> None:

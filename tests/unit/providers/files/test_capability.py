@@ -26,6 +26,10 @@ def test_every_function_is_behind_one_tool(registry: CapabilityRegistry) -> None
         "list_directory": "files.list",
         "stat_file": "files.stat",
         "delete_file": "files.delete",
+        "grep_files": "files.grep",
+        "glob_files": "files.glob",
+        "copy_file": "files.copy",
+        "move_file": "files.move",
     }
     assert {tool.function for tool in known.tools} == {spec.name for spec in registry}
     assert all(tool.name and tool.description for tool in known.tools)
@@ -46,7 +50,15 @@ def test_directories_become_the_allowlist(
     ctx = ResolverContext(workspace_dir="/work space")
     policy = registry.resolve({"files": {"dirs": dirs}}, ctx).policy
     assert policy.scopes == {"files": {"allowlist": allowlist}}
-    assert len(registry.bind(policy).granted) == 5
+    assert len(registry.bind(policy).granted) == 9
+
+
+def test_denied_patterns_become_the_denylist(registry: CapabilityRegistry) -> None:
+    """A pattern that leads out of the directories is refused."""
+    policy = registry.resolve({"files": {"dirs": ["/data"], "deny": ["**/.env"]}}).policy
+    assert policy.scopes == {"files": {"allowlist": ["/data"], "denylist": ["**/.env"]}}
+    with pytest.raises(AgentInvalidError, match="must be relative"):
+        registry.resolve({"files": {"dirs": ["/data"], "deny": ["../x"]}})
 
 
 @pytest.mark.parametrize("workspace", ["", "somewhere"])

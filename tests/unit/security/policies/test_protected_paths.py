@@ -1,4 +1,4 @@
-"""What no scope may let code change: the policy's file, the approvals, the audit log."""
+"""What no scope may let code change: the policy's file, the approvals, the log, the store."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_reading_it_or_writing_elsewhere_is_no_reason(
 
 @pytest.mark.anyio
 async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
-    """The policy, the approvals, the log, the copies of its checkpoints, and what sinks keep."""
+    """Policy, approvals, log, the copies of its checkpoints, what sinks keep, and the store."""
     log = AuditLog.open(
         tmp_path / "log",
         checkpoints_to=tmp_path / "kept",
@@ -115,7 +115,8 @@ async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
     finally:
         await log.aclose()
     names = {each.path.name: each.what for each in found}
-    assert set(names) == {"p.json", "asked", "log", "kept", "copy"}
+    assert set(names) == {"p.json", "asked", "log", "kept", "copy", "caps.db", "store.key"}
+    assert names["caps.db"] == names["store.key"] == "the store"
     assert names["asked"] == "the approvals directory"
     assert names["log"] == names["kept"] == names["copy"] == "the audit directory"
 
@@ -183,7 +184,19 @@ def test_the_environment_says_what_the_commands_guard(
     monkeypatch.setenv("CAPS_AUDIT_PATH", str(tmp_path / "log"))
     monkeypatch.setenv("CAPS_APPROVALS_PATH", str(tmp_path / "asked"))
     monkeypatch.setenv("CAPS_AUDIT_CHECKPOINTS_TO", str(tmp_path / "kept"))
-    assert {each.path.name for each in default_protected_paths()} == {"log", "asked", "kept"}
+    always = {"log", "asked", "kept"}
+    assert {each.path.name for each in default_protected_paths()} == {
+        *always,
+        "caps.db",
+        "store.key",
+    }
+    monkeypatch.setenv("CAPS_STORE_KEY_FILE", str(tmp_path / "own.key"))
+    for url, more in (
+        (f"sqlite:///{tmp_path}/own.db", {"own.db", "own.key"}),
+        ("postgresql://ann@host/caps", {"own.key"}),
+    ):
+        monkeypatch.setenv("CAPS_DATABASE_URL", url)
+        assert {each.path.name for each in default_protected_paths()} == {*always, *more}
 
 
 def test_explain_never_proposes_the_directory_of_the_policy_for_writing() -> None:

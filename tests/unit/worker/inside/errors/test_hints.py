@@ -71,7 +71,7 @@ def test_the_bare_name_of_a_granted_domain_gets_its_namespace() -> None:
 @pytest.mark.parametrize(
     ("source", "advice"),
     [
-        ("return 1", "end with the value as the last expression"),
+        ("class A:\n    return 1", "belongs into a function, or to the top level"),
         ("```python\nprint(1)\n```", "remove the Markdown fences around the code"),
         ("print(1)\n```", "remove the Markdown fences around the code"),
     ],

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dis
 import gc
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from caps.worker.inside.errors.report import describe
 from caps.worker.inside.language import compiler
-from caps.worker.inside.language.compiler import SourceError, compile_source
-from support.language_programs import run
+from caps.worker.inside.language.compiler import SourceError, compile_source, pack, unpack
+from support.language_programs import run, run_program
 
 LEAVE_GENERATORS = """
 def evaluate():
@@ -69,3 +71,98 @@ def test_an_error_inside_the_compiler_is_an_error_of_the_source(
     monkeypatch.setattr(compiler, "compile", fail, raising=False)
     with pytest.raises(SourceError, match="cannot be compiled: AST constructor recursion"):
         compile_source("1")
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("return 5", 5),
+        ("return", None),
+        ("return 1\n2", 1),
+        ("if False:\n    return 1\n2", 2),
+        ("for i in range(9):\n    if i == 4:\n        return i", 4),
+        (
+            "while True:\n    try:\n        return 1\n    finally:\n        break\n'broken'",
+            "broken",
+        ),
+        (
+            "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    return str(error)[:8]",
+            "division",
+        ),
+        ("match [1, 2]:\n    case [a, *rest]:\n        return rest", [2]),
+        ("return *[1, 2], 3", (1, 2, 3)),
+        ("x: int = 3\ny: str\nglobal z\nz = 1\nreturn x + z", 4),
+        ("from __future__ import annotations\ndef f(a: Nowhere): return a\nreturn f(2)", 2),
+        ("[y := i for i in range(3)]\ndef g(): return y\nreturn g()", 2),
+        ("import asyncio\nreturn await asyncio.sleep(0, 'slept')", "slept"),
+        ("async def g():\n    yield 1\nreturn [i async for i in g()]", [1]),
+        ("exec('b = 7')\nreturn b + eval('b') + globals()['b'] + locals()['b']", 28),
+        ("f = lambda: 1\nreturn f.__qualname__, [lambda: 2][0].__name__", ("<lambda>", "<lambda>")),
+        ("def f():\n    def g(): pass\n    return g\nreturn f().__qualname__", "f.<locals>.g"),
+        ("x = 1\ndef up():\n    global x\n    x += 1\nup()\nreturn x", 2),
+    ],
+)
+def test_a_program_may_return(source: str, value: object) -> None:
+    """At its top level, as in a function; otherwise the last expression is the result."""
+    assert run(source).value == value
+
+
+def test_a_program_that_returns_runs_its_clean_up() -> None:
+    """A context is left without an error, and a `finally` runs."""
+    source = """
+class Place:
+    def __enter__(self): pass
+    def __exit__(self, *error): print(error)
+with Place():
+    try:
+        return "value"
+    finally:
+        print("finally")
+print("not reached")
+"""
+    ran = run(source)
+    assert (ran.value, ran.printed) == ("value", "finally\n(None, None, None)\n")
+
+
+def test_the_names_of_a_program_that_returns_are_global() -> None:
+    """So that a later cell has them, and that they are read as fast as in a module."""
+    source = "\n".join(
+        (
+            "import math as m",
+            "from math import pi",
+            "a = b = 1",
+            "(c, *d), e = (1, 2), 3",
+            "for f in []: pass",
+            "class G: h = 1",
+            "def i(j): return j",
+            "if (k := 1): a += k",
+            "try: pass\nexcept ValueError as n: pass",
+            "import contextlib\nwith contextlib.nullcontext(1) as o: pass",
+            "return [p for p in range(a)]",
+        )
+    )
+    code = compile_source(source).code
+    stored = {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_GLOBAL"}
+    assert stored >= {"m", "pi", "a", "b", "c", "d", "e", "f", "G", "i", "k", "n", "o"}
+    assert not code.co_cellvars
+    assert set(code.co_varnames) <= {"p"}  # of a comprehension that is part of the code
+    assert "LOAD_NAME" not in {one.opname for one in dis.get_instructions(code)}
+
+
+@pytest.mark.parametrize("line", ["1 / 0", "missing", "f()"])
+def test_an_error_of_a_program_that_returns_has_its_line(line: str) -> None:
+    """And the frame of the program has the name that it always has."""
+    program = compile_source(f"def f():\n    1 / 0\n\nif True:\n    {line}\nreturn 1")
+    with pytest.raises((ZeroDivisionError, NameError)) as caught:
+        run_program(program)
+    report = describe(caught.value, {program.filename: program})
+    assert (report.frames[0].line, report.frames[0].function) == (5, "<module>")
+    assert [frame.function for frame in report.frames].count("<module>") == 1
+
+
+def test_a_program_that_returns_can_be_packed() -> None:
+    """The cache of compiled programs has it like any other."""
+    source = "x = 1\nreturn x + 1"
+    packed = pack(compile_source(source))
+    program = unpack(packed, source, "<agent>", restricted=True)
+    assert (program.returns, run_program(program).value) == (True, 2)

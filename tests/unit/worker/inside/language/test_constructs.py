@@ -36,6 +36,12 @@ def test_a_construct_works(name: str) -> None:
     run(FILES[name])
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_a_construct_works_in_a_program_that_returns(name: str) -> None:
+    """A `return` at the top level changes how a program is compiled, and nothing else."""
+    assert run(f"{FILES[name]}\nreturn 'end'").value == "end"
+
+
 def test_our_errors_can_be_caught_by_name() -> None:
     """They need no import."""
     source = """

@@ -1,4 +1,4 @@
-"""(8) Opening, reading and writing files of a log without blocking on anything but regular files.
+"""Opening, reading and writing files without blocking on anything but regular files.
 
 Somebody may have replaced a file. A pipe under its name would make a reader wait for ever, and a
 device has no end.
@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
-# Open or create a file of the log for reading and writing; never follow a symbolic link.
+# Open or create a file for reading and writing; never follow a symbolic link.
 CREATE_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 

@@ -1,0 +1,6 @@
+"""{"noop": {}}"""
+
+print([name for name in dir(caps) if name.islower()])
+
+# prints
+# []

@@ -1,0 +1,86 @@
+"""Write docs/catalogue.md from the built-in registry; `--check` fails if it is stale."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from caps import CapabilityRegistry, builtin_registry
+from caps.capabilities.catalogue.declaration import CapabilityDescriptor
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.catalogue_examples import (  # noqa: E402 - the path has to be set first
+    CatalogueExample,
+    catalogue_examples,
+)
+
+PAGE = ROOT / "docs" / "catalogue.md"
+INTRODUCTION = """\
+# The built-in capabilities
+
+What an agent can be given without installing a package; [capabilities.md](capabilities.md)
+explains how. Nothing here is granted by itself. `caps capabilities` prints this list, and
+`caps capabilities KEY` one of them.
+
+`make catalogue` generates this page from the registry. The examples are in
+`examples/capabilities/`; the tests run each one in a confined worker and compare its output.
+
+| capability | status | category | icon | tools |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    registry = builtin_registry(plugins="off")
+    known = registry.known_capabilities()
+    examples = {each.key: each for each in catalogue_examples()}
+    rows = [
+        f"| [`{each.key}`](#{each.key}) | {each.status.value} | {each.category or ''} | "
+        f"{each.icon or ''} | {', '.join(f'`{tool.key}`' for tool in each.tools)} |"
+        for each in known
+    ]
+    sections = [_section(registry, each, examples.get(each.key)) for each in known]
+    return INTRODUCTION + "\n".join(rows) + "\n\n" + "\n".join(sections)
+
+
+def _section(
+    registry: CapabilityRegistry, one: CapabilityDescriptor, example: CatalogueExample | None
+) -> str:
+    lines = [f"## {one.key}", "", one.description, ""]
+    if one.tools:
+        lines += ["| tool | function | parameters | what it does |", "|---|---|---|---|"]
+        for tool in one.tools:
+            spec = registry.capabilities[tool.function or ""].spec
+            parameters = ", ".join(f"`{name}`" for name in spec.schema_in.get("properties", {}))
+            summary = spec.description.partition("\n")[0]
+            lines.append(f"| `{tool.key}` | `{tool.function}` | {parameters} | {summary} |")
+        lines.append("")
+    if one.config_schema is not None:
+        for name, schema in one.config_schema["properties"].items():
+            lines.append(f"Setting `{name}`: {schema.get('description', '')}")
+        lines.append("")
+    if one.system_prompt is not None:
+        first = one.system_prompt.strip().partition("\n")[0].lstrip("# ")
+        lines += [f"It adds to the prompt: *{first}*", ""]
+    if example is not None:
+        lines += ["```json", json.dumps(example.agent), "```", "", "```python"]
+        lines += [example.code.rstrip(), "```", "", "```text", example.output.rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only check whether it is up to date")
+    if not parser.parse_args().check:
+        PAGE.write_text(page())
+    elif not PAGE.exists() or PAGE.read_text() != page():
+        sys.exit("docs/catalogue.md is out of date; run `make catalogue`")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""`caps db`: the tables of the store. A program that needs the store migrates it by itself."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from caps.cli.exits import ExitCode, report_errors
+from caps.cli.options import json_option
+
+if TYPE_CHECKING:
+    from caps.store.database import Database
+
+T = TypeVar("T")
+
+_url_option = click.option(
+    "--url",
+    metavar="URL",
+    help="The store; by default CAPS_DATABASE_URL, else the file in the user's state directory.",
+)
+
+
+@click.group()
+def db() -> None:
+    """Show, migrate and check the tables of the store."""
+
+
+@db.command()
+@_url_option
+@json_option
+def upgrade(url: str | None, as_json: bool) -> None:
+    """Migrate the tables to the version that this program needs."""
+
+    async def work(database: Database) -> tuple[str | None, str]:
+        from caps.store.database import Mode
+        from caps.store.migrate import upgrade as migrate
+
+        return await database.transact(
+            functools.partial(migrate, shown=database.shown), Mode.MIGRATE
+        )
+
+    before, after = _run(work, url)
+    if as_json:
+        click.echo(json.dumps({"before": before, "after": after}))
+    elif before == after:
+        click.echo(f"the schema is {after} already")
+    else:
+        click.echo(f"the schema was {before or 'empty'} and is {after} now")
+
+
+@db.command()
+@_url_option
+@json_option
+def current(url: str | None, as_json: bool) -> None:
+    """Print the version of the tables, and the one that this program needs."""
+
+    async def work(database: Database) -> tuple[str | None, str]:
+        from caps.store.database import Mode
+        from caps.store.migrate import current_version, newest_version
+
+        return await database.transact(current_version, Mode.READ), newest_version()
+
+    found, needed = _run(work, url)
+    if as_json:
+        click.echo(json.dumps({"current": found, "needed": needed}))
+    else:
+        click.echo(f"{found or 'empty'} (needed: {needed})")
+
+
+@db.command()
+@_url_option
+@json_option
+def check(url: str | None, as_json: bool) -> None:
+    """Compare the tables with those that this program needs; exit with 7 if they differ."""
+
+    async def work(database: Database) -> list[str]:
+        from caps.store.database import Mode
+        from caps.store.migrate import problems
+
+        return await database.transact(functools.partial(problems, shown=database.shown), Mode.READ)
+
+    found = _run(work, url)
+    if as_json:
+        click.echo(json.dumps({"problems": found}))
+    else:
+        click.echo("\n".join(found) or "the store is as it should be")
+    sys.exit(ExitCode.FOUND if found else ExitCode.OK)
+
+
+def _run(work: Callable[[Database], Awaitable[T]], url: str | None) -> T:
+    import anyio
+
+    from caps.store.open_store import open_database
+
+    async def main() -> T:
+        async with open_database(url) as database:
+            return await work(database)
+
+    with report_errors():
+        return anyio.run(main)
