@@ -27,6 +27,7 @@ from caps.worker.inside.language.compiler import WithoutCollection
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import needs_guard
 from caps.worker.inside.language.opaque_types import safe_abc_meta
+from caps.worker.inside.language.reflection import Reflection
 from caps.worker.inside.stdlib import (
     array_struct,
     copying,
@@ -110,6 +111,9 @@ def fields(class_or_instance: Any) -> tuple[FieldView, ...]:
     """`dataclasses.fields`."""
     found = dataclasses.fields(class_or_instance)
     return tuple(FieldView(*(getattr(field_, name) for name in _FIELD_NAMES)) for field_ in found)
+
+
+Reflection.describe_fields.append(fields)
 
 
 def collections_names(context: StdlibContext) -> dict[str, Any]:
