@@ -27,6 +27,7 @@ _COMMANDS = {
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.repl", "repl"),
     "run": ("caps.cli.run", "run"),
+    "secrets": ("caps.cli.secrets", "secrets"),
 }
 
 

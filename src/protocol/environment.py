@@ -102,6 +102,12 @@ class Variable(enum.Enum):
         "refuses to start if this directory cannot be used",
         "the host's own group or, if delegated, its parent",
     )
+    SECRETS_PATH = (
+        "CAPS_SECRETS_PATH",
+        "a directory with one file for each [secret](docs/secrets.md), such as `/run/secrets`; a "
+        "secret can also be the variable `CAPS_SECRET_<NAME>`",
+        "none",
+    )
     REGISTRY = (
         "CAPS_REGISTRY",
         "`MODULE:NAME` of a registry for the command line",

@@ -8,11 +8,14 @@ from caps.providers.artifacts import register_artifacts
 from caps.providers.files import register_files
 from caps.providers.math import register_arithmetic
 from caps.providers.noop import register_noop
+from caps.providers.research import register_research
 from caps.providers.sandbox import register_sandbox
+from caps.providers.secrets import register_secrets
 from caps.providers.session_files import register_session_files
 from caps.providers.time import register_clock
 from caps.providers.todo import register_todo
 from caps.providers.weather import register_weather
+from caps.providers.web import register_web
 
 # In this order; each adds functions and the capability that bundles them.
 _REGISTER = (
@@ -23,8 +26,11 @@ _REGISTER = (
     register_arithmetic,
     register_weather,
     register_todo,
+    register_web,
+    register_secrets,
     register_sandbox,
     register_session_files,
+    register_research,
 )
 
 

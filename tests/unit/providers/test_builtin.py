@@ -12,7 +12,9 @@ from caps.capabilities.provider import CallContext, ProviderError, Scope
 from caps.capabilities.registry import CapabilityRegistry
 from caps.providers.builtin import builtin_registry
 from caps.providers.files import FilesScope
+from caps.providers.secrets import SecretsScope
 from caps.providers.session_files import SessionFilesScope
+from caps.providers.web import WebScope
 
 pytestmark = pytest.mark.anyio
 
@@ -50,11 +52,14 @@ def test_what_exists_is_a_closed_list(registry: CapabilityRegistry) -> None:
         "artifacts": None,
         "files": FilesScope,
         "math": None,
+        "research": None,
         "sandbox": None,
+        "secrets": SecretsScope,
         "session_files": SessionFilesScope,
         "test_weather": None,
         "time": None,
         "todos": None,
+        "web": WebScope,
     }
 
 
@@ -82,6 +87,8 @@ def test_only_changes_are_not_idempotent(registry: CapabilityRegistry) -> None:
         "files.delete",
         "files.move",
         "files.write",
+        "research.add",
+        "research.remove",
         "sandbox.execute_code",
         "session_files.delete",
         "session_files.write",
@@ -138,6 +145,11 @@ async def test_math_keeps_its_kinds_through_the_registry(registry: CapabilityReg
         ("math.add", {"a": True, "b": 1}),
         ("math.add", {"a": "1", "b": 1}),
         ("math.add", {"a": 1}),
+        ("web.fetch", {"url": "https://a.org", "method": "POST"}),
+        ("web.fetch", {"url": "https://a.org", "headers": {"a": 1}}),
+        ("web.fetch", {"url": "https://a.org/" + "x" * 8192}),
+        ("web.fetch", {"method": "GET"}),
+        ("secrets.handle", {"name": "Not A Name"}),
     ],
 )
 def test_a_payload_that_does_not_fit_is_refused_by_the_schema(
