@@ -195,8 +195,8 @@ class SessionFiles:
         entries = [present, *beneath]
         if beneath and not recursive:
             raise FileRefusedError(
-                f"`{printable(path)}` is a directory that is not empty; pass `recursive=True` to delete "
-                "it",
+                f"`{printable(path)}` is a directory that is not empty; pass `recursive=True` to "
+                "delete it",
                 refusal=FileRefusal.NOT_EMPTY,
                 path=path,
                 labels=_labels(entries),
