@@ -14,6 +14,7 @@ from bench.scenarios import (
     injection,
     memory,
     starts,
+    stored,
     sustained,
 )
 
@@ -22,6 +23,7 @@ ROWS: tuple[Row, ...] = (
     *sustained.ROWS,
     *calls.ROWS,
     *evidence.ROWS,
+    *stored.ROWS,
     *decisions.ROWS,
     *injection.ROWS,
     *cpu.ROWS,

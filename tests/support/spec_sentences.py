@@ -88,6 +88,73 @@ SECTIONS: dict[tuple[str, str], dict[str, str]] = {
         "implementations.",
         "004-dto": "The API layer converts trait objects to DTOs using `Capability::from_core()`.",
     },
+    ("004", "#### FileSystem"): {
+        "004-files-status": "**Status**: Available",
+        "004-files-id": "**ID**: `session_file_system`",
+        "004-files-purpose": "**Purpose**: Tools to access and manipulate files in the session "
+        "file system",
+        "004-files-prompt": "**System Prompt**: Guidance on using file system tools, best "
+        "practices for exploration and file operations",
+        "004-files-tools": "**Tools**:",
+        "004-files-read": "`read_file` - Read file content by path",
+        "004-files-read-parameters": "Parameters:",
+        "004-files-read-path": "`path`: string (required) - Absolute path to the file (e.g., "
+        "'/docs/readme.txt')",
+        "004-files-read-returns": "Returns: Object containing path, content, encoding, size_bytes",
+        "004-files-read-auto": "Policy: Auto",
+        "004-files-write": "`write_file` - Create or update a file",
+        "004-files-write-parameters": "Parameters:",
+        "004-files-write-path": "`path`: string (required) - Absolute path for the file",
+        "004-files-write-content": "`content`: string (required) - Content to write",
+        "004-files-write-encoding": "`encoding`: enum (text, base64) - Content encoding, defaults"
+        " to text",
+        "004-files-write-returns": "Returns: Object containing path, size_bytes, created status",
+        "004-files-write-auto": "Policy: Auto",
+        "004-files-list": "`list_directory` - List files and directories at a path",
+        "004-files-list-parameters": "Parameters:",
+        "004-files-list-path": "`path`: string - Directory path to list, defaults to root '/'",
+        "004-files-list-returns": "Returns: Object containing path, entries array, count",
+        "004-files-list-auto": "Policy: Auto",
+        "004-files-grep": "`grep_files` - Search file contents using regex",
+        "004-files-grep-parameters": "Parameters:",
+        "004-files-grep-pattern": "`pattern`: string (required) - Regex pattern to search for",
+        "004-files-grep-path-pattern": "`path_pattern`: string - Optional path pattern filter "
+        "(e.g., '*.txt')",
+        "004-files-grep-returns": "Returns: Object containing pattern, matches array, match_count",
+        "004-files-grep-auto": "Policy: Auto",
+        "004-files-delete": "`delete_file` - Delete a file or directory",
+        "004-files-delete-parameters": "Parameters:",
+        "004-files-delete-path": "`path`: string (required) - Path to file or directory",
+        "004-files-delete-recursive": "`recursive`: boolean - If true, delete directories "
+        "recursively, defaults to false",
+        "004-files-delete-returns": "Returns: Object containing path, deleted status",
+        "004-files-delete-auto": "Policy: Auto",
+        "004-files-stat": "`stat_file` - Get file or directory metadata",
+        "004-files-stat-parameters": "Parameters:",
+        "004-files-stat-path": "`path`: string (required) - Path to the file or directory",
+        "004-files-stat-returns": "Returns: Object containing path, name, exists, is_directory, "
+        "is_readonly, size_bytes, timestamps",
+        "004-files-stat-auto": "Policy: Auto",
+        "004-files-icon": '**Icon**: "folder"',
+        "004-files-category": '**Category**: "File Operations"',
+        "004-files-context": "FileSystem tools require session context to access the isolated "
+        "virtual filesystem.",
+        "004-files-context-required": "Each tool implements `requires_context() -> true` and uses"
+        " `execute_with_context()` instead of the standard `execute()`.",
+        "004-files-context-fields": "The `ToolContext` provides:",
+        "004-files-context-session": "`session_id`: The session whose filesystem to access",
+        "004-files-context-store": "`file_store`: A `SessionFileStore` trait implementation for "
+        "file operations",
+        "004-files-isolated": "Each session has its own isolated filesystem stored in PostgreSQL.",
+        "004-files-session-scoped": "Files are session-scoped and cannot be accessed across "
+        "sessions.",
+        "004-files-separation": "This provides security isolation and clean separation between "
+        "conversations.",
+        "004-files-parents": "When writing a file like `/a/b/c.txt`, parent directories `/a` and "
+        "`/a/b` are automatically created if they don't exist.",
+        "004-files-parents-why": "This follows common filesystem patterns and reduces tool call "
+        "overhead.",
+    },
     ("004", "### Capability Application Flow"): {
         "004-flow": "When a session executes:",
         "004-flow-load": "**Load Agent**: Fetch agent configuration from database",
