@@ -13,6 +13,7 @@ from bench.scenarios import (
     growth,
     injection,
     memory,
+    pages,
     starts,
     sustained,
 )
@@ -21,6 +22,7 @@ ROWS: tuple[Row, ...] = (
     *starts.ROWS,
     *sustained.ROWS,
     *calls.ROWS,
+    *pages.ROWS,
     *evidence.ROWS,
     *decisions.ROWS,
     *injection.ROWS,
