@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test quick lint types tests format schema catalogue language variables attacks bench bench-quick clean
+.PHONY: help run setup dev test quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m caps.security.policies.json_schema --check
 	$(BIN)/python scripts/language_page.py --check
+	$(BIN)/python scripts/packages_page.py --check
 	$(BIN)/python scripts/variable_tables.py --check
 	$(BIN)/python scripts/catalogue_page.py --check
 
@@ -51,6 +52,9 @@ catalogue: $(VENV)/.core ## write docs/catalogue.md
 
 language: $(VENV)/.core ## write docs/language.md
 	$(BIN)/python scripts/language_page.py
+
+packages: $(VENV)/.core ## write docs/packages.md
+	$(BIN)/python scripts/packages_page.py
 
 variables: $(VENV)/.core ## write the tables of environment variables in the documents
 	$(BIN)/python scripts/variable_tables.py

@@ -24,6 +24,7 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import PolicyName, Withheld
 from caps.security.policies.flow_rules import NO_MARKS
+from caps.security.policies.modules import covers
 from caps.security.policies.names import domain_of
 from caps.security.policy import Limits
 from caps.security.scopes import AllScopes, Scope
@@ -248,5 +249,7 @@ def _digest(policies: tuple[BoundPolicy, ...]) -> str:
 
 
 def _common_modules(policies: tuple[BoundPolicy, ...]) -> tuple[str, ...]:
-    others = [set(bound.policy.modules) for bound in policies]
-    return tuple(name for name in policies[-1].policy.modules if all(name in o for o in others))
+    """Each must grant a module, or a package that contains it."""
+    each = [bound.policy.modules for bound in policies]
+    named = sorted({name for modules in each for name in modules})
+    return tuple(name for name in named if all(covers(modules, name) for modules in each))

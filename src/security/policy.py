@@ -239,8 +239,8 @@ class SecurityPolicy(_Part):
     )
     modules: Modules = Field(
         default=(),
-        description="Real modules, by their top-level name. The language layer does not vouch for "
-        "what code does with them; the kernel layers hold it.",
+        description="Real modules by name; `a.b` is a part of `a`. The language layer does not "
+        "vouch for what code does with them; the kernel layers hold it.",
     )
     limits: Limits = Limits()
     tests: Annotated[

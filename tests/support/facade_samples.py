@@ -161,14 +161,14 @@ DATA_SAMPLES: dict[str, list[str]] = {
         "m.pow(2, 3), m.prod([2, 3]), m.remainder(5, 3), m.e, m.inf, m.nan, m.pi, m.tau]",
     ],
     "os": [
-        "import os\n[os.path.join('a', 'b'), os.sep, os.curdir, os.pardir, os.extsep, os.pathsep,"
+        "import os\n[os.path.join('a', 'b'), os.sep, os.altsep, os.curdir, os.pardir, os.extsep, os.pathsep, os.SEEK_SET, os.SEEK_CUR, os.SEEK_END,"
         "os.linesep, os.name, os.fspath('a'), len(os.urandom(4)), os.getenv('NO', 'x'),"
         "os.environ.get('NO'), isinstance('a', os.PathLike), os.getcwd()[0]]",
         "import os.path\nfrom os import path as p\nimport os.path as q\n[p is q, p is os.path]",
     ],
     "os.path": [
         "import os.path as p\n[p.join('a', 'b'), p.basename('a/b'), p.dirname('a/b'), p.isabs('/a'),"
-        "p.split('a/b'), p.splitext('a.b'), p.splitdrive('a'), p.normpath('a/../b'), p.normcase('A'),"
+        "p.split('a/b'), p.altsep, p.extsep, p.pathsep, p.splitext('a.b'), p.splitdrive('a'), p.normpath('a/../b'), p.normcase('A'),"
         "p.commonpath(['a/b', 'a/c']), p.commonprefix(['ab', 'ac']), p.sep, p.curdir, p.pardir,"
         "p.abspath('/a/../b'), p.abspath(b'/a'), p.realpath('/no/../where'), p.expanduser('a'), "
         "p.expandvars('a'), p.relpath('/a/b', '/a/c'), p.relpath('x/y', 'x')]",

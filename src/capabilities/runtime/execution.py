@@ -211,6 +211,7 @@ class _Execution:
             check=self._request.check,
             inputs=self._request.inputs.data,
             argv=self._request.argv,
+            modules=grant.modules,
         )
 
     def _add_output(self, text: str) -> None:

@@ -7,7 +7,6 @@ any more, and a write then needs `if_version`.
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,20 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from pydantic import Field
 
 from caps.capabilities.provider import CallContext, ProviderError, ScopeViolationError
-from caps.protocol.errors import ConfigurationError
 from caps.providers.session_files.scope import SessionFilesScope
-from caps.store import StoreError, open_store
+from caps.providers.session_store import SessionStore, open_session_store
 from caps.store.session_paths import MAX_PATH_BYTES, normalised
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from caps.store.database import Store
     from caps.store.repositories.session_files import FileQuota, FileRefusedError, SessionFiles
+    from caps.store.repositories.sessions import StoredSession
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 MAX_SEEN: Final = 65_536
 
@@ -71,40 +67,33 @@ async def open_seen_versions() -> AsyncIterator[SeenVersions]:
 class SessionTree:
     """The files that one call may use. Made by `open_tree`."""
 
-    def __init__(
-        self, context: CallContext, session: str, store: Store, seen: SeenVersions
-    ) -> None:
+    def __init__(self, context: CallContext, stored: SessionStore, seen: SeenVersions) -> None:
         self._context = context
-        self._session = session
-        self._store = store
+        self._stored = stored
         self._seen = seen
         self.scopes = context.scopes_as(SessionFilesScope)
 
     async def read(self, work: Callable[[SessionFiles], T]) -> T | None:
         """What `work` returns for the files of the session; None if nothing was ever stored."""
 
-        def transaction(connection: Connection) -> T | None:
+        def with_files(connection: Connection, session: StoredSession) -> T:
             from caps.store.repositories.session_files import SessionFiles
-            from caps.store.repositories.sessions import Sessions
 
-            found = Sessions(connection).find(self._context.principal, self._session)
-            return None if found is None else work(SessionFiles(connection, found))
+            return work(SessionFiles(connection, session))
 
-        with self._errors():
-            return await self._store.read(transaction)
+        with self._refusals():
+            return await self._stored.read(with_files)
 
     async def change(self, work: Callable[[SessionFiles], T]) -> T:
         """What `work` returns, once its changes are durable."""
 
-        def transaction(connection: Connection) -> T:
+        def with_files(connection: Connection, session: StoredSession) -> T:
             from caps.store.repositories.session_files import SessionFiles
-            from caps.store.repositories.sessions import Sessions
 
-            session = Sessions(connection).change(self._context.principal, self._session)
             return work(SessionFiles(connection, session))
 
-        with self._errors():
-            return await self._store.write(transaction)
+        with self._refusals():
+            return await self._stored.change(with_files)
 
     def known_version(self, path: str, if_version: int | None) -> int | None:
         """What the caller knows of the file: what it says, else what its execution has seen."""
@@ -119,7 +108,7 @@ class SessionTree:
         self._seen.forget(self._key(path))
 
     def _key(self, path: str) -> tuple[str, str, str]:
-        return (self._context.execution_id, self._session, path)
+        return (self._context.execution_id, self._stored.name, path)
 
     @property
     def quota(self) -> FileQuota:
@@ -142,8 +131,8 @@ class SessionTree:
                 )
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """What the store refuses, or fails at, as this call's own error."""
+    def _refusals(self) -> Iterator[None]:
+        """A change that the tree does not take, as this call's own error."""
         from caps.store.repositories.session_files import FileRefusedError
 
         try:
@@ -151,10 +140,6 @@ class SessionTree:
         except FileRefusedError as refused:
             self._context.add_labels(*refused.labels)
             raise self._refusal(refused) from refused
-        except StoreError as error:
-            raise _failure(self._context, error) from error
-        except ConfigurationError as error:  # a session whose name cannot be stored
-            raise ProviderError(error.message) from error
 
     def _refusal(self, refused: FileRefusedError) -> Exception:
         from caps.store.repositories.session_files import FileRefusal
@@ -168,29 +153,8 @@ class SessionTree:
 
 async def open_tree(context: CallContext) -> SessionTree:
     """The tree of the caller. Raises ProviderError if it has no session, or there is no store."""
-    if context.session is None:
-        raise ProviderError(
-            "session files belong to a session, and this call has none: pass `session=...` to the "
-            "runtime, or `--session NAME` to `caps run` and `caps call`"
-        )
-    try:
-        store = await context.resource(open_store)
-    except ConfigurationError as error:
-        raise ProviderError(f"session files are not available: {error.message}") from error
-    except StoreError as error:
-        raise _failure(context, error) from error
-    seen = await context.resource(open_seen_versions)
-    return SessionTree(context, context.session, store, seen)
-
-
-def _failure(context: CallContext, error: StoreError) -> ProviderError:
-    """What the caller may know of it; the log of the host gets the rest."""
-    logger.error(
-        "`%s` failed in request %a of execution `%s`: %s",
-        *(context.capability, context.request_id, context.execution_id, error.message),
-        exc_info=error,
-    )
-    return ProviderError(error.for_callers)
+    stored = await open_session_store(context, "session files")
+    return SessionTree(context, stored, await context.resource(open_seen_versions))
 
 
 def checked_path(path: str) -> str:

@@ -9,13 +9,15 @@ would replace what code already has (a facade, our own package).
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from caps.security.policies.names import quoted
 
 MAX_MODULES: Final = 32
-# Used in the JSON Schema as well; a leading underscore marks an internal part of another module.
-MODULE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
+# Used in the JSON Schema as well; a leading underscore marks an internal part of another module. A
+# part of a module may have one: a package may need it later than it can be loaded.
+MODULE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$"
 _MODULE = re.compile(MODULE_PATTERN[1:-1])
 
 # Code has these as facades; a test compares the list with the tables of `src/worker/inside`.
@@ -41,21 +43,25 @@ MACHINE_MODULES: Final = frozenset(
 
 def checked_module(text: str) -> str:
     """Return `text` if a policy may grant the module; else raise ValueError with the reason."""
-    if "." in text and all(map(_MODULE.fullmatch, text.split("."))):
-        top = text.partition(".")[0]
-        raise ValueError(f"{quoted(text)} is part of a module: write `{top}` for all of it")
     if _MODULE.fullmatch(text) is None:
         raise ValueError(
             f"{quoted(text)} is not a module: letters, digits and underscores, at most 64 of them, "
-            "a letter first"
+            "a letter first; at most 8 such names with dots between them"
         )
-    if text == "caps":
+    top = text.partition(".")[0]
+    if top == "caps":
         raise ValueError("`caps` is our own, and what it grants are capabilities: use `allow`")
-    if text in MACHINE_MODULES:
+    if top in MACHINE_MODULES:
         raise ValueError(
             f"`{text}` is nothing but the machine, which the kernel withholds from workers: "
             "grant a capability instead"
         )
-    if text in FACADE_MODULES:
+    if top in FACADE_MODULES:
         raise ValueError(f"`{text}` is there without a grant: code has a facade of it")
     return text
+
+
+def covers(granted: Collection[str], name: str) -> bool:
+    """Whether `granted` has `name` or a package that contains it."""
+    parts = name.split(".")
+    return any(".".join(parts[:length]) in granted for length in range(1, len(parts) + 1))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caps.security.policies.load import LoadedPolicy
+from caps.security.policies.modules import covers
 from caps.security.policies.names import domain_of
 from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.review.catalogue import Catalogue, scope_of
@@ -145,7 +146,7 @@ def _dry_run_rules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Di
 def _modules(before: SecurityPolicy, after: SecurityPolicy) -> Iterator[Difference]:
     """A real module is outside the language layer: granting one always allows more."""
     for name in sorted({*before.modules, *after.modules}):
-        was, now = name in before.modules, name in after.modules
+        was, now = covers(before.modules, name), covers(after.modules, name)
         if was is not now:
             width = Breadth.WIDER if now else Breadth.NARROWER
             yield Difference(f"modules.{name}", _standing(was), _standing(now), width)

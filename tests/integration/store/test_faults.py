@@ -204,7 +204,7 @@ async def test_user_space_learns_what_to_do_and_no_place_of_the_host(
 
 WITHOUT = """
 import sys
-for name in ("sqlalchemy", "alembic", "re2", "greenlet", "psycopg"):
+for name in ("sqlalchemy", "alembic", "greenlet", "psycopg"):
     sys.modules[name] = None
 import importlib.util
 found = importlib.util.find_spec

@@ -114,6 +114,14 @@ def test_modules_are_those_that_all_grant() -> None:
     assert chain.modules == ("idna",)
 
 
+def test_a_part_of_a_module_is_granted_by_a_policy_that_grants_the_whole() -> None:
+    """The smaller grant counts, whichever policy has it."""
+    whole, part = {"modules": ["scipy"]}, {"modules": ["scipy.optimize", "numpy"]}
+    assert REGISTRY.chain([whole, part]).modules == ("scipy.optimize",)
+    assert REGISTRY.chain([part, whole]).modules == ("scipy.optimize",)
+    assert REGISTRY.chain([whole, {"modules": ["scipy_extra"]}]).modules == ()
+
+
 @pytest.mark.parametrize("kind", [name for name in Limits.model_fields if name != "rates"])
 def test_the_lowest_of_each_limit_counts(kind: str) -> None:
     """Wherever it stands; every kind there is."""

@@ -522,7 +522,7 @@ class TestExamplesAndSchema:
             {"scopes": {"A": {}}},
             {"version": 2},
             {"modules": "numpy"},
-            {"modules": ["numpy.linalg"]},
+            {"modules": ["numpy..linalg"]},
             {"modules": ["_ctypes"]},
             {"modules": ["a"] * 33},
         ],

@@ -59,6 +59,16 @@ def pool_closed_error(*, started: bool) -> WorkerLostError:
     return WorkerLostError(f"the runtime was closed {when}", started=started)
 
 
+def _forbidden_to(modules: tuple[str, ...]) -> str:
+    if not modules:
+        return ""
+    names = ", ".join(f"`{name}`" for name in modules)
+    return (
+        f"; the code has the real modules {names}, and a worker has no network, no threads and no "
+        "other processes: use functions that the policy grants, and settings for one thread"
+    )
+
+
 def _error_for_status(
     lost: WorkerLostError, status: ExitStatus, job: Job
 ) -> LimitExceededError | ProtocolError | WorkerLostError:
@@ -78,7 +88,8 @@ def _error_for_status(
         return cpu_limit_reached(allowed_ms, started=lost.started)
     if status.signal == signal.SIGSYS:
         return ProtocolError(
-            "the worker made a system call that is never legitimate, and the kernel killed it",
+            "the worker made a system call that is never legitimate, and the kernel killed it"
+            f"{_forbidden_to(job.modules)}",
             violation="forbidden_system_call",
             started=lost.started,
         )

@@ -42,6 +42,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """`manifest` in its encoded form, if the caller has encoded it already."""
     inputs: bytes = b""
     argv: tuple[str, ...] | None = None
+    modules: tuple[str, ...] = ()
+    """The real modules that the code is granted."""
 
 
 class CallResponse(msgspec.Struct, frozen=True):

@@ -20,6 +20,23 @@ _RESERVE_BYTES = 4 * 1024 * 1024
 _whole: tuple[int, int] | None = None
 
 
+# What the real modules of this worker have mapped; the zygote measures it before it forks.
+_modules_bytes = 0
+
+
+def mapped_bytes() -> int:
+    """What this process has mapped. Only before confinement: it reads a file."""
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - no path is needed
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def allow_for_modules(mapped: int) -> None:
+    """Let workers have so many bytes beyond `memory_mb`: shared with the zygote, and not used by
+    their code. Called in the zygote."""
+    global _modules_bytes  # noqa: PLW0603 - the same for all workers of this zygote
+    _modules_bytes = max(0, mapped)
+
+
 def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     """Apply `limits` to this process; `last` says that no other code will run in it."""
     seconds = _cpu_seconds(limits.cpu_ms)
@@ -30,7 +47,8 @@ def limit_resources(limits: WorkerLimits, *, last: bool = True) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
     # Limits what is mapped. The used memory is limited by the cgroup of this process, if the host
     # has created one. In practice this limit is reached first, and raises MemoryError.
-    max_bytes = within_hard_limit(resource.RLIMIT_AS, limits.memory_mb * 1024 * 1024)
+    wanted = limits.memory_mb * 1024 * 1024 + _modules_bytes
+    max_bytes = within_hard_limit(resource.RLIMIT_AS, wanted)
     global _whole  # noqa: PLW0603 - the limit is the process's own
     _whole = (max_bytes, max_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (max(0, max_bytes - _RESERVE_BYTES), max_bytes))

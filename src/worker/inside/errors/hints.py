@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from caps.protocol.text import nearest
+from caps.worker.inside.errors.package_hints import hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 
 _AWAIT = "the call was not awaited; write `await` before it"
@@ -50,13 +51,13 @@ def hint_for(error: BaseException) -> str | None:
     """A hint for `error`, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
-        return None
+        return hint_for_package(error)
     kind = type(error)
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
     if kind is NameError:
         return _hint_for_name(error.name if type(error.name) is str else "")  # type: ignore[attr-defined]
-    return None
+    return hint_for_package(error)
 
 
 def hint_for_syntax(message: str, source_line: str | None = None) -> str | None:

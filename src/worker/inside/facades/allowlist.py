@@ -11,8 +11,8 @@ attribute whose name can be set), `types.coroutine` (it changes functions), `uui
 from __future__ import annotations
 
 _PATH_NAMES = (
-    "basename commonpath commonprefix curdir dirname isabs join normcase normpath pardir sep split "
-    "splitdrive splitext"
+    "altsep basename commonpath commonprefix curdir dirname extsep isabs join normcase normpath "
+    "pardir pathsep sep split splitdrive splitext"
 )
 
 FACADES: dict[str, str] = {
@@ -119,7 +119,10 @@ FACADES: dict[str, str] = {
         "is_ is_not isub itemgetter itruediv ixor le length_hint lshift lt matmul mod mul ne neg "
         "not_ or_ pos pow rshift setitem sub truediv truth xor"
     ),
-    "os": "PathLike curdir extsep fspath linesep name pardir path pathsep sep urandom",
+    "os": (
+        "PathLike SEEK_CUR SEEK_END SEEK_SET altsep curdir extsep fspath linesep name pardir path "
+        "pathsep sep urandom"
+    ),
     "os.path": _PATH_NAMES,
     "posixpath": _PATH_NAMES,
     "pprint": "isreadable isrecursive pformat saferepr",

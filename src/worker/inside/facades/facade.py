@@ -69,17 +69,17 @@ class _AdvisingFacade(Facade):
 
 
 class Variable(NamedTuple):
-    """A variable of a module that code may read and set."""
+    """A variable of a module that code may read, and set unless `write` is None."""
 
     read: Callable[[], Any]
-    write: Callable[[Any], None]
+    write: Callable[[Any], None] | None
 
 
 def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     """A facade called `name` with the attributes `names` and nothing else."""
     attributes = {key: _attribute(value) for key, value in names.items()}
     base = _AdvisingFacade if name in _MODULES_WITH_ALTERNATIVES else Facade
-    if any(type(value) is Variable for value in names.values()):
+    if any(type(value) is Variable and value.write is not None for value in names.values()):
         base = _VariableFacade
     facade: Facade = _FacadeType(name, (base,), {**attributes, "__slots__": ()})()
     show_as_module(type(facade))
@@ -89,6 +89,8 @@ def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
 def _attribute(value: Any) -> Any:
     if type(value) is Variable:
         read, write = value
+        if write is None:
+            return property(lambda _facade: read())
         return property(lambda _facade: read(), lambda _facade, new: write(new))
     # Descriptors must not bind to the facade; other values need no wrapper.
     return staticmethod(value) if hasattr(type(value), "__get__") else value

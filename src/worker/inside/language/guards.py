@@ -60,7 +60,9 @@ class OwnClasses:
     of a real module into members.)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, granted: frozenset[str] = _NO_NAMES) -> None:
+        """`granted` are the real modules of the policy, which this layer does not protect from."""
+        self._granted = granted
         # The private names that each class inherits from library classes.
         self._foreign_names: dict[type, frozenset[str]] = {}
         # The private names in the source of the running code; None until they are known.
@@ -208,6 +210,7 @@ class OwnClasses:
             "__getattr__" in vars(kind)
             and kind not in self._foreign_names
             and not kind.__module__.startswith("caps.")
+            and kind.__module__.partition(".")[0] not in self._granted
             for kind in base.__mro__
         )
         # A class that forwards attributes to another object would make the private names of that

@@ -59,7 +59,7 @@ DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
 
 # Double-underscore attributes that describe an object and give access to nothing else.
 READABLE = OPERATIONS | _dunders(
-    "cause context doc members name notes qualname stderr stdout suppress_context traceback"
+    "cause context doc members name notes qualname stderr stdout suppress_context traceback version"
 )
 
 # Those that code may also set; `special_methods.AttributeWriter` checks on which objects.

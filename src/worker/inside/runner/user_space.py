@@ -24,6 +24,7 @@ from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.errors.hints import remember_domains
+from caps.worker.inside.errors.package_hints import remember_functions, remember_modules
 from caps.worker.inside.facades.facade import make_facade
 from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.language.compiler import Program
@@ -46,7 +47,9 @@ class UserSpace:
     ) -> None:
         """Set up all that does not depend on the grant. Created in the zygote: each of its children
         inherits a user space, and takes it over with `enter`."""
-        self._own = own = OwnClasses()
+        packages = frozenset(name.partition(".")[0] for name in real)
+        remember_modules(packages)
+        self._own = own = OwnClasses(packages)
         self._real = real
         self.programs: dict[str, Program] = {}
         self._output = output = OutputStreams(channel.write, channel.flush)
@@ -77,6 +80,7 @@ class UserSpace:
         remember_domains(
             manifest.namespace, {each.name.partition(".")[0] for each in manifest.capabilities}
         )
+        remember_functions(manifest.namespace, [each.name for each in manifest.capabilities])
         self.globals[manifest.namespace] = caps
         connect_figures(self._real, caps, self._channel.loop)
         self._session = manifest.session

@@ -24,7 +24,7 @@ from caps.worker.inside.facades.allowlist import (
     NEWER_NAMES,
     ON_DEMAND,
 )
-from caps.worker.inside.facades.facade import Facade, make_facade, missing_hint
+from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.c_types.library import replace_in_libraries
@@ -35,8 +35,8 @@ from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_m
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases
 from caps.worker.inside.stdlib.user_modules.loader import UserModules, load_sources
-from caps.worker.inside.stdlib.user_modules.native import native_facades
-from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
+from caps.worker.inside.stdlib.user_modules.native import native_facades, weak_reference_facade
+from caps.worker.inside.stdlib.user_modules.table import LATE_NAMES, PARTS, USER_MODULES
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 
 
@@ -96,6 +96,11 @@ def _facade_with_replacements(module: str, context: StdlibContext) -> Facade:
     return make_facade(module, {**names, **REPLACEMENTS[module](context)})
 
 
+def _without_late_names(name: str) -> Facade | bool:
+    """The facade that an execution replaces by its own at the first import; False if it is none."""
+    return name in LATE_NAMES and _shared_facades()[name]
+
+
 class Importer:
     """`__import__` of user space."""
 
@@ -116,7 +121,8 @@ class Importer:
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
-        self._user_modules = UserModules(own, self, native_facades())
+        hidden = {**native_facades(), **weak_reference_facade(own)}
+        self._user_modules = UserModules(own, self, hidden)
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module to this execution."""
@@ -139,6 +145,8 @@ class Importer:
                 if f"{name}.{attribute}" in USER_MODULES:
                     self._load_user_module(f"{name}.{attribute}", globals)
         self._load_user_module(name, globals)
+        if globals is not None and self._modules.get(name) is _without_late_names(name):
+            self._modules[name] = self._with_late_names(name, globals["__builtins__"])
         found = self._find(name)
         if not fromlist:
             return self._find(name.partition(".")[0])  # `import os.path` binds `os`
@@ -164,6 +172,17 @@ class Importer:
             names = {} if parent is None else {one: getattr(parent, one) for one in dir(parent)}
             child = self._modules[name] = make_facade(name, {**names, attribute: child})
 
+    def _with_late_names(self, name: str, user_builtins: Any) -> Facade:
+        """The facade `name` of this execution, with the names that its part has."""
+        shared, part = _shared_facades()[name], LATE_NAMES[name]
+
+        def read(attribute: str) -> Any:
+            return getattr(self._user_modules.load_hidden(part, user_builtins), attribute)
+
+        names = {one: getattr(shared, one) for one in dir(shared)}
+        late = {one: Variable(functools.partial(read, one), None) for one in PARTS[part].split()}
+        return make_facade(name, {**names, **late})
+
     def _find(self, name: str) -> Any:
         found = self._modules.get(name)
         if found is None and name in REPLACEMENTS:
@@ -175,7 +194,7 @@ class Importer:
     def _refusal(self, name: str) -> str:
         top_level = {real.partition(".")[0] for real in self._real}
         if name.partition(".")[0] in top_level:
-            reason = "it is not a public module loaded at the start"
+            reason = "it is not a public module loaded at the start; a policy adds it to `modules`"
             return f"`{name}` cannot be imported here; {reason}"
         available = sorted(
             {*load_facades(), *REPLACEMENTS, *USER_MODULES, *self._extra, *top_level}

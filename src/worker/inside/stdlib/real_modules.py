@@ -15,24 +15,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 
-# Environment variables that numerical libraries read when they are loaded.
-_THREAD_COUNT_VARIABLES = (
-    "BLIS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_MAX_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-    "RAYON_NUM_THREADS",
-)
-# Not meant for users of a package: these modules need the tools of its developers.
-_DEVELOPER_MODULES = frozenset({"conftest", "setup", "test", "tests"})
+from caps.worker.inside.confinement.rlimits import allow_for_modules, mapped_bytes
+
 _MAX_CHARACTERS = 300
 
 
@@ -49,47 +37,41 @@ def load_real_modules(names: tuple[str, ...]) -> Mapping[str, ModuleType]:
     """The public modules that code may import, by full name. Raises RealModuleError."""
     if not names:
         return {}
+    from caps.worker.inside.packages.settings import package_settings
+
     # `__main__` blocks it for msgspec, which is loaded by now; real modules may need it.
     sys.modules.pop("typing_extensions", None)
-    before = _loaded_caps_modules()
-    with _single_threaded():
+    before, mapped_before = _loaded_caps_modules(), mapped_bytes()
+    with package_settings():
         for name in names:
             _load(name)
             _check_process(name, before)
+        _prepare(names[-1], before)
     _seed_in_every_fork()
+    allow_for_modules(mapped_bytes() - mapped_before)
+    packages = {name.partition(".")[0] for name in names}
     loaded: dict[str, object] = dict(sys.modules)  # None where an import was blocked
     return {
         name: module
         for name, module in loaded.items()
         if isinstance(module, ModuleType)
-        and name.partition(".")[0] in names
-        and not any(part.startswith("_") for part in name.split("."))
+        and name.partition(".")[0] in packages
+        and (name in names or not any(part.startswith("_") for part in name.split(".")))
     }
 
 
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """No threads and no warnings inside; the environment is restored afterwards."""
-    before = dict(os.environ)
-    os.environ.update(dict.fromkeys(_THREAD_COUNT_VARIABLES, "1"))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
 def _load(name: str) -> None:
-    import pkgutil  # here, so that other zygotes do not load it
+    # Here, so that other zygotes do not load them.
+    import pkgutil
+
+    from caps.worker.inside.packages.preparation import DEVELOPER_MODULES
 
     try:
         module = importlib.import_module(name)
     except BaseException as error:  # foreign code; the error goes to the host
         raise RealModuleError(name, f"cannot be imported: {_one_line(error)}") from error
     for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
-        if part.name.startswith("_") or part.name in _DEVELOPER_MODULES:
+        if part.name.startswith("_") or part.name in DEVELOPER_MODULES:
             continue
         try:
             importlib.import_module(f"{name}.{part.name}")
@@ -97,16 +79,39 @@ def _load(name: str) -> None:
             continue
 
 
+def _prepare(name: str, before: frozenset[str]) -> None:
+    """Prepare the well-known packages among all that are loaded now, granted or not."""
+    from caps.worker.inside.packages import data_files
+    from caps.worker.inside.packages.known.table import PREPARATIONS
+    from caps.worker.inside.packages.preparation import prepare
+    from caps.worker.inside.packages.time_zones import keep_time_zones
+
+    keep_time_zones()
+    prepare(PREPARATIONS)
+    data_files.install()
+    _check_process(name, before)
+
+
 def _check_process(name: str, before: frozenset[str]) -> None:
     """Raise RealModuleError if workers forked from here would break their guarantees."""
-    threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - no path is needed
-    if threads != 1:
+    threads = _other_threads()
+    if threads:
         raise RealModuleError(
-            name, f"has started {threads - 1} threads when it was loaded, and a fork keeps none"
+            name,
+            f"has started {len(threads)} threads when it was loaded ({', '.join(threads)}), and a "
+            "fork keeps none",
         )
     added = sorted(_loaded_caps_modules() - before)
     if added:
         raise RealModuleError(name, f"loads `{added[0]}`, which no worker may hold")
+
+
+def _other_threads() -> list[str]:
+    """The names of all threads of this process, but for this one."""
+    tasks = Path("/proc/self/task")
+    own = str(os.getpid())
+    others = (task for task in tasks.iterdir() if task.name != own)
+    return sorted((task / "comm").read_text().strip() for task in others)
 
 
 def _seed_in_every_fork() -> None:
@@ -116,7 +121,9 @@ def _seed_in_every_fork() -> None:
 
 
 def _loaded_caps_modules() -> frozenset[str]:
-    return frozenset(name for name in sys.modules if name.partition(".")[0] == "caps")
+    """Our own modules, but for those that are made for workers."""
+    caps = (name for name in sys.modules if name.partition(".")[0] == "caps")
+    return frozenset(name for name in caps if not name.startswith("caps.worker.inside."))
 
 
 def _one_line(error: BaseException) -> str:

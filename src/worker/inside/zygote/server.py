@@ -43,6 +43,7 @@ from caps.worker.inside.confinement.layers import confine_zygote, limit_zygote, 
 from caps.worker.inside.confinement.seccomp import build_filter, parse_filter
 from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
+from caps.worker.inside.packages.machine import describe_machine
 from caps.worker.inside.runner.serve import WorkerTemplate, drop_interpreter_access
 from caps.worker.inside.runner.warmup import WarmUp, record_host_script
 from caps.worker.inside.stdlib.importer import load_facades
@@ -55,6 +56,8 @@ from caps.worker.inside.zygote.arguments import (
 )
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
 from caps.worker.inside.zygote.forked_job import ForkedJob
+
+_fork = os.fork  # workers with real modules get one that refuses
 
 _CONTROL = 0
 _HOST = 1
@@ -120,6 +123,8 @@ def main() -> NoReturn:
             importlib.import_module(tool)
     program, seccomp = parse_filter(filter_job.outcome())
     real = _load_modules(modules, control)
+    if modules and Argument.WITH_TOOLS not in requested:  # attacks in tests make the real calls
+        describe_machine()
     if "seccomp" in without:
         program, seccomp = b"", without["seccomp"]
     layers = [
@@ -202,7 +207,7 @@ def _become_first_process() -> None:
 
     The child returns and continues; the parent waits for it.
     """
-    child = os.fork()
+    child = _fork()
     if child == 0:
         linux.die_with_parent(signal.SIGKILL)
         return
@@ -263,7 +268,7 @@ class Zygote:
             self._refuse(order, os.strerror(errno.EMFILE))
             return
         try:
-            worker = os.fork()
+            worker = _fork()
         except OSError as error:
             _close(fds)
             self._refuse(order, str(error.strerror))

@@ -6,7 +6,7 @@ import pytest
 
 from caps.protocol.errors import PolicyInvalidError
 from caps.security.policies.load import load_policy
-from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES, MAX_MODULES
+from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES, MAX_MODULES, covers
 from caps.security.policy import SecurityPolicy
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
@@ -61,7 +61,10 @@ def test_our_own_package_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("numpy.linalg", "write `numpy` for all of it"),
+        ("numpy.", "is not a module"),
+        ("numpy..linalg", "is not a module"),
+        ("numpy.linalg.", "is not a module"),
+        (".".join("abcdefghi"), "is not a module"),
         ("_ctypes", "is not a module"),
         ("__main__", "is not a module"),
         ("", "is not a module"),
@@ -75,8 +78,39 @@ def test_our_own_package_is_refused() -> None:
     ],
 )
 def test_what_is_no_name_of_a_module_is_refused(name: object, what: str) -> None:
-    """Only top-level names, of plain letters: they become arguments of a process."""
+    """Only names of plain letters: they become arguments of a process."""
     assert what in refusal(name)
+
+
+@pytest.mark.parametrize("name", ["numpy.linalg", "pandas.plotting._matplotlib", "a.b.c.d.e.f.g.h"])
+def test_a_part_of_a_module_may_be_named(name: str) -> None:
+    """It is loaded before the code starts; a package may import it too late."""
+    assert load_policy({"modules": [name]}).policy.modules == (name,)
+
+
+@pytest.mark.parametrize("name", ["os.path", "concurrent.futures", "urllib.request", "caps.web"])
+def test_a_part_is_refused_with_its_package(name: str) -> None:
+    """What holds for a module holds for what is in it."""
+    assert f"`{name}`" in refusal(name) or "use `allow`" in refusal(name)
+
+
+@pytest.mark.parametrize(
+    ("granted", "name", "expected"),
+    [
+        (("numpy",), "numpy", True),
+        (("numpy",), "numpy.linalg", True),
+        (("numpy.linalg",), "numpy.linalg", True),
+        (("numpy.linalg",), "numpy", False),
+        (("numpy.linalg",), "numpy.linalg_other", False),
+        (("numpy",), "numpy_financial", False),
+        ((), "numpy", False),
+    ],
+)
+def test_a_package_covers_what_is_in_it(
+    granted: tuple[str, ...], name: str, expected: bool
+) -> None:
+    """Not the other way round, and names are compared as a whole."""
+    assert covers(granted, name) is expected
 
 
 def test_there_are_not_more_than_a_few() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,38 +16,45 @@ from typing import Any
 from caps.worker.inside.facades.facade import Facade, make_facade
 from caps.worker.inside.language.compiler import SourceError, compile_source
 from caps.worker.inside.language.guards import OwnClasses
+from caps.worker.inside.stdlib.user_modules.engines.syntax_trees import node_names
+from caps.worker.inside.stdlib.user_modules.library_source import (
+    cut_library_source,
+    read_library_source,
+)
 from caps.worker.inside.stdlib.user_modules.table import (
+    EXTENDED,
     HIDDEN_LIBRARY_MODULES,
     HIDDEN_MODULES,
+    IN_SOURCES,
     LIBRARY_MODULES,
     OWN_MODULES,
     PARTS,
     USER_MODULES,
 )
 
-# How a module of ours imports its parts.
-_PART_NAMES = {f"{__package__}.{name}_": name for name in PARTS}
 _ALL_MODULES = {**USER_MODULES, **HIDDEN_MODULES}
 
 
 @functools.cache
 def load_sources() -> Mapping[str, bytes]:
     """The source of every module. Called once, at start-up: a worker cannot read files."""
-    library = {name: _library_source(name) for name in (*LIBRARY_MODULES, *HIDDEN_LIBRARY_MODULES)}
+    of_library = (*LIBRARY_MODULES, *HIDDEN_LIBRARY_MODULES)
+    library = {name: read_library_source(name) for name in of_library}
     own = {name: _own_file(name).read_bytes() for name in (*OWN_MODULES, *PARTS)}
     return {**library, **own}
 
 
 def _own_file(name: str) -> Path:
-    return Path(__file__).parent / f"{name.replace('.', '_')}_.py"
+    folder = Path(__file__).parent / ("sources" if name in IN_SOURCES else ".")
+    return folder / f"{name.replace('.', '_')}_.py"
 
 
-def _library_source(name: str) -> bytes:
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"`{name}` is missing in this Python", name=name)
-    # The block at the end is for the module as a command. It would run: see `UserModules.load`.
-    return Path(spec.origin).read_bytes().partition(b"\nif __name__ ==")[0]
+def _part_path(name: str) -> str:
+    """How a module of ours imports its part `name`."""
+    return f"{__package__}.{'sources.' * (name in IN_SOURCES)}{name}_"
+
+
+_PART_NAMES = {_part_path(name): name for name in PARTS}
 
 
 class UserModules:
@@ -70,7 +76,7 @@ class UserModules:
 
     def load(self, name: str, user_builtins: Mapping[str, Any]) -> Facade:
         """Run the module `name` with the builtins of a program. Returns its facade."""
-        source = load_sources()[name].decode()
+        source = cut_library_source(name, load_sources()[name].decode())
         try:
             program = compile_source(source, f"<{name}>")
         except SourceError as error:
@@ -86,8 +92,12 @@ class UserModules:
         builtins.eval(program.code, variables)  # noqa: S307 - checked like the program itself
         for value in variables.values():
             if isinstance(value, type) and self._own.is_own(value):
-                _rename(value, name.partition("_")[0] if name in PARTS else name)
-        return make_facade(name, {each: variables[each] for each in _names(name, variables)})
+                _rename(value, _home(name))
+        names = {each: variables[each] for each in _names(name, variables)}
+        if name in EXTENDED:
+            extended = self._import(EXTENDED[name], variables)
+            names = {**{one: getattr(extended, one) for one in dir(extended)}, **names}
+        return make_facade(name, names)
 
     def _import_inside(
         self,
@@ -99,16 +109,30 @@ class UserModules:
     ) -> Any:
         """`__import__` of these modules: that of user space, and the hidden modules."""
         hidden = _PART_NAMES.get(name, name)
-        if hidden in HIDDEN_MODULES and hidden not in self._hidden:
-            self._hidden[hidden] = self.load(hidden, globals["__builtins__"])
+        if hidden in HIDDEN_MODULES:
+            return self.load_hidden(hidden, globals["__builtins__"])
         if hidden in self._hidden:
             return self._hidden[hidden]
         return self._import(name, globals, locals, fromlist, level)
 
+    def load_hidden(self, name: str, user_builtins: Mapping[str, Any]) -> Facade:
+        """The facade of a hidden module, which is loaded once."""
+        if name not in self._hidden:
+            self._hidden[name] = self.load(name, user_builtins)
+        return self._hidden[name]
+
 
 def _names(module: str, variables: Mapping[str, Any]) -> list[str]:
     """The names of a module that this version of Python has."""
-    return [name for name in _ALL_MODULES[module].split() if name in variables]
+    names = [*_ALL_MODULES[module].split(), *(node_names() if module == "ast" else ())]
+    return [name for name in names if name in variables]
+
+
+def _home(name: str) -> str:
+    """The module that classes of the module `name` are shown in."""
+    if name == "xml_parser":
+        return "xml.etree.ElementTree"
+    return name.partition("_")[0] if name in PARTS else name
 
 
 def _rename(cls: type, module: str) -> None:

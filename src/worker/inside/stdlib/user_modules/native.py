@@ -9,15 +9,21 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import stat
 import sys
 from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from caps.worker.inside.facades.facade import Facade, make_facade
 from caps.worker.inside.language.compiler import parse_expression
+from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.language.private_attributes import OWN_GUARD
 from caps.worker.inside.language.reflection import is_users_function
+from caps.worker.inside.stdlib.user_modules.engines import sqlite_engine
+from caps.worker.inside.stdlib.user_modules.engines.syntax_trees import parse_source
+from caps.worker.inside.stdlib.user_modules.engines.weak_references import weak_reference_maker
+from caps.worker.inside.stdlib.user_modules.engines.xml_events import XMLEvents
 from caps.worker.inside.stdlib.user_modules.table import HIDDEN_MODULES, USER_MODULES
 
 _FILES = frozenset(f"<{name}>" for name in (*USER_MODULES, *HIDDEN_MODULES))
@@ -131,11 +137,29 @@ isabstract, isasyncgenfunction, isawaitable, iscoroutinefunction, isgeneratorfun
 _OURS = (find_caller, literal_eval, cleandoc, signature_parts, *_PREDICATES)
 
 
+_MODES_OF_FILES = (stat.S_ISDIR, stat.S_ISREG, stat.filemode)
+
+
+def _engine(name: str) -> str:
+    return f"{__package__}.engines.{name}"
+
+
+def weak_reference_facade(own: OwnClasses) -> dict[str, Facade]:
+    """The hidden facade for `weakref` of one execution."""
+    name = _engine("weak_references")
+    return {name: make_facade(name, {"make_weak_reference": weak_reference_maker(own)})}
+
+
 @functools.cache
 def native_facades() -> dict[str, Facade]:
     """The hidden facades, by the name under which the modules import them."""
+    database = {name: getattr(sqlite_engine, name) for name in sqlite_engine.__all__}
     return {
+        _engine("sqlite_engine"): make_facade("sqlite_engine", database),
+        _engine("syntax_trees"): make_facade("syntax_trees", {"parse_source": parse_source}),
+        _engine("xml_events"): make_facade("xml_events", {"XMLEvents": XMLEvents}),
         __name__: make_facade(__name__, {one.__name__: one for one in _OURS}),
         "gettext": make_facade("gettext", {"gettext": gettext, "ngettext": ngettext}),
         "shutil": make_facade("shutil", {"get_terminal_size": get_terminal_size}),
+        "stat": make_facade("stat", {one.__name__: one for one in _MODES_OF_FILES}),
     }

@@ -34,6 +34,11 @@ def test_there_are_twenty_pages() -> None:
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("markdown", ".md"), ("text", ".txt")])
+@pytest.mark.spec("004-web-elements")
+@pytest.mark.spec("004-web-predictable")
+@pytest.mark.spec("004-web-provides")
+@pytest.mark.spec("004-web-consistent")
+@pytest.mark.spec("004-web-licensing")
 async def test_awkward_pages(form: Literal["markdown", "text"], suffix: str) -> None:
     """As the expected files say, byte for byte."""
     async with open_converters() as converters:
@@ -133,6 +138,11 @@ async def test_the_process_has_no_environment_and_little_else(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.spec("004-web-purpose")
+@pytest.mark.spec("004-web-as-markdown")
+@pytest.mark.spec("004-web-as-text")
+@pytest.mark.spec("004-web-r-format")
+@pytest.mark.spec("004-web-built-in")
 async def test_fetched_pages_are_converted() -> None:
     """HTML only; markdown wins over text."""
     with WebServer() as server:

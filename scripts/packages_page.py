@@ -1,0 +1,85 @@
+"""Write docs/packages.md from the files that try packages; `--check` fails if it is stale."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.package_files import (  # noqa: E402 - the path has to be set first
+    PackageFile,
+    package_files,
+)
+
+PAGE = ROOT / "docs" / "packages.md"
+INTRODUCTION = """\
+# Packages
+
+What works in a worker whose policy grants a package, and what does not. `make packages` generates
+the tables from `tests/packages/`: each line is a program there, which the tests run in a confined
+worker with the default limit of memory. [policy.md](policy.md#real-modules) says what a grant
+means.
+
+In short:
+
+- **There are no files, no network, no threads and no other processes**, whatever a package tries.
+  Read from and write to memory (`io.StringIO`, `io.BytesIO`); use granted functions for the rest.
+  Packages see one processor, so `n_jobs=-1` means one job.
+- **A package that is not on this page** works if it is pure computation. If a function fails with
+  `No module named ...`, it imports a part of the package late: add this part to the policy,
+  `{"modules": ["sympy", "sympy.physics.mechanics"]}`. It is then loaded before the code starts.
+- **A dotted name alone** loads only that part: `{"modules": ["scipy.optimize"]}` starts faster than
+  `{"modules": ["scipy"]}`, which loads all public parts of scipy.
+- **Packages that another package uses for one method** (`df.style`: jinja2; `df.plot`: matplotlib;
+  `read_excel`: openpyxl; `read_html`: lxml) need a grant of their own.
+- `from sympy import *` is refused, as from every module: name what you import.
+- Data files that come with a package (fonts of matplotlib, data sets of scikit-learn) and time
+  zones are in memory.
+
+| package | version | policy |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    files = package_files()
+    rows = [
+        f"| [{file.name}](#{file.name}) | {file.version} | "
+        f"`{json.dumps({'modules': file.modules})}`{' is refused' * bool(file.refused)} |"
+        for file in files
+    ]
+    return INTRODUCTION + "\n".join(rows) + "\n" + "".join(map(_section, files))
+
+
+def _section(file: PackageFile) -> str:
+    lines = ["", f"## {file.name}", ""]
+    if file.note:
+        lines += [f"Note: {file.note}.", ""]
+    if file.refused:
+        return "\n".join([*lines, f"The policy is refused: {file.why}.", ""])
+    lines += ["| what | works |", "|---|---|"]
+    for cell in file.cells:
+        lines.append(f"| {_cell(cell.title)} | {f'no: {_cell(cell.why)}' if cell.why else 'yes'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only check whether it is up to date")
+    if not parser.parse_args().check:
+        PAGE.write_text(page())
+    elif not PAGE.exists() or PAGE.read_text() != page():
+        sys.exit("docs/packages.md is out of date; run `make packages`")
+
+
+if __name__ == "__main__":
+    main()

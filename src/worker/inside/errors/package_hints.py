@@ -1,0 +1,83 @@
+"""(4) Hints for errors of real modules: what the sandbox lacks, and what the code has instead.
+
+A hint names only what exists: functions that this execution was granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from caps.worker.inside.packages.machine import NO_NETWORK, NO_PROCESS, NO_THREAD
+
+_MAX_CHAIN = 8
+_ONE_PROCESS = "a worker is one process with one thread; leave out `workers`, `n_jobs` and similar"
+_ARROW_THREAD = "Failed to launch worker thread"
+_MAX_CHARACTERS = 200
+_FILES = "there are no files here; use `io.StringIO` or `io.BytesIO`"
+# Modules that start threads or processes: no policy can add them.
+_PARALLEL = frozenset({"concurrent", "ctypes", "multiprocessing", "signal", "subprocess"})
+
+# Whether real modules are granted, and the functions that are.
+_modules: set[str] = set()
+_functions: dict[str, str] = {}
+
+
+def remember_modules(names: Iterable[str]) -> None:
+    """Their errors get hints from now on."""
+    _modules.update(names)
+
+
+def remember_functions(namespace: str, names: Iterable[str]) -> None:
+    """Hints may name these functions from now on."""
+    _functions.clear()
+    _functions.update({name: f"{namespace}.{name}" for name in names})
+
+
+def hint_for_package(error: BaseException) -> str | None:
+    """A hint for `error` or for what caused it; None if it has nothing to do with the sandbox."""
+    if not _modules:
+        return None
+    chain = list(_chain(error))
+    hint = next(filter(None, map(_hint_for_one, chain)), None)
+    if hint is None:
+        return None
+    packages = (str(type(one).__module__).partition(".")[0] for one in chain)
+    package = next((name for name in packages if name in _modules), None)
+    return f"`{package}` is confined: {hint}" if package else hint
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    for _ in range(_MAX_CHAIN):
+        if one is None:
+            return
+        yield one
+        one = one.__cause__ or one.__context__
+
+
+def _hint_for_one(error: BaseException) -> str | None:
+    # Exact types, since a class of the user's may have properties of these names.
+    if type(error) is ModuleNotFoundError:
+        return _hint_for_import(error.name)
+    message = error.args[-1] if error.args else ""
+    if type(message) is not str:
+        return None
+    if message == NO_NETWORK:
+        fetch = _functions.get("web.fetch")
+        return f"use `await {fetch}(...)`" if fetch else "only granted functions reach the network"
+    if message in (NO_PROCESS, NO_THREAD):
+        return _ONE_PROCESS
+    if _ARROW_THREAD in message[:_MAX_CHARACTERS]:
+        return "a worker has one thread; pass `use_threads=False`"
+    if type(error) in (FileNotFoundError, PermissionError) and error.filename is not None:  # type: ignore[attr-defined]
+        read = _functions.get("files.read")
+        return f"{_FILES}, or `await {read}(path=...)`" if read else _FILES
+    return None
+
+
+def _hint_for_import(name: object) -> str | None:
+    if type(name) is not str:
+        return None
+    if name.partition(".")[0] in _PARALLEL:
+        return _ONE_PROCESS
+    return f"modules are loaded before the code starts; add `{name}` to `modules` of the policy"
