@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caps.cli.commands.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import (
     agent_option,
@@ -31,7 +32,6 @@ from caps.cli.options import (
     session_option,
     telemetry_options,
 )
-from caps.cli.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
