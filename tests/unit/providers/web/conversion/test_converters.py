@@ -167,3 +167,25 @@ async def test_a_partial_page_is_converted_before_its_suffix() -> None:
         "# Hi\n\nxxxxxx\n\n\n[..more content left out, the policy allows 20 bytes...]"
     )
     assert answer["truncated"]
+
+
+async def test_a_process_converts_the_pages_of_one_principal() -> None:
+    """Another one gets another process; there are never more than the bound."""
+    async with open_converters() as converters:
+        pids = {}
+        for principal in ("ada", "eve", "ada", "joe", "eve"):
+            await converters.convert(principal, "<p>x</p>", "text")
+            pids[principal] = {each.principal: each._process.pid for each in converters._idle}
+            assert len(converters._idle) <= converter.CONVERTERS
+        assert pids["ada"]["ada"] != pids["eve"]["eve"] != pids["joe"]["joe"]
+        assert [each.principal for each in converters._idle] == ["joe", "eve"]
+
+
+async def test_a_process_that_has_done_much_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its pages, and by its time."""
+    for name, most in (("_PAGES_OF_ONE", 1), ("_SECONDS_OF_ONE", 0.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(converter, name, most)
+            async with open_converters() as converters:
+                assert await converters.convert("ada", "<p>x</p>", "text") == "x\n"
+                assert converters._idle == []
