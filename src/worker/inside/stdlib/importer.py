@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.text import did_you_mean
-from caps.worker.inside.caps_api.namespace import Namespace
 from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.facades.allowlist import (
     ENCODINGS,
@@ -24,6 +23,7 @@ from caps.worker.inside.facades.allowlist import (
     NEWER_NAMES,
     ON_DEMAND,
 )
+from caps.worker.inside.facades.alternatives import use_instead
 from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
@@ -204,16 +204,9 @@ class Importer:
 
     def _hint(self, name: str, available: list[str]) -> str:
         top = name.partition(".")[0]
-        instead = MODULE_ALTERNATIVES.get(top, "")
-        domain, _, function = instead.partition(".")
-        for called, module in self._extra.items():
-            granted = getattr(module, domain, None) if isinstance(module, Namespace) else None
-            if instead and hasattr(granted, function):
-                return f"; use `{called}.{instead}` instead"
-        if domain == "files":  # it is built in; others may not be registered at all
-            return f"; a policy may grant `caps.{instead}` instead"
-        if domain:
-            return "; there is no network here"
+        instead = MODULE_ALTERNATIVES.get(top)
+        if instead is not None:
+            return f"; {use_instead(instead) or 'there is no network here'}"
         if top in sys.stdlib_module_names:
             return ""  # it was not misspelt
         near = did_you_mean(name, available, cutoff=0.8, max_characters=None)

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+from caps.worker.inside.channel.interrupts import interruptible
 from caps.worker.inside.channel.output import OutputStreams, Stream
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.facade import Variable, make_facade
@@ -104,6 +105,7 @@ def time_names(context: StdlibContext) -> dict[str, Any]:
     """The replacements in `time`."""
     flush = context.output.stdout.flush
 
+    @interruptible
     def sleep(seconds: float, /) -> None:
         """`time.sleep`; flushes the output first, so that earlier prints are visible."""
         flush()

@@ -11,6 +11,7 @@ from caps.protocol.messages import ManifestEntry, ManifestMessage
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.errors.report import message_of
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.stdlib.sys_os_time import MAX_RECURSION
@@ -56,11 +57,13 @@ def test_a_refused_import_names_what_is_granted_already() -> None:
     )
     powers = build_namespace(manifest, Channel(0), 1)
     importer = Importer(OwnClasses(), {"powers": powers})
+    remember_granted("powers", [entry.name])
     with pytest.raises(ModuleNotFoundError, match=r"; use `powers\.web\.fetch` instead"):
         importer("requests")
     with pytest.raises(ModuleNotFoundError, match=r"may grant `caps\.files\.list` instead"):
         importer("glob")
     assert importer("powers") is powers
+    remember_granted("powers", [])
 
 
 def test_an_absent_private_name_has_no_hint() -> None:
