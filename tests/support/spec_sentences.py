@@ -155,6 +155,72 @@ SECTIONS: dict[tuple[str, str], dict[str, str]] = {
         "004-files-parents-why": "This follows common filesystem patterns and reduces tool call "
         "overhead.",
     },
+    ("004", "#### WebFetch"): {
+        "004-web-status": "**Status**: Available",
+        "004-web-id": "**ID**: `web_fetch`",
+        "004-web-purpose": "**Purpose**: Fetch content from URLs and convert HTML to markdown "
+        "or plain text",
+        "004-web-prompt": "**System Prompt**: None (this capability does not add to the "
+        "system prompt)",
+        "004-web-timeouts": "**Timeouts**:",
+        "004-web-first-byte": "**First byte timeout**: 1 second - If server doesn't respond "
+        "within 1 second, request fails",
+        "004-web-body": "**Body timeout**: 30 seconds - If body isn't fully read within 30 "
+        "seconds, partial content is returned with `[..more content timed out...]` suffix",
+        "004-web-tools": "**Tools**:",
+        "004-web-tool": "`web_fetch` - Fetch content from a URL",
+        "004-web-parameters": "Parameters:",
+        "004-web-url": "`url`: string (required) - The URL to fetch, must start with http:// "
+        "or https://",
+        "004-web-method": "`method`: enum (GET, HEAD) - HTTP method, defaults to GET",
+        "004-web-as-markdown": "`as_markdown`: boolean - Convert HTML response to markdown format",
+        "004-web-as-text": "`as_text`: boolean - Convert HTML response to plain text (ignored "
+        "if as_markdown is true)",
+        "004-web-returns": "Returns: Object containing:",
+        "004-web-r-url": "`url`: The requested URL",
+        "004-web-r-status": "`status_code`: HTTP status code",
+        "004-web-r-content-type": "`content_type`: Response content type",
+        "004-web-r-size": "`size`: Number of bytes received",
+        "004-web-r-last-modified": "`last_modified`: Last-Modified header value (when available)",
+        "004-web-r-filename": "`filename`: Extracted filename from Content-Disposition header "
+        "or URL (when available)",
+        "004-web-r-format": '`format`: "markdown", "text", or "raw" depending on conversion',
+        "004-web-r-content": "`content`: The fetched content (not present for HEAD requests "
+        "or binary content)",
+        "004-web-r-truncated": "`truncated`: boolean - True if body was truncated due to timeout",
+        "004-web-r-error": "`error`: (for binary content) Error message explaining binary "
+        "content is not supported",
+        "004-web-errors": "Error handling:",
+        "004-web-binary": "Binary content (images, PDFs, etc.) returns success with metadata "
+        "and error message (not a tool error)",
+        "004-web-invalid": "Invalid URLs return validation errors",
+        "004-web-network": "Network errors return appropriate error messages",
+        "004-web-first-byte-error": 'First byte timeout returns "server did not respond '
+        'within 1 second"',
+        "004-web-policy": "Policy: Auto",
+        "004-web-icon": '**Icon**: "globe"',
+        "004-web-category": '**Category**: "Network"',
+        "004-web-no-prompt": "This capability intentionally does not contribute to the system "
+        "prompt.",
+        "004-web-self-documenting": "The tool is self-documenting through its parameter "
+        "schema and description.",
+        "004-web-discover": "Agents can discover and use the tool without additional instructions.",
+        "004-web-binary-text": "Binary content (images, PDFs, audio, video, etc.) cannot be "
+        "fetched as textual content.",
+        "004-web-metadata": "However, instead of returning a tool error, the response "
+        "includes available metadata (content type, size, filename, last modified) along "
+        "with an error message explaining binary content is not supported.",
+        "004-web-understand": "This allows agents to understand what the resource is even "
+        "though they cannot access its content.",
+        "004-web-built-in": "The capability includes built-in HTML to markdown/text "
+        "conversion rather than requiring external dependencies.",
+        "004-web-provides": "This provides:",
+        "004-web-consistent": "Consistent behavior across deployments",
+        "004-web-licensing": "No external library licensing concerns",
+        "004-web-predictable": "Predictable output format",
+        "004-web-elements": "The conversion handles common HTML elements (headings, lists, "
+        "emphasis, code blocks, etc.) and strips script/style content.",
+    },
     ("004", "### Capability Application Flow"): {
         "004-flow": "When a session executes:",
         "004-flow-load": "**Load Agent**: Fetch agent configuration from database",
