@@ -80,6 +80,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "replayed": "send a message again",
         "sessions": "misbehave in a later cell of a session",
         "slow": "send byte by byte, or never complete a frame",
+        "streams": "ask for items of no stream, ask twice, stop twice, open many and read none",
         "truncated": "send less than announced",
         "turn": "send messages out of turn",
         "types": "send unknown types and fields",

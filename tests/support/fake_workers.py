@@ -176,7 +176,10 @@ class UnansweredCalls:
         return request
 
     async def answer(
-        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        self,
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         await anyio.sleep_forever()
         raise AssertionError(request)

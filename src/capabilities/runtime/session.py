@@ -14,6 +14,7 @@ continues after it: its tasks and calls end first.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
@@ -31,6 +32,7 @@ from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel
 from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
+from caps.capabilities.runtime.portal import check_process
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
@@ -112,6 +114,7 @@ class Session:
             keys=IdempotencyCache(),
             flow=flow,
         )
+        self._process = os.getpid()
         self._runs = 0
         self._busy = False
         self._run_over: anyio.Event | None = None  # set only while someone waits for it
@@ -170,13 +173,16 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.close()
+        if error is None or os.getpid() == self._process:  # a forked child's own error passes
+            await self.close()
 
     async def close(self) -> None:
         """Kill the worker; code that still runs in it is lost. Leaving the context does the same.
 
-        A run that is ended by this has recorded its end before this returns.
+        A run that is ended by this has recorded its end before this returns. Raises
+        ConfigurationError in a forked child: the worker belongs to the parent.
         """
+        check_process(self._process)
         self._opened.services.live.remove(self)
         self._opened.services.approvals.forget(self._channel_id)
         try:
@@ -278,6 +284,7 @@ class Session:
                 over.set()
 
     async def _check_alive(self) -> None:
+        check_process(self._process)
         if self._busy:
             raise SessionBusyError(
                 "the session runs another cell; wait for it, or open a session of its own"

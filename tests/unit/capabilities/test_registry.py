@@ -131,6 +131,7 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "name",
         "schema_in",
         "schema_out",
+        "streams",
         "tags",
         "title",
         "description",

@@ -35,7 +35,7 @@ from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_m
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases
 from caps.worker.inside.stdlib.user_modules.loader import UserModules, load_sources
-from caps.worker.inside.stdlib.user_modules.native import native_facades, weak_reference_facade
+from caps.worker.inside.stdlib.user_modules.native import native_facades
 from caps.worker.inside.stdlib.user_modules.table import LATE_NAMES, PARTS, USER_MODULES
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 
@@ -121,8 +121,7 @@ class Importer:
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
-        hidden = {**native_facades(), **weak_reference_facade(own)}
-        self._user_modules = UserModules(own, self, hidden)
+        self._user_modules = UserModules(own, self, native_facades())
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module to this execution."""

@@ -91,7 +91,10 @@ class Calls:
         return request
 
     async def answer(
-        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        self,
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         self.handled.append(request.request_id)
         if self.respond is None:
@@ -308,7 +311,9 @@ class TestAnHonestWorker:
         heard: list[str] = []
 
         async def answer(
-            request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             if request.request_id == "slow":
                 await release.wait()
@@ -507,7 +512,9 @@ class TestALiar:
         release = anyio.Event()
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             await release.wait()
             return CallResponse()
@@ -735,7 +742,9 @@ class TestBytesInFlight:
         held: list[int] = []
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             await release.wait()
             return CallResponse()
@@ -778,7 +787,9 @@ class TestBytesInFlight:
         sent: list[int] = []
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             return CallResponse(result=self.TEXT)
 
@@ -827,7 +838,9 @@ async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> No
     held: list[Held] = []
 
     async def answer(
-        _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        _request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         with anyio.fail_after(10, shield=True):
             await held[0].killed.wait()
