@@ -9,6 +9,7 @@ Parameters become `schema_in`, the return annotation becomes `schema_out`. A par
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +123,8 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    if not inspect.isroutine(function):
+    # From Python 3.14 on, a `partial` counts as a routine.
+    if isinstance(function, functools.partial) or not inspect.isroutine(function):
         raise RegistrationError(f"a `{_name(function)}` is not a function; wrap it in one")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise RegistrationError(f"`{_name(function)}` is a generator; return the whole result")

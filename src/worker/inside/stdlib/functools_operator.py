@@ -15,7 +15,6 @@ functools.singledispatch, …method     evaluate annotations that are strings: h
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +23,7 @@ from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.context import StdlibContext
+from caps.worker.inside.stdlib.text_annotations import annotations_of
 
 _COPIED = ("__name__", "__qualname__")
 _library_update_wrapper = functools.update_wrapper
@@ -172,7 +172,7 @@ def singledispatch(func: Any) -> Any:
 
 
 def _annotated_type(function: Any) -> Any:
-    found = next(iter(inspect.get_annotations(function).items()), None)
+    found = next(iter(annotations_of(function).items()), None)
     if found is None:
         raise TypeError(f"annotate the first argument of `{function.__name__}`, or name a class")
     kind = found[1]

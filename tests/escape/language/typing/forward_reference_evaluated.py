@@ -1,23 +1,8 @@
-"""Have a string in a type evaluated by a function that inspects types."""
+"""Evaluate text as code by a forward reference, which has a public method for it from Python 3.14 on."""
 
-# stopped: harmless
+# stopped: raises AttributeError or raises TypeError
+# because: has no attribute 'evaluate'
+# because: a forward reference is not evaluated in the sandbox
 
-import dataclasses, functools, typing
-
-@dataclasses.dataclass
-class C:
-    a: typing.Optional["escaped()"]
-
-dataclasses.fields(C)
-typing.get_type_hints(C)
-typing.get_args(typing.Optional["escaped()"])
-
-@functools.singledispatch
-def f(x): pass
-
-try:
-    @f.register
-    def g(x: "escaped()"): pass
-except TypeError:
-    pass
-None
+from typing import Union
+take(Union["__import__('os')"].evaluate())

@@ -23,8 +23,9 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
         "BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError "
         "DuplicateSectionError Error ExtendedInterpolation Interpolation InterpolationDepthError "
         "InterpolationError InterpolationMissingOptionError InterpolationSyntaxError "
-        "MAX_INTERPOLATION_DEPTH MissingSectionHeaderError NoOptionError NoSectionError "
-        "ParsingError RawConfigParser SectionProxy"
+        "InvalidWriteError MAX_INTERPOLATION_DEPTH MissingSectionHeaderError "
+        "MultilineContinuationError NoOptionError NoSectionError ParsingError RawConfigParser "
+        "SectionProxy UNNAMED_SECTION UnnamedSectionDisabledError"
     ),
     "html.parser": "HTMLParser",
     "shlex": "join quote shlex split",

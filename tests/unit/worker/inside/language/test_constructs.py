@@ -12,10 +12,10 @@ from types import ModuleType
 
 import pytest
 
-from support.language_files import constructs
+from support.language_files import constructs_here
 from support.language_programs import run
 
-FILES = {one.name: one.source for one in constructs()}
+FILES = {one.name: one.source for one in constructs_here()}
 
 
 @pytest.mark.parametrize("name", FILES)
