@@ -67,7 +67,11 @@ def read_library_source(name: str) -> bytes:
     origin = Path(spec.origin)
     file = origin.parent.joinpath(*inner).with_suffix(".py") if inner else origin
     # The block at the end is for the module as a command. It would run: see `UserModules.load`.
-    return file.read_bytes().partition(b"\nif __name__ ==")[0]
+    source = file.read_bytes().partition(b"\nif __name__ ==")[0]
+    if name == "ast" and importlib.util.find_spec("_ast_unparse") is not None:
+        # From Python 3.14 on, this part of `ast` is a module of its own.
+        return source + b"\n" + read_library_source("_ast_unparse") + b"\n_Unparser = Unparser\n"
+    return source
 
 
 def cut_library_source(name: str, source: str) -> str:

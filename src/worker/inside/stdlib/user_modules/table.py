@@ -46,8 +46,8 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
 # a class keeps its long form.
 KEPT: Final[Mapping[str, str]] = {
     "ast": (
-        "NodeTransformer NodeVisitor _ALL_QUOTES _INFSTR _MULTI_QUOTES _Precedence _SINGLE_QUOTES "
-        "_Unparser _line_pattern _pad_whitespace _splitlines_no_ff copy_location dump "
+        "NodeTransformer NodeVisitor Unparser _ALL_QUOTES _INFSTR _MULTI_QUOTES _Precedence "
+        "_SINGLE_QUOTES _Unparser _line_pattern _pad_whitespace _splitlines_no_ff copy_location dump "
         "fix_missing_locations get_docstring get_source_segment increment_lineno iter_child_nodes "
         "iter_fields unparse walk"
     ),
