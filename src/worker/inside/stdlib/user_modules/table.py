@@ -47,9 +47,9 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
 KEPT: Final[Mapping[str, str]] = {
     "ast": (
         "NodeTransformer NodeVisitor Unparser _ALL_QUOTES _INFSTR _MULTI_QUOTES _Precedence "
-        "_SINGLE_QUOTES _Unparser _line_pattern _pad_whitespace _splitlines_no_ff copy_location dump "
-        "fix_missing_locations get_docstring get_source_segment increment_lineno iter_child_nodes "
-        "iter_fields unparse walk"
+        "_SINGLE_QUOTES _Unparser _line_pattern _pad_whitespace _splitlines_no_ff "
+        "copy_location dump fix_missing_locations get_docstring get_source_segment "
+        "increment_lineno iter_child_nodes iter_fields unparse walk"
     ),
     "xml.sax.saxutils": "__dict_replace escape quoteattr unescape",
 }
