@@ -9,9 +9,9 @@ your model: it gets the conversation and returns the next piece of code.
 import asyncio
 from decimal import Decimal
 
-from caps import CapabilityRegistry, MemoryAuditLog, Runtime
+from caps import MemoryAuditLog, Runtime, builtin_registry
 
-registry = CapabilityRegistry()
+registry = builtin_registry()
 
 
 class NoSuchCustomer(LookupError):
@@ -27,8 +27,9 @@ async def credit(name: str) -> Decimal:
     return known[name]
 
 
-POLICY = {"id": "support", "allow": ["customers.*"], "limits": {"wall_ms": 5000, "calls": 50}}
-TASK = "Add up the credit of everybody in `rows`, and leave out what is not a customer."
+ALLOWED = ["customers.*", "artifacts.save"]
+POLICY = {"id": "support", "allow": ALLOWED, "limits": {"wall_ms": 5000, "calls": 50}}
+TASK = "Save the credit of all customers in `rows` as a CSV file, and return the sum."
 
 # What a model might write: a wrong argument, then an error at run time, then the solution.
 SCRIPT = [
@@ -41,7 +42,8 @@ for row in rows:
         credits[row["name"]] = await caps.customers.credit(row["name"])
     except ProviderError as error:
         print("left out:", error.error, row["name"])
-sum(credits.values())
+await caps.artifacts.save("credits.csv", "\\n".join(f"{n},{c}" for n, c in credits.items()))
+return sum(credits.values())
 """,
 ]
 
@@ -61,14 +63,15 @@ async def main() -> Decimal:
             for _ in range(5):
                 code = scripted_model(conversation)
                 result = await session.run(code, inputs={"rows": rows}, check=True)
-                print(
-                    f"--- the model wrote\n{code.strip()}\n--- it is told\n{result.for_model()}\n"
-                )
+                told = result.for_model()
+                print(f"--- the model wrote\n{code.strip()}\n--- it is told\n{told}\n")
                 if result.ok:
                     total: Decimal = result.value
                     print(f"=> {total}, after {len(audit.events)} records of evidence")
+                    for artifact in result.artifacts:  # write them, show them, attach them
+                        print(f"=> {artifact.name}: {artifact.content.decode()!r}")
                     return total
-                conversation += [code, result.for_model()]
+                conversation += [code, told]
     raise SystemExit("the model found no solution")
 
 

@@ -29,7 +29,7 @@ def main() -> None:
 
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # as the command does
     with gc_paused():
-        importlib.import_module("caps.cli.run")
+        importlib.import_module("caps.cli.commands.run")
     from caps.worker.host.zygote.launch import prelaunched_zygote
 
     mark("import the command line")

@@ -72,6 +72,7 @@ class BoundCapability:
             title=spec.title,
             description=spec.description,
             schema_out=worker_schema(spec.schema_out) if names_types(spec.schema_out) else None,
+            streams=spec.streams,
         )
 
 

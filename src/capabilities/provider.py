@@ -3,7 +3,8 @@
 A provider is called as `provider(context, payload)` after the broker allowed the call and the
 decision is on disk. It may be a coroutine function, or a plain function, which then runs in a
 thread. A coroutine function without an `await` is called inline, outside any task, unless its spec
-says `inline=False`. It returns JSON-like data. It refuses by raising:
+says `inline=False`. It returns JSON-like data; or it is an async generator function, whose spec
+says `streams=True`, and yields any number of items. It refuses by raising:
 
 - `ScopeViolationError`: its scope forbids this; user space sees `PolicyDeniedError`;
 - `ProviderError(message)`: it failed, and the message is safe for user space to see;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
@@ -45,6 +46,10 @@ def registered_function(spec: CapabilitySpec, provider: Provider) -> RegisteredC
             )
     if not callable(provider):
         raise RegistrationError(f"the provider of `{spec.name}` cannot be called")
+    if spec.streams is not inspect.isasyncgenfunction(provider):
+        raise RegistrationError(
+            f"`{spec.name}`: a provider is an async generator if and only if `streams` is True"
+        )
     return RegisteredCapability(
         spec=_with_inline(spec, provider),
         provider=provider,

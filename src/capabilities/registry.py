@@ -175,6 +175,7 @@ class CapabilityRegistry:
                     timeout_ms=timeout_ms,
                     raises=tuple(error.__name__ for error in raises),
                     inline=inline,
+                    streams=derived.streams,
                     labels=labels,
                     egress=egress,
                 )

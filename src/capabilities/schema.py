@@ -20,6 +20,7 @@ from caps.security.reasons import Problem
 _MAX_PROBLEMS = 16
 _SHOWN_CHARACTERS = 80
 _PATH_CHARACTERS = 256
+_KNOWN_CHARACTERS = 512
 _PLAIN_RULES = (str, int, float, dict)
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -29,6 +30,7 @@ class CompiledSchema:
 
     def __init__(self, schema: dict[str, Any], label: str) -> None:
         _refuse_foreign_references(schema, label)
+        self._schema = schema
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
                 schema,
@@ -50,7 +52,7 @@ class CompiledSchema:
             found = list(itertools.islice(self._validator.iter_errors(value), _MAX_PROBLEMS))
         except ValueError as error:  # not JSON-like data: bytes, integer keys
             return (Problem(path="$", expected="json-like data", got=str(error)),)
-        return tuple(_problem(error) for error in found)
+        return tuple(_problem(error, self._schema) for error in found)
 
 
 # The validator copies the value that breaks a rule, for each rule; this bounds time and memory.
@@ -72,10 +74,20 @@ def _is_large(value: Any) -> bool:
     return items > _MAX_EXPLAINED_ITEMS
 
 
-def _problem(error: jsonschema_rs.ValidationError) -> Problem:
+def _problem(error: jsonschema_rs.ValidationError, schema: Any) -> Problem:
+    expected = _expected(error)
+    if error.kind.name == "additionalProperties":
+        expected += _known_properties(schema, error.schema_path)
     return Problem(
-        path=_json_path(error.instance_path), expected=_expected(error), got=_brief(error.instance)
+        path=_json_path(error.instance_path), expected=expected, got=_brief(error.instance)
     )
+
+
+def _known_properties(schema: Any, broken_rule: list[str | int]) -> str:
+    """The names of the properties beside the rule that forbids others."""
+    for part in broken_rule[:-1]:
+        schema = schema[part]
+    return f"; known: {_cut(', '.join(schema.get('properties', ())) or 'none', _KNOWN_CHARACTERS)}"
 
 
 def _json_path(parts: list[str | int]) -> str:

@@ -3,7 +3,8 @@
     @registry.capability("inventory.lookup")
     async def lookup(sku: str, limit: int = 10) -> list[Item]: ...
 
-Parameters become `schema_in`, the return annotation becomes `schema_out`. A parameter annotated
+Parameters become `schema_in`, the return annotation becomes `schema_out`; for an async generator,
+which streams, `schema_out` is that of `T` in `AsyncIterator[T]`. A parameter annotated
 `CallContext` receives the context and is not part of the schema.
 """
 
@@ -12,9 +13,17 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 import pydantic
@@ -87,6 +96,7 @@ class DerivedCapability(msgspec.Struct, frozen=True):
     schema_out: dict[str, Any]
     description: str
     provider: Provider
+    streams: bool
 
 
 def derive(
@@ -98,12 +108,13 @@ def derive(
     """
     shown = ShownErrors(function, raises)
     hints = _hints(function)
+    streams = inspect.isasyncgenfunction(function)
     fields, context_name = _fields(function, hints)
     try:
         payload_model = pydantic.create_model(
             "Payload", __config__=pydantic.ConfigDict(extra="forbid", **_BYTES), **fields
         )
-        returned = ReturnType(hints["return"])
+        returned = ReturnType(_item_hint(function, hints) if streams else hints["return"])
         schema_in = payload_model.model_json_schema(schema_generator=TypedJsonSchema)
         schema_out = returned.schema()
     except (pydantic.PydanticUserError, pydantic.PydanticInvalidForJsonSchema) as error:
@@ -115,6 +126,7 @@ def derive(
         schema_out,
         inspect.getdoc(function) or "",
         _provider(function, _argument_reader(payload_model, context_name), returned, shown),
+        streams,
     )
 
 
@@ -126,8 +138,10 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     # From Python 3.14 on, a `partial` counts as a routine.
     if isinstance(function, functools.partial) or not inspect.isroutine(function):
         raise RegistrationError(f"a `{_name(function)}` is not a function; wrap it in one")
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise RegistrationError(f"`{_name(function)}` is a generator; return the whole result")
+    if inspect.isgeneratorfunction(function):
+        raise RegistrationError(
+            f"`{_name(function)}` is a generator; return the whole result, or write `async def`"
+        )
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:
@@ -137,6 +151,16 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     if "return" not in hints:
         raise RegistrationError(f"`{_name(function)}` needs a return annotation")
     return hints
+
+
+def _item_hint(function: Callable[..., Any], hints: dict[str, Any]) -> Any:
+    """The type of an item of an async generator."""
+    hint = hints["return"]
+    if get_origin(hint) not in (AsyncIterator, AsyncIterable, AsyncGenerator):
+        raise RegistrationError(
+            f"`{_name(function)}` is an async generator; annotate it `-> AsyncIterator[T]`"
+        )
+    return get_args(hint)[0]
 
 
 def _fields(
@@ -232,6 +256,17 @@ def _provider(
             return plain(result)
 
         return call_without_await
+
+    if inspect.isasyncgenfunction(function):
+
+        async def stream(context: CallContext, payload: Mapping[str, Any]) -> AsyncIterator[Any]:
+            values = arguments(context, payload)
+            with shown:
+                async with aclosing(function(**values)) as items:
+                    async for item in items:
+                        yield plain(item)
+
+        return stream
 
     if inspect.iscoroutinefunction(function):
 

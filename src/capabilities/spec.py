@@ -47,6 +47,9 @@ class CapabilitySpec(BaseModel):
     timeout_ms: Annotated[int, Field(strict=True, ge=1, le=3_600_000)] | None = None
     raises: tuple[str, ...] = ()
     """The names of errors whose text code may see, in the detail `error` of a ProviderError."""
+    streams: StrictBool = False
+    """It gives any number of items, of `schema_out`: its provider is an async generator function.
+    """
     inline: StrictBool | None = None
     """Call the provider in a step of the event loop: without a task, a thread or a deadline.
 

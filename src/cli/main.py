@@ -17,17 +17,17 @@ from caps.cli.unknown_variables import warn_unknown_variables
 from caps.protocol.text import printable
 
 _COMMANDS = {
-    "approvals": ("caps.cli.approvals", "approvals"),
+    "approvals": ("caps.cli.commands.approvals", "approvals"),
     "audit": ("caps.cli.audit", "audit"),
-    "call": ("caps.cli.call", "call"),
-    "capabilities": ("caps.cli.capabilities", "capabilities"),
-    "db": ("caps.cli.db", "db"),
-    "doctor": ("caps.cli.doctor", "doctor"),
-    "functions": ("caps.cli.functions", "functions"),
+    "call": ("caps.cli.commands.call", "call"),
+    "capabilities": ("caps.cli.commands.capabilities", "capabilities"),
+    "db": ("caps.cli.commands.db", "db"),
+    "doctor": ("caps.cli.commands.doctor", "doctor"),
+    "functions": ("caps.cli.commands.functions", "functions"),
     "policy": ("caps.cli.policy", "policy"),
-    "repl": ("caps.cli.repl", "repl"),
-    "run": ("caps.cli.run", "run"),
-    "secrets": ("caps.cli.secrets", "secrets"),
+    "repl": ("caps.cli.commands.repl", "repl"),
+    "run": ("caps.cli.commands.run", "run"),
+    "secrets": ("caps.cli.commands.secrets", "secrets"),
 }
 
 

@@ -17,6 +17,8 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,
 )
 
 
@@ -47,11 +49,14 @@ TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.STARTING, CancelMessage): State.STARTING,
     (State.RUNNING, CapabilityRequestMessage): State.RUNNING,
     (State.RUNNING, CapabilityResponseMessage): State.RUNNING,
+    (State.RUNNING, StreamItemMessage): State.RUNNING,
+    (State.RUNNING, StreamNextMessage): State.RUNNING,
     (State.RUNNING, OutputMessage): State.RUNNING,
     (State.RUNNING, CancelMessage): State.RUNNING,
     (State.RUNNING, ResultMessage): State.DONE,
-    # An answer or a cancel may be on its way while the result is sent.
+    # An answer, an item or a cancel may be on its way while the result is sent.
     (State.DONE, CapabilityResponseMessage): State.DONE,
+    (State.DONE, StreamItemMessage): State.DONE,
     (State.DONE, CancelMessage): State.DONE,
 }
 

@@ -12,7 +12,9 @@ What it enforces in addition to the table:
   JSON-like data;
 - a `request_id` is used once; at most `max_in_flight` requests wait for an answer, and beyond
   `max_bytes_in_flight` the host reads no more until some are answered (`has_room`);
-- a response answers a request that is waiting;
+- a response answers a request that is waiting, and so does an item; after an item, the request
+  waits again once the worker has asked for the next one, and not before;
+- a worker stops a stream at most once, and only what it requested;
 - a result says that the code never ran if and only if its start was not announced;
 - a start after a result is for sessions only, and drops what the run before it still waited for:
   neither end accepts an answer to a request of an earlier run once the next one has begun.
@@ -52,6 +54,8 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,
 )
 
 __all__ = [
@@ -105,6 +109,9 @@ class _Connection(Generic[Incoming]):
         self._reader = FrameReader(received)
         self._encoder = msgspec.msgpack.Encoder()
         self._waiting: set[str] = set()
+        # Streams whose next item was not asked for yet, and those that the worker has stopped.
+        self._paused: set[str] = set()
+        self._stopped: set[str] = set()
         self._sent = 0
         # Set by the manifest; before it, a worker may only send that it is ready.
         self._execution_id = ""
@@ -112,7 +119,7 @@ class _Connection(Generic[Incoming]):
     @property
     def in_flight(self) -> int:
         """The number of requests that wait for an answer."""
-        return len(self._waiting)
+        return len(self._waiting) + len(self._paused)
 
     def receive(self, data: bytes) -> list[Incoming]:
         """The messages that `data` completes, in order.
@@ -192,7 +199,8 @@ class _Connection(Generic[Incoming]):
 
     def _begin_run(self) -> None:
         """A run begins: requests of an earlier run are not answered any more."""
-        self._waiting.clear()
+        for requests in (self._waiting, self._paused, self._stopped):
+            requests.clear()
 
     def _check_incoming(self, message: Incoming, held_bytes: int) -> None:
         raise NotImplementedError
@@ -208,6 +216,14 @@ class _Connection(Generic[Incoming]):
             raise ProtocolError(
                 f"an answer to `{request_id}`, which was not asked", violation="unasked_answer"
             )
+
+
+def _bad_stream(message: StreamNextMessage) -> ProtocolError:
+    wanted = "a stop" if message.stop else "an item"
+    return ProtocolError(
+        f"{wanted} of `{message.request_id}`, which is no stream that waits for it",
+        violation="unknown_stream",
+    )
 
 
 def _decoding_error(error: Exception) -> ProtocolError:
@@ -259,13 +275,16 @@ class HostConnection(_Connection[FromWorker]):
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`. Raises ProtocolError if it is out of turn or too large."""
-        if type(message) is not CapabilityResponseMessage:
-            return self._encode(message)
-        self._check_waiting(message.request_id)
-        data = self._encode(message)
-        self._waiting.remove(message.request_id)
-        self._bytes_in_flight -= self._request_bytes.pop(message.request_id)
-        return data
+        if type(message) is CapabilityResponseMessage or type(message) is StreamItemMessage:
+            self._check_waiting(message.request_id)
+            data = self._encode(message)
+            self._waiting.remove(message.request_id)
+            # A stream may stay open for long, and must not keep the host from reading meanwhile.
+            self._bytes_in_flight -= self._request_bytes.pop(message.request_id, 0)
+            if type(message) is StreamItemMessage:
+                self._paused.add(message.request_id)
+            return data
+        return self._encode(message)
 
     def _begin_run(self) -> None:
         super()._begin_run()
@@ -310,6 +329,8 @@ class HostConnection(_Connection[FromWorker]):
             )
         if type(message) is CapabilityRequestMessage:
             self._check_request(message, held_bytes)
+        elif type(message) is StreamNextMessage:
+            self._check_next(message)
         elif type(message) is StartedMessage:
             self._code_ran = True
         elif type(message) is ResultMessage:
@@ -327,7 +348,7 @@ class HostConnection(_Connection[FromWorker]):
             raise ProtocolError(
                 f"request `{message.request_id}` was sent before", violation="replayed_request"
             )
-        if len(self._waiting) >= self._limits.max_in_flight:
+        if self.in_flight >= self._limits.max_in_flight:
             raise ProtocolError(
                 f"more than {self._limits.max_in_flight} requests in flight",
                 violation="too_many_in_flight",
@@ -338,6 +359,19 @@ class HostConnection(_Connection[FromWorker]):
         held = held_bytes + _REQUEST_BYTES + _FIELD_BYTES * fields
         self._request_bytes[message.request_id] = held
         self._bytes_in_flight += held
+
+    def _check_next(self, message: StreamNextMessage) -> None:
+        """A stop may cross an item, or the response that ends the stream; so it is known by id."""
+        request_id = message.request_id
+        if message.stop:
+            if request_id not in self._request_ids or request_id in self._stopped:
+                raise _bad_stream(message)
+            self._stopped.add(request_id)
+        elif request_id not in self._paused:
+            raise _bad_stream(message)
+        if request_id in self._paused:
+            self._paused.remove(request_id)
+            self._waiting.add(request_id)
 
 
 class WorkerConnection(_Connection[FromHost]):
@@ -356,7 +390,20 @@ class WorkerConnection(_Connection[FromHost]):
             data = self._encode(message)
             self._waiting.add(message.request_id)
             return data
+        if type(message) is StreamNextMessage:
+            return self._send_next(message)
         return self._encode(message)
+
+    def _send_next(self, message: StreamNextMessage) -> bytes:
+        request_id = message.request_id
+        if request_id not in self._paused and not (message.stop and request_id in self._waiting):
+            raise _bad_stream(message)
+        data = self._encode(message)
+        self._paused.discard(request_id)
+        self._waiting.add(request_id)
+        if message.stop:
+            self._stopped.add(request_id)
+        return data
 
     def decode(self, body: bytes, room: float = math.inf) -> Decoded[FromHost]:  # noqa: ARG002
         try:
@@ -380,3 +427,9 @@ class WorkerConnection(_Connection[FromHost]):
         if type(message) is CapabilityResponseMessage:
             self._check_waiting(message.request_id)
             self._waiting.remove(message.request_id)
+            self._stopped.discard(message.request_id)
+        elif type(message) is StreamItemMessage:
+            self._check_waiting(message.request_id)
+            if message.request_id not in self._stopped:  # else the two crossed: a response follows
+                self._waiting.remove(message.request_id)
+                self._paused.add(message.request_id)

@@ -65,6 +65,25 @@ class CapabilityResponseMessage(Message, frozen=True, kw_only=True, tag="capabil
     failure: CallFailure | None = None
 
 
+class StreamItemMessage(Message, frozen=True, kw_only=True, tag="stream_item"):
+    """One item of a stream. The next is sent when the worker asks; a response ends the stream."""
+
+    type: ClassVar[str] = "stream_item"
+    request_id: ShortText
+    item: Any = None
+
+
+class StreamNextMessage(Message, frozen=True, kw_only=True, tag="stream_next"):
+    """User space wants the next item; or, with `stop`, no more: then a response follows.
+
+    A stop may also be sent while an item is awaited, and once for each request.
+    """
+
+    type: ClassVar[str] = "stream_next"
+    request_id: ShortText
+    stop: bool = False
+
+
 _EMPTY_SCHEMA = msgspec.Raw(msgspec.msgpack.encode({}))
 
 
@@ -79,7 +98,9 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     title: str = ""
     description: str = ""
     schema_out: msgspec.Raw = _EMPTY_SCHEMA
-    """The schema of the result, if it names types that JSON does not have."""
+    """The schema of the result, if it names types that JSON does not have; of an item, if it
+    streams."""
+    streams: bool = False
 
     @classmethod
     def of(
@@ -90,6 +111,7 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         title: str = "",
         description: str = "",
         schema_out: dict[str, Any] | None = None,
+        streams: bool = False,
     ) -> ManifestEntry:
         """An entry with its schemas encoded."""
         return cls(
@@ -98,6 +120,7 @@ class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             title=title,
             description=description,
             schema_out=msgspec.Raw(msgspec.msgpack.encode(schema_out or {})),
+            streams=streams,
         )
 
     def schema(self) -> dict[str, Any]:
@@ -127,6 +150,10 @@ class ManifestMessage(Message, frozen=True, kw_only=True, tag="manifest"):
 # itself, so one that sends more ignores the refusals on purpose.
 REFUSED_REQUEST_MARGIN = 64
 MAX_CALLS = 1_000_000
+
+
+# Code that the host interrupts has so long to stop; then it is killed.
+INTERRUPT_GRACE_SECONDS = 1.0
 
 
 class WorkerLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -241,10 +268,16 @@ FromWorker = (
     ReadyMessage
     | StartedMessage
     | CapabilityRequestMessage
+    | StreamNextMessage
     | OutputMessage
     | ResultMessage
     | CompiledMessage
 )
 FromHost = (
-    ManifestMessage | StartMessage | CapabilityResponseMessage | CancelMessage | CompileMessage
+    ManifestMessage
+    | StartMessage
+    | CapabilityResponseMessage
+    | StreamItemMessage
+    | CancelMessage
+    | CompileMessage
 )

@@ -12,6 +12,8 @@ from caps.security.decision import Decision
 from caps.security.policies.names import quoted
 from caps.security.reasons import LIMITS, Problem, ReasonCode
 
+_MAX_LISTED = 8
+
 
 def error_for(decision: Decision, capability: str) -> CapsError:
     """The error for a refused caller: it names capability and policy, not the change that helps."""
@@ -20,7 +22,7 @@ def error_for(decision: Decision, capability: str) -> CapsError:
         raise ValueError(f"{name} was allowed, there is no error for it")
     if reason is ReasonCode.PAYLOAD_INVALID:
         return ValidationError(
-            f"{decision.message}{_first(decision.problems)}",
+            f"{decision.message}{_listed(decision.problems)}",
             capability=capability,
             problems=[
                 {"path": p.path, "expected": p.expected, "got": p.got} for p in decision.problems
@@ -43,12 +45,13 @@ def error_for(decision: Decision, capability: str) -> CapsError:
     )
 
 
-def _first(problems: tuple[Problem, ...]) -> str:
+def _listed(problems: tuple[Problem, ...]) -> str:
     if not problems:
         return ""
-    first, more = problems[0], len(problems) - 1
-    suffix = f" (and {more} more)" if more else ""
-    return f": {quoted(first.path)} should be {first.expected}, got {first.got}{suffix}"
+    shown, more = problems[:_MAX_LISTED], len(problems) - _MAX_LISTED
+    suffix = f" (and {more} more)" if more > 0 else ""
+    lines = (f"{quoted(one.path)} should be {one.expected}, got {one.got}" for one in shown)
+    return f": {'; '.join(lines)}{suffix}"
 
 
 def _why(decision: Decision) -> str:

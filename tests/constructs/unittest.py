@@ -68,3 +68,18 @@ assert "[1] != [2]" in text or "Lists differ: [1] != [2]" in text
 assert "KeyError: 'no'" in text and f"Ran {result.testsRun} tests in " in text
 assert "FAILED (failures=2, errors=1, skipped=1, expected failures=1)" in text
 assert seen.count("class") == 1 and seen[1:3] == ["down", "clean"]
+
+
+class Logs(unittest.TestCase):
+    def test_logs(self):
+        import logging
+
+        with self.assertLogs("app", level="INFO") as found:
+            logging.getLogger("app").info("hello")
+        self.assertEqual(found.output, ["INFO:app:hello"])
+        self.assertSequenceEqual([1], (1,))
+
+
+outcome = unittest.TestResult()
+Logs("test_logs").run(outcome)
+assert outcome.wasSuccessful()

@@ -28,6 +28,8 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,  # noqa: F401 - the same
 )
 from caps.protocol.values import encode_value
 
@@ -95,7 +97,13 @@ class HostileWorker:
         self.say(CapabilityRequestMessage, capability=capability, payload=payload, **fields)
         return self.answer()
 
-    def answer(self) -> CapabilityResponseMessage:
+    def open_stream(self, request_id: str = "s1", **payload: Any) -> None:
+        """Open a stream without end, and read its first item."""
+        asked = {"capability": "probe.stream", "payload": payload, "request_id": request_id}
+        self.say(CapabilityRequestMessage, **asked)
+        self.answer(StreamItemMessage)
+
+    def answer(self, kind: Any = CapabilityResponseMessage) -> Any:
         buffer = b""
         while True:
             data = os.read(CHANNEL, 65536)
@@ -104,9 +112,7 @@ class HostileWorker:
             buffer += data
             length = int.from_bytes(buffer[:4], "big")
             if len(buffer) >= 4 + length:
-                return msgspec.msgpack.decode(
-                    buffer[4 : 4 + length], type=CapabilityResponseMessage
-                )
+                return msgspec.msgpack.decode(buffer[4 : 4 + length], type=kind)
 
     def result(self, value: Any) -> bytes:
         return self.made(ResultMessage, value=encode_value(value, max_bytes=1 << 20))

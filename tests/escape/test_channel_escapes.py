@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ class Scene:
         self.registry = self._registry()
         self.policy: dict[str, Any] = {
             "id": "hostile",
-            "allow": ["files.read", "probe.allowed"],
+            "allow": ["files.read", "probe.allowed", "probe.stream"],
             "scopes": {"files": {"allowlist": [str(self.sandbox)]}},
             "limits": {"wall_ms": 20000, "calls": 20, "output_bytes": 65536},
         }
@@ -78,6 +79,12 @@ class Scene:
         @registry.capability("probe.allowed")
         async def allowed() -> None:
             self.touched.append("allowed")
+
+        @registry.capability("probe.stream")
+        async def stream(size: int = 1, note: str = "") -> AsyncIterator[str]:
+            self.touched.append("stream")
+            while True:
+                yield "x" * size
 
         return registry
 

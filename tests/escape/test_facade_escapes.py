@@ -244,7 +244,7 @@ EVALUATION: dict[str, tuple[str, str]] = {
         def _(x: "[take(c) for c in ().__class__.__base__.__subclasses__()][0]"): pass
         escaped()
         """,
-        "is not a class",
+        "`__subclasses__` is shown of your own classes only",
     ),
     "code in an annotation of a dispatched method": (
         """
@@ -253,9 +253,10 @@ EVALUATION: dict[str, tuple[str, str]] = {
             @functools.singledispatchmethod
             def f(self, x): pass
             @f.register
-            def _(self, x: "escaped() or int"): pass
+            def _(self, x: "escaped.__globals__ or int"): pass
+        escaped()
         """,
-        "is not a class",
+        "`__globals__` reaches into the interpreter",
     ),
     "the real dispatcher behind a method": (
         "import functools\nfunctools.singledispatchmethod(print).dispatcher\nescaped()",
@@ -270,7 +271,7 @@ EVALUATION: dict[str, tuple[str, str]] = {
         f.register(g)
         escaped()
         """,
-        "is not a class",
+        "`__builtins__` reaches into the interpreter",
     ),
     "the class in a library's annotation": (
         """
@@ -281,17 +282,24 @@ EVALUATION: dict[str, tuple[str, str]] = {
         take(list(f.registry))
         escaped()
         """,
-        "a class or an annotated function",
+        "Invalid first argument to `register()`",
     ),
     "code in a type hint": (
         """
         import typing
         class C:
-            x: "escaped()"
-        def f(x: "escaped()") -> typing.Optional["escaped()"]: pass
-        take([*typing.get_type_hints(C, {}).values(), *typing.get_type_hints(f).values()])
+            x: typing.Optional["().__class__.__base__.__subclasses__()"]
+        take([*typing.get_type_hints(C, {}).values()])
         """,
-        HARMLESS,
+        "`__subclasses__` is shown of your own classes only",
+    ),
+    "the globals of a function in its type hint": (
+        """
+        import typing
+        def f(x: int) -> typing.Optional["f.__globals__"]: pass
+        take([*typing.get_type_hints(f).values()])
+        """,
+        "`__globals__` reaches into the interpreter",
     ),
     "types of a library by its hints": (
         """

@@ -62,6 +62,30 @@ BY_NUMPY = {
     "another module": "np.f2py.sys.modules['importlib'].import_module('sqlite3')",
 }
 
+# Through packages that were prepared: these have files in memory, and functions that refuse.
+BY_PACKAGES = {
+    "reading a table": "pd.read_csv(FILE).size",
+    "reading with the open that knows fonts": "mpl.cbook.gzip.builtins.open(FILE).read()",
+    "a path around the fonts": (
+        "mpl.cbook.gzip.builtins.open(mpl.get_data_path() + '/fonts/ttf/../../matplotlibrc').read()"
+    ),
+    "the status of a file": "mpl.cbook.os.stat(FILE).st_size",
+    "listing the fonts": "mpl.cbook.os.listdir(mpl.get_data_path())",
+    "writing a table": "pd.DataFrame({'a': [1]}).to_csv(NEW) is None",
+    "writing a chart": "plt.savefig(NEW) is None",
+    "writing to a font": (
+        "mpl.cbook.gzip.builtins.open(mpl.font_manager.findfont('DejaVu Sans'), 'r+b').read()"
+    ),
+    "a request": "requests.get(f'http://127.0.0.1:{PORT}/', timeout=5).ok",
+    "a socket of the library in C": (
+        "requests.packages.urllib3.connection.socket.SocketType(2, 1, 0).fileno() >= 0"
+    ),
+    "a process": "mpl.cbook.subprocess.run(['/bin/true']).returncode == 0",
+    "a fork": "mpl.cbook.os.fork() > 0",
+    "a thread": "mpl.backend_bases.sys.modules['threading'].Thread(target=id).start() is None",
+    "all of the machine": "mpl.cbook.os.cpu_count() > 1",
+}
+
 # An attack that ends with one of these never got to what it tries.
 VACUOUS = ("AttributeError", "KeyError", "NameError", "SourceError", "SyntaxError")
 
@@ -86,6 +110,32 @@ def test_numpy_leads_out_of_the_language_and_no_further(
     known = f"FILE, NEW, PORT = {file!r}, {f'{file}.new'!r}, {port}"
     source = f"import io\nimport numpy as np\n{known}\nbool({BY_NUMPY[attack]})"
     result = granted.run_sync(source)
+    assert not worked(result), f"it worked: {result.value!r}"
+    if result.error is not None:
+        assert result.error.type not in VACUOUS, result.error
+    assert [path.name for path in host.directory.iterdir()] == ["file"]
+    assert (host.directory / "file").read_text() == host.facts["secret"]
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Iterator[Runtime]:
+    """Workers with packages that the zygote prepares."""
+    policy = {**POLICY, "modules": ["matplotlib", "pandas", "requests"]}
+    with Runtime(policy, audit=MemoryAuditLog()) as runtime:
+        yield runtime
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("attack", BY_PACKAGES)
+def test_a_prepared_package_leads_no_further(
+    prepared: Runtime, host: EscapeTargets, attack: str
+) -> None:
+    """What was read before confinement is all that there is."""
+    host.reset()
+    file, port = host.facts["file"], host.facts["port"]
+    known = f"FILE, NEW, PORT = {file!r}, {f'{file}.new'!r}, {port}"
+    imports = "import matplotlib as mpl, matplotlib.pyplot as plt, pandas as pd, requests"
+    result = prepared.run_sync(f"{imports}\n{known}\nbool({BY_PACKAGES[attack]})")
     assert not worked(result), f"it worked: {result.value!r}"
     if result.error is not None:
         assert result.error.type not in VACUOUS, result.error

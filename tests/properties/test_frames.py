@@ -37,6 +37,8 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,
     WorkerLimits,
 )
 from caps.protocol.values import decode_value, encode_value
@@ -281,20 +283,30 @@ class Model:
         self.ran = False
         self.seen: set[str] = set()
         self.waiting: set[str] = set()
+        self.paused: set[str] = set()
+        self.stopped: set[str] = set()
 
     def takes(self, kind: type[Message], request_id: str, never_ran: bool) -> bool:
         after = TRANSITIONS.get((self.state, kind))
         if after is None:
             return False
         if kind is CapabilityRequestMessage:
-            if request_id in self.seen or len(self.waiting) >= LIMITS.max_in_flight:
+            if request_id in self.seen or self.in_flight >= LIMITS.max_in_flight:
                 return False
             self.seen.add(request_id)
             self.waiting.add(request_id)
-        if kind is CapabilityResponseMessage:
+        if kind in (CapabilityResponseMessage, StreamItemMessage):
             if request_id not in self.waiting:
                 return False
             self.waiting.remove(request_id)
+            self.paused |= {request_id} if kind is StreamItemMessage else set()
+        if kind is StreamNextMessage:
+            stop = never_ran  # the same random choice
+            if request_id not in (self.seen - self.stopped if stop else self.paused):
+                return False
+            self.stopped |= {request_id} if stop else set()
+            self.waiting |= {request_id} & self.paused
+            self.paused.discard(request_id)
         if kind is ResultMessage and never_ran is self.ran:
             return False
         self.ran = self.ran or kind is StartedMessage
@@ -302,10 +314,17 @@ class Model:
         self.state = after
         return True
 
+    @property
+    def in_flight(self) -> int:
+        return len(self.waiting) + len(self.paused)
+
 
 KINDS: tuple[type[Message], ...] = (*get_args(FromWorker), *get_args(FromHost))
 # Most steps are of a running execution, or walks would seldom get far.
-BUSY = (CapabilityRequestMessage, CapabilityResponseMessage, OutputMessage, CancelMessage)
+BUSY = (
+    *(CapabilityRequestMessage, CapabilityResponseMessage, OutputMessage, CancelMessage),
+    *(StreamItemMessage, StreamNextMessage),
+)
 steps = st.tuples(
     st.sampled_from(BUSY) | st.sampled_from(BUSY) | st.sampled_from(KINDS),
     st.sampled_from("abcdefgh"),
@@ -335,7 +354,7 @@ def test_a_random_walk_follows_the_model(
         if not taken and kind in get_args(FromWorker):
             assert host.state is State.FAILED
             return
-        assert (host.state, host.in_flight) == (model.state, len(model.waiting))
+        assert (host.state, host.in_flight) == (model.state, model.in_flight)
     event(f"ended {model.state.value}")
 
 
@@ -352,8 +371,10 @@ def take(
         message = start(stamp)
     elif kind is CapabilityRequestMessage:
         message = kind(request_id=request_id, capability="a.b", payload={}, **stamp)
-    elif kind is CapabilityResponseMessage:
+    elif kind in (CapabilityResponseMessage, StreamItemMessage):
         message = kind(request_id=request_id, **stamp)
+    elif kind is StreamNextMessage:
+        message = kind(request_id=request_id, stop=never_ran, **stamp)
     elif kind is ResultMessage:
         message = kind(never_ran=never_ran, **stamp)
     else:

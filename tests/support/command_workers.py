@@ -47,6 +47,9 @@ class CommandWorker:
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
 
+    def interrupt(self) -> None:
+        """It ignores interrupts: the worst that a worker can do."""
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -168,6 +168,11 @@ DATA_SAMPLES: dict[str, list[str]] = {
         "m.isclose(1, 1), m.isqrt(10), m.lcm(4, 6), m.ldexp(1, 2), m.nextafter(1, 2), m.perm(4, 2),"
         "m.pow(2, 3), m.prod([2, 3]), m.remainder(5, 3), m.e, m.inf, m.nan, m.pi, m.tau]",
     ],
+    "errno": [
+        "import errno as e\n[e.E2BIG, e.EACCES, e.EAGAIN, e.EEXIST, e.EINTR, e.EINVAL, e.EIO, e.EISDIR, e.ENOENT,"
+        "e.ENOSPC, e.ENOTDIR, e.EPERM, e.errorcode[2]]",
+    ],
+    "gc": ["import gc\ngc.collect() >= 0"],
     "os": [
         "import os\n[os.path.join('a', 'b'), os.sep, os.altsep, os.curdir, os.pardir, os.extsep, os.pathsep, os.SEEK_SET, os.SEEK_CUR, os.SEEK_END,"
         "os.linesep, os.name, os.fspath('a'), len(os.urandom(4)), os.getenv('NO', 'x'),"

@@ -51,6 +51,7 @@ class FakeWorker:
         self.ending: ExitStatus | None = None
         self.works = False
         self.used_us = 0
+        self.interrupts = 0
         self._over = anyio.Event()
 
     @property
@@ -70,6 +71,10 @@ class FakeWorker:
 
     def kill(self) -> None:
         self.die(ExitStatus(None, signal.SIGKILL))
+
+    def interrupt(self) -> None:
+        """It goes on; a test that needs another behaviour overrides this."""
+        self.interrupts += 1
 
     def pause(self) -> None:
         """It runs in this process; there is nothing to stop."""
@@ -171,7 +176,10 @@ class UnansweredCalls:
         return request
 
     async def answer(
-        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        self,
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         await anyio.sleep_forever()
         raise AssertionError(request)

@@ -37,6 +37,7 @@ from caps.capabilities.broker.invoke import call_provider, error_response
 from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.broker.nested import BrokerHost
 from caps.capabilities.broker.services import BrokerServices
+from caps.capabilities.broker.streams import ItemStream
 from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
@@ -50,7 +51,7 @@ from caps.security.audit.model.records import AuditEvent
 from caps.security.decision import asking_rules
 from caps.security.request import ApprovalUse
 from caps.worker.host.process.worker import ResourceUsage
-from caps.worker.host.supervisor.interface import CallResponse, RequestBatch
+from caps.worker.host.supervisor.interface import CallResponse, ItemSink, RequestBatch
 from caps.worker.host.supervisor.wall_clock import WallClock
 
 # The message for user space; the reason and the place are in the operator's log.
@@ -101,12 +102,10 @@ class ExecutionBroker:
         self.default_timeout_ms = services.default_timeout_ms
         redactor = services.audit.redactor
         self.telemetry: CallTelemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        self.artifacts: ArtifactStore = ArtifactStore(
-            grant.limits, grant.policy_id, on_artifact, None if outer is None else outer.artifacts
-        )
-        self.evidence = CallEvidence(
-            redactor, services.metrics, self.who, on_decision, self.artifacts
-        )
+        around = None if outer is None else outer.artifacts
+        store = ArtifactStore(grant.limits, grant.policy_id, on_artifact, around)
+        self.artifacts: ArtifactStore = store
+        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision, store)
         self.audit = services.audit
         self.host = BrokerHost(self, services.host)
         self._approvals = services.approvals
@@ -138,9 +137,14 @@ class ExecutionBroker:
         request: CapabilityRequestMessage,
         answered: frozenset[str] | None = None,
         parent: CallContext | None = None,
+        sink: ItemSink | None = None,
     ) -> CallResponse:
-        """The answer to one request; a failure is an answer, too. See `Call` for the others."""
+        """The answer to one request; a failure is an answer, too. See `Call` for the others.
+
+        `sink` gets the items of a stream; without one, they are the answer."""
         call = Call(self, request, answered, parent)
+        if call.bound is not None and call.bound.spec.streams:
+            call.items = ItemStream(call.item, sink)
         self.telemetry.waits(1)
         try:
             response = await self._dispatch(call)
@@ -251,7 +255,7 @@ class ExecutionBroker:
         recorded = self._by_key[key] = IdempotentCall(args_hmac, self.grant.terms_sha256)
         try:
             answer = await self._approve_and_call(call, bound, recorded)
-            self._by_key.keep(recorded, answer)
+            self._by_key.keep(recorded, call.items.for_repeats(answer) if call.items else answer)
             recorded.labels = call.labels
         except AuditError:
             # Which of the two records failed is not known here, so the effect may have happened:
@@ -308,5 +312,6 @@ class ExecutionBroker:
                 call.request.payload,
                 policy_id=self.grant.policy_id,
                 stoppable=cancellable,
+                items=call.items,
             )
         call.end(outcome)

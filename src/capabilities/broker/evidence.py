@@ -132,7 +132,8 @@ class CallEvidence:
             reason=outcome.reason,
             detail=detail,
             duration_us=duration_us,
-            bytes_out=outcome.bytes_out,
+            bytes_out=outcome.bytes_out if call.items is None else call.items.size,
+            items=None if call.items is None else call.items.count,
             labels=list(labels_in(call.labels)),
             artifacts=self._artifacts.records_of(call.request.request_id),
         )

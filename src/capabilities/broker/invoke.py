@@ -12,7 +12,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -56,7 +56,7 @@ class CancellableCall(msgspec.Struct, eq=False):
 
 
 # The rest of a response is far smaller than the difference.
-_MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
+MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 # What a call reserves before its provider builds the result. A plain function has its arguments,
 # the result and its encoded form in memory at once; a coroutine mostly waits.
 _BUILT_BYTES = 4 * 1024 * 1024
@@ -74,6 +74,9 @@ _STOPPED = ProviderError("the call was stopped; whether it had its effect is not
 _encoder = msgspec.msgpack.Encoder()
 
 logger = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.streams import ItemStream
 
 _async_library: contextvars.ContextVar[str | None] | None
 try:
@@ -102,10 +105,12 @@ async def call_provider(
     *,
     policy_id: str,
     stoppable: CancellableCall | None = None,
+    items: ItemStream | None = None,
 ) -> Outcome:
     """Call the provider within its deadline; every error that it raises becomes an outcome.
 
-    The caller can stop it through `stoppable`: the outcome is then CANCELLED, not TIMEOUT.
+    The caller can stop it through `stoppable`: the outcome is then CANCELLED, not TIMEOUT. `items`
+    takes those of a provider that streams.
     """
     share = current_share()
     if bound.inline:  # it has a key, was approved, or is traced
@@ -118,6 +123,8 @@ async def call_provider(
     deadline.deadline = anyio.current_time() + context.timeout_ms / 1000
     with deadline:
         try:
+            if items is not None:
+                return await items.run(bound, context, payload, share, deadline)
             outcome = await _invoke(bound, context, payload, share)
         except BaseException as error:  # noqa: BLE001 - raised again if it is the host's own
             outcome = _outcome_of_error(error, bound, context, policy_id)
@@ -238,13 +245,18 @@ async def _invoke(
         result = await context.run_in_thread(bound.provider, context, payload)
     if inspect.isawaitable(result):
         result = await result
+    return await check_result(bound, context, result)
+
+
+async def check_result(bound: BoundCapability, context: CallContext, result: Any) -> Outcome:
+    """The outcome with the encoded result; a large one is checked in a thread."""
     if _is_small(result):
         return _checked(bound, context, result)
-    size = _rough_size(result)
+    size = rough_size(result)
     return await run_off_loop(context.execution_id, size, _checked, bound, context, result)
 
 
-def _rough_size(result: Any) -> int:
+def rough_size(result: Any) -> int:
     """An estimate in bytes, which stops counting where a result is large anyway."""
     size, todo = 0, [result]
     while todo and size <= _LARGE_RESULT_BYTES:
@@ -285,8 +297,8 @@ def _checked(bound: BoundCapability, context: CallContext, result: Any) -> Outco
         first = problems[0]
         # The path has names of the result, which may be values, such as the keys of a mapping.
         return _bad_output(context, "SchemaMismatch", f"{first.path}: expected {first.expected}")
-    if len(encoded) > _MAX_RESULT_BYTES:
-        return _bad_output(context, f"{len(encoded)} bytes, over {_MAX_RESULT_BYTES}")
+    if len(encoded) > MAX_RESULT_BYTES:
+        return _bad_output(context, f"{len(encoded)} bytes, over {MAX_RESULT_BYTES}")
     return Outcome(
         status=CallStatus.OK,
         answer=CallResponse(result=msgspec.Raw(encoded)),

@@ -12,7 +12,8 @@ never wait. A step that the table does not have is an error.
                                 the call                              was revoked or the time is up
                replay           the same, for a repeat                ENDED
                close            the decision is durable and denies    CLOSED
-    CALLING    end              the provider is done                  ENDED
+    CALLING    item             an item of a stream may be sent       CALLING
+               end              the provider is done                  ENDED
     ENDED      outcome_record   the driver makes it durable           REPORTING
     REPORTING  close            the outcome is durable                CLOSED
 
@@ -24,7 +25,8 @@ drivers:
   for a repeat, never for a grant that was revoked since or after the end of the execution's time;
 - a response exists in CLOSED only: after the record of the outcome, or of the denial;
 - the flow rules see what the channel was answered when the request was received, also if it is
-  decided again; what a provider was called for, or a repeat got, is marked before its response.
+  decided again; what a provider was called for, or a repeat got, is marked before its response,
+  and before each item of a stream.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ from caps.worker.host.supervisor.interface import CallResponse
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
+    from caps.capabilities.broker.streams import ItemStream
 
 
 class CallState(enum.Enum):
@@ -81,6 +84,7 @@ class Call:
         "approval_id",
         "bound",
         "decision",
+        "items",
         "labels",
         "observation",
         "outcome",
@@ -114,6 +118,7 @@ class Call:
         self._released = False
         self.approval_id: str | None = None
         self.outcome: Outcome | None = None
+        self.items: ItemStream | None = None  # set by the driver, if the provider streams
         self.response: CallResponse | None = None
         self._began_ns: int | None = None
         self._state = _DECIDED
@@ -206,6 +211,12 @@ class Call:
             host=self._broker.host,
             depth=0 if self.parent is None else self.parent.depth + 1,
         )
+
+    def item(self) -> None:
+        """The provider streams, and one more item is sent now."""
+        if self._state is not _CALLING:
+            raise self._out_of_turn("item")
+        self._mark(frozenset(self._added))
 
     def end(self, outcome: Outcome) -> None:
         """The provider is done. Only a revocation cancels it without ending the execution."""

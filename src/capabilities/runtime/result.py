@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from caps.capabilities.artifacts import Artifact
@@ -24,6 +24,7 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import ErrorReport, Frame
 from caps.security.audit.model.records import ExecutionStatus
+from caps.worker.host.supervisor.interruption import CodeInterruptedError
 
 _STATUS_BY_CODE = {
     PolicyDeniedError.code: ExecutionStatus.POLICY_REFUSED,
@@ -85,6 +86,8 @@ class ExecutionResult:
     decisions: tuple[DecisionSummary, ...]
     artifacts: tuple[Artifact, ...] = ()
     """What the code handed out, in order; also if it failed afterwards."""
+    note: str | None = None
+    """In a session: that the names of earlier runs are lost, and why, if they are."""
 
     def __repr__(self) -> str:
         names = (name for name in self.__dataclass_fields__)
@@ -129,6 +132,7 @@ class ExecutionResult:
             "usage": asdict(self.usage),
             "decisions": [asdict(decision) for decision in self.decisions],
             "artifacts": [artifact.as_dict() for artifact in self.artifacts],
+            "note": self.note,
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -144,6 +148,7 @@ class ExecutionResult:
         return {**plain, "value": value, "value_spelling": spelling.value}
 
 
+_PLACE_FIELDS = ("filename", "line", "column", "end_column", "source_line")
 _FRAME_FIELDS = ("filename", "line", "function", "source")
 _FAILURE_FIELDS = (
     "code",
@@ -168,9 +173,22 @@ def failure_of_code(report: ErrorReport) -> Failure:
 
 def failure_of_host(error: CapsError) -> Failure:
     """The failure for an error that ended the execution from outside."""
+    if isinstance(error, CodeInterruptedError):
+        return _failure_of_interrupted_code(error)
     return Failure(
         code=error.code, type=type(error).__name__, message=error.message, details=error.details
     )
+
+
+def _failure_of_interrupted_code(error: CodeInterruptedError) -> Failure:
+    """The limit, and where the code was when it was interrupted, which its worker reported."""
+    kind, report = LimitExceededError.__name__, error.report
+    limit = Failure(code=error.code, type=kind, message=error.message, details=error.details)
+    if report is None:
+        return limit
+    traceback = f"{report.traceback}{kind}: {error.message}\n"
+    places = {name: getattr(report, name) for name in _PLACE_FIELDS}
+    return replace(limit, **places, traceback=traceback, frames=tuple(report.frames))
 
 
 def status_of(failure: Failure | None, *, from_code: bool) -> ExecutionStatus:

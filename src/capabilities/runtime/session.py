@@ -6,14 +6,18 @@ async with runtime.session(principal="ada") as session:
 
 Each run is a separate execution with its own id, limits, result and evidence; every record names
 the session. Its policies are fixed when it opens. A run that ends with a result, including an error
-of the code, leaves the session open; if the worker is killed the session ends, and later runs raise
-an error that says why. Nothing of a run continues after it: its tasks and calls end first.
+of the code, leaves the names as they are. If the code is killed, since it did not stop at a limit
+or at an interrupt, the next run starts without names, and its result says so. If the worker is lost
+in another way the session ends, and later runs raise an error that says why. Nothing of a run
+continues after it: its tasks and calls end first.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
@@ -28,6 +32,7 @@ from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.execution_request import ExecutionRequest, SessionChannel
 from caps.capabilities.runtime.open_runtime import CLOSING_SECONDS, OpenRuntime, acquire_pool
 from caps.capabilities.runtime.options import check_run_arguments
+from caps.capabilities.runtime.portal import check_process
 from caps.capabilities.runtime.result import ExecutionResult
 from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import ConfigurationError, SessionBusyError, SessionEndedError
@@ -41,6 +46,7 @@ MAX_RUNS = 1000
 IDLE_MS = 10 * 60 * 1000
 WALL_MS = 30 * 60 * 1000
 
+_NAMES_LOST = "the names of all earlier runs are lost"
 _MAX_RUNS = 1_000_000
 _MAX_MS = 24 * 60 * 60 * 1000
 
@@ -108,9 +114,10 @@ class Session:
             keys=IdempotencyCache(),
             flow=flow,
         )
+        self._process = os.getpid()
         self._runs = 0
         self._busy = False
-        self._run_over: anyio.Event | None = None  # set only while `close` waits
+        self._run_over: anyio.Event | None = None  # set only while someone waits for it
 
     @property
     def id(self) -> str:
@@ -166,24 +173,45 @@ class Session:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self.close()
+        if error is None or os.getpid() == self._process:  # a forked child's own error passes
+            await self.close()
 
     async def close(self) -> None:
         """Kill the worker; code that still runs in it is lost. Leaving the context does the same.
 
-        A run that is ended by this has recorded its end before this returns.
+        A run that is ended by this has recorded its end before this returns. Raises
+        ConfigurationError in a forked child: the worker belongs to the parent.
         """
+        check_process(self._process)
         self._opened.services.live.remove(self)
         self._opened.services.approvals.forget(self._channel_id)
         try:
             await self._lease.end(SessionEnd.CLOSED, "it was closed")
             with anyio.move_on_after(CLOSING_SECONDS):
                 while self._busy:
-                    if self._run_over is None:
-                        self._run_over = anyio.Event()
-                    await self._run_over.wait()
+                    await self._run_ended()
         finally:
             await self._pool_stack.aclose()
+
+    async def interrupt(self) -> bool:
+        """Interrupt the running cell, as Ctrl-C would; wait until it has ended.
+
+        The code gets a `KeyboardInterrupt`. If it does not end within a second it is killed, and
+        the names of the session are lost. Returns False if no cell runs.
+        """
+        if not self._busy:
+            return False
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._lease.interrupt)
+            await self._run_ended()
+            group.cancel_scope.cancel()
+        return True
+
+    async def _run_ended(self) -> None:
+        """Wait for the end of the run that is in flight."""
+        if self._run_over is None:
+            self._run_over = anyio.Event()
+        await self._run_over.wait()
 
     async def run(
         self,
@@ -227,6 +255,7 @@ class Session:
         await self._check_alive()
         self._busy = True
         self._runs += 1
+        lost = self._lease.take_loss()
         try:
             encoded = await self._opened.encode_inputs(
                 inputs, self.grant.namespace, self._identity.principal
@@ -247,7 +276,7 @@ class Session:
             result = await self._opened.execute(self._lease, self.grant.named(new_id()), request)
             if result.status is ExecutionStatus.PROTOCOL_VIOLATION:
                 await self._end_on_violation(result)
-            return result
+            return replace(result, note=f"{_NAMES_LOST}: {lost}") if lost else result
         finally:
             self._busy = False
             over, self._run_over = self._run_over, None
@@ -255,6 +284,7 @@ class Session:
                 over.set()
 
     async def _check_alive(self) -> None:
+        check_process(self._process)
         if self._busy:
             raise SessionBusyError(
                 "the session runs another cell; wait for it, or open a session of its own"

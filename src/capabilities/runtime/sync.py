@@ -53,6 +53,24 @@ class SyncSession:
         )
         return self._portal.run(call)
 
+    def submit(
+        self,
+        source: str,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        on_output: Callable[[str], None] | None = None,
+        check: bool = False,
+    ) -> Future[ExecutionResult]:
+        """`run` that does not wait; cancelling the future ends the session."""
+        call: Callable[[], Awaitable[ExecutionResult]] = functools.partial(
+            self._session.run, source, inputs=inputs, on_output=on_output, check=check
+        )
+        return self._portal.start(call)
+
+    def interrupt(self) -> bool:
+        """`Session.interrupt`, from any thread."""
+        return self._portal.run(self._session.interrupt)
+
     def close(self) -> None:
         """`Session.close`, from any thread."""
         self._portal.run(self._session.close)

@@ -136,7 +136,10 @@ def _method(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
     ):
         parts.append(f"returns: {note}")  # a class has this in its own docstring
     doc = docstring(parts)
-    lines = _signature(spec.function, parameters)
+    lines = _signature(spec, parameters)
+    if spec.streams:
+        types.imports.add("AsyncIterator")
+        result = f"AsyncIterator[{result}]"
     lines[-1] += f" -> {result}:" + ("" if doc else " ...")
     return [*lines, *(f"    {line}" if line else "" for line in doc)]
 
@@ -160,11 +163,13 @@ def _parameters(spec: CapabilitySpec, types: SchemaTypes) -> list[str]:
     return [_unused_name("self", by_name), *parameters]
 
 
-def _signature(function: str, parameters: list[str]) -> list[str]:
-    line = f"async def {function}({', '.join(parameters)})"
+def _signature(spec: CapabilitySpec, parameters: list[str]) -> list[str]:
+    # Without `async`, as a type checker wants a stub of an async generator.
+    start = f"{'' if spec.streams else 'async '}def {spec.function}("
+    line = f"{start}{', '.join(parameters)})"
     if len(line) <= _MAX_LINE:
         return [line]
-    return [f"async def {function}(", *(f"    {one}," for one in parameters), ")"]
+    return [start, *(f"    {one}," for one in parameters), ")"]
 
 
 def _parameter(

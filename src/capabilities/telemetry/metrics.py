@@ -31,7 +31,7 @@ _LIMITS: Final = frozenset({"wall_ms", "cpu_ms", "memory_mb", "output_bytes", "s
 _VIOLATIONS: Final = frozenset(
     "contradiction failed_before flood forbidden_system_call forged_id frame_too_large garbage "
     "malformed not_json_like out_of_turn replayed_request too_deep too_many_in_flight "
-    "too_many_items truncated_frame unasked_answer version".split()
+    "too_many_items truncated_frame unasked_answer unknown_stream version".split()
 )
 
 

@@ -511,6 +511,7 @@ class TestJson:
             "error",
             "usage",
             "decisions",
+            "note",
             "artifacts",
         }
         return found

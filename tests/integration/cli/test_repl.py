@@ -69,11 +69,17 @@ class TestFromAPipe:
         assert (done.returncode, done.stdout) == (1, "=> 1\n")
         assert 'File "<cell 2>", line 1, in <module>' in done.stderr
 
-    def test_a_limit_that_kills_is_followed_by_a_new_session(self, place: Place) -> None:
-        """The command says so, since the variables are lost."""
-        done = place.pipe("x = 1\n\nwhile True: print('x' * 1000)\n\n'x' in dir()\n\nx\n")
-        assert done.returncode == 5
-        assert "caps: the session has ended; its variables are lost\n" in done.stderr
+    def test_variables_are_kept_after_a_limit_unless_the_cell_was_killed(
+        self, place: Place
+    ) -> None:
+        """The command says so if they are lost."""
+        limits = {"wall_ms": 1000}
+        place.policy.write_text(json.dumps({"id": "p", "limits": limits}))
+        deaf = "import itertools\nsum(itertools.repeat(0))"
+        done = place.pipe(f"x = 1\n\nwhile True: n = 1\n\nx\n\n{deaf}\n\n2\n\nx\n")
+        assert (done.returncode, done.stdout) == (5, "=> 1\n=> 2\n")
+        assert "killed, and all names of the session are lost\n" in done.stderr
+        assert "caps: the names of all earlier runs are lost: " in done.stderr
         assert "NameError" in done.stderr
 
     def test_every_cell_is_in_the_audit_log(self, place: Place) -> None:
@@ -122,6 +128,16 @@ class TestFromAPipe:
     def test_no_input_is_no_cell(self, place: Place) -> None:
         """Nothing runs, and that is fine."""
         assert place.pipe("\n\n").returncode == 0
+
+
+STUBBORN = """\
+while True:
+    try:
+        print("be" + "gun")
+        while True: n = 1
+    except BaseException: pass
+
+"""
 
 
 class Terminal:
@@ -187,10 +203,10 @@ class TestAtATerminal:
         terminal.type("\x04")
         assert terminal.process.wait() == 0
 
-    def test_an_interrupt_kills_the_cell_and_a_new_session_follows(
+    def test_an_interrupt_stops_the_cell_and_variables_are_kept(
         self, place: Place, terminal: Terminal
     ) -> None:
-        """The command says so; at the prompt it only drops the typed text."""
+        """Code that does not stop is killed; at the prompt an interrupt drops the typed text."""
         terminal.until(">>> ")
         terminal.type("x = 1\n")
         terminal.interrupt_at_the_prompt()
@@ -201,12 +217,21 @@ class TestAtATerminal:
         terminal.type("print('be' + 'gun'); import asyncio; await asyncio.sleep(600)\n")
         terminal.until("begun")
         terminal.process.send_signal(signal.SIGINT)
-        terminal.until("caps: interrupted; the code was killed, and its variables are lost")
+        terminal.until("KeyboardInterrupt: the code was interrupted")
+        terminal.until(">>> ")
+        terminal.type("x + 1\n")
+        terminal.until("=> 2")
+        terminal.until(">>> ")
+        terminal.type(STUBBORN)
+        terminal.until("begun")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("it was killed, and all names of the session are lost")
         terminal.until(">>> ")
         terminal.type("x\n")
+        terminal.until("caps: the names of all earlier runs are lost")
         terminal.until("NameError")
         terminal.until(">>> ")
         terminal.type("\x04")
         assert terminal.process.wait() == 0
         statuses = [event.status.value for event in place.events(ExecutionEnded)]
-        assert statuses == ["ok", "ok", "cancelled", "code_failed"]
+        assert statuses == ["ok", "ok", "code_failed", "ok", "worker_lost", "code_failed"]

@@ -215,6 +215,9 @@ with Runtime({}, audit=MemoryAuditLog()) as runtime:
     with runtime.session_sync() as session:
         in_child(lambda: runtime.run_sync("1"))
         in_child(lambda: runtime.submit("1"))
+        in_child(lambda: runtime.call_sync("time.now"))
+        in_child(lambda: runtime.submit_call("time.now"))
+        in_child(lambda: runtime.session_sync().__enter__())
         in_child(lambda: runtime.policy)
         in_child(lambda: session.run("1"))
         in_child(session.close)
@@ -232,12 +235,64 @@ def test_a_child_that_the_host_forked_gets_an_error_and_harms_nothing() -> None:
         printed, _ = host.communicate(timeout=60)
     refused = ["the runtime was opened before this process was forked", "0"]
     assert printed.splitlines() == [
-        *(refused * 6),
+        *(refused * 9),
         *["0"],
         *["42", "0"],
         "the session of the parent lives",
         "so does its runtime",
     ]
+
+
+FORKING_IN_A_LOOP = """
+import asyncio, os, signal, sys
+from contextlib import aclosing
+from caps import CapsError, MemoryAuditLog, Runtime
+
+def in_child(do) -> None:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a child that hangs
+        asyncio._set_running_loop(None)
+        try:
+            asyncio.run(do())
+        except CapsError as error:
+            print(error.message.partition(";")[0], flush=True)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+async def read(stream) -> None:
+    async with aclosing(stream) as events:
+        async for _ in events:
+            pass
+
+async def open_session(runtime) -> None:
+    async with runtime.session():
+        pass
+
+async def main() -> None:
+    async with Runtime({}, audit=MemoryAuditLog()) as runtime, runtime.session() as session:
+        await session.run("x = 'the session of the parent lives'")
+        in_child(lambda: runtime.run("1"))
+        in_child(lambda: runtime.call("time.now"))
+        in_child(lambda: read(runtime.stream("1")))
+        in_child(lambda: open_session(runtime))
+        in_child(lambda: runtime.revoke("e", "time.now"))
+        in_child(lambda: session.run("x = 1"))
+        in_child(lambda: read(session.stream("x = 1")))
+        in_child(session.close)
+        in_child(lambda: session.__aexit__(None, None, None))
+        print((await session.run("x")).value)
+
+asyncio.run(main())
+"""
+
+
+def test_a_child_forked_in_an_event_loop_gets_an_error_and_harms_nothing() -> None:
+    """Runs, calls, streams and sessions: the worker of the parent gets nothing from it."""
+    with started(FORKING_IN_A_LOOP) as host:
+        printed, _ = host.communicate(timeout=60)
+    refused = ["the runtime was opened before this process was forked", "0"]
+    assert printed.splitlines() == [*(refused * 9), "the session of the parent lives"]
 
 
 OUT_OF_DESCRIPTORS = """

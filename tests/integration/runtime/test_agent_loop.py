@@ -27,6 +27,8 @@ async def test_the_loop_repairs_its_code(capsys: pytest.CaptureFixture[str]) -> 
         "no line of the code ran",
         "ProviderError: NoSuchCustomer: no customer `eve`; there are ada, bob",
         "left out: NoSuchCustomer eve",
+        "credits.csv (text/csv, 18 bytes)",
+        r"=> credits.csv: 'ada,12.50\nbob,7.25'",
     ):
         assert part in told
 

@@ -71,7 +71,7 @@ async def test_the_log_has_what_it_is_and_not_its_bytes(place: Place) -> None:
     assert record.sha256 == digest
     (decision,) = (event for event in place.audit.events if isinstance(event, DecisionMade))
     assert decision.shown == {"name": "s.txt"}
-    assert "secret" not in repr(place.audit.events)
+    assert "a secret text" not in repr(place.audit.events)
 
 
 async def test_what_was_handed_out_is_there_after_an_error(place: Place) -> None:

@@ -335,24 +335,58 @@ class TestLimits:
         ("limits", "source", "limit"),
         [
             ({"wall_ms": 500}, FOREVER, "wall_ms"),
-            ({"cpu_ms": 300}, "while True: pass", "cpu_ms"),
+            ({"cpu_ms": 300}, "\nwhile True: pass", "cpu_ms"),
         ],
     )
-    async def test_a_limit_that_kills_ends_the_session(
+    async def test_code_that_stops_at_a_limit_keeps_its_names(
         self, scene: Scene, limits: dict[str, Any], source: str, limit: str
     ) -> None:
-        """The run's result says which, and later runs are refused with the reason."""
+        """The run's result names the limit and the line, and the session goes on."""
         async with scene.session(limits) as session:
+            worker = worker_of(session)
             assert (await session.run("x = 1")).ok
             result = await session.run(source)
             assert result.error is not None
             assert (result.status.value, result.error.details["limit"]) == ("limit", limit)
-            assert session.ended is SessionEnd.LIMIT
-            with pytest.raises(SessionEndedError, match="the session has ended: ") as refused:
-                await session.run("x")
-        assert refused.value.reason == "limit"
-        assert result.error.message in refused.value.message
+            assert (result.error.type, result.error.line) == ("LimitExceededError", 2)
+            assert result.error.traceback.endswith(f"LimitExceededError: {result.error.message}\n")
+            after = await session.run("x")
+            assert (after.value, after.note) == (1, None)
+            assert worker_of(session) is worker
         assert [e.limit for e in scene.events(LimitReached)] == [limit]
+        assert [e.status.value for e in scene.events(ExecutionEnded)] == ["ok", "limit", "ok"]
+
+    async def test_code_that_does_not_stop_is_killed_and_the_next_run_says_what_is_lost(
+        self, scene: Scene
+    ) -> None:
+        """The next run has a new worker; the one after it has nothing more to say."""
+        async with scene.session({"wall_ms": 400}) as session:
+            worker = worker_of(session)
+            assert (await session.run("x = 1")).ok
+            result = await session.run("import itertools\nsum(itertools.repeat(0))")
+            assert result.error is not None
+            assert (result.status.value, result.error.details["limit"]) == ("limit", "wall_ms")
+            assert "was killed, and all names of the session are lost" in result.error.message
+            assert (worker.is_over, session.ended) == (True, None)
+            after = await session.run("'x' in globals()")
+            assert (after.value, session.ended) == (False, None)
+            note = "the names of all earlier runs are lost: the code ran longer than 400 ms"
+            assert after.note is not None
+            assert after.note.startswith(note)
+            assert after.note in after.for_model()
+            assert (await session.run("1")).note is None
+        assert [e.limit for e in scene.events(LimitReached)] == ["wall_ms"]
+
+    async def test_a_killed_session_gives_its_place_back(self, scene: Scene) -> None:
+        """Between a kill and the next run it holds no worker."""
+        policy = {"limits": {"wall_ms": 300}}
+        async with (
+            Runtime(policy, audit=scene.audit, max_workers=1) as runtime,
+            runtime.session() as session,
+        ):
+            await session.run("import itertools\nsum(itertools.repeat(0))")
+            assert (await runtime.run("2")).value == 2
+            assert await value_of(session, "3") == 3
 
     async def test_output_over_its_limit_is_cut_and_the_session_goes_on(self, scene: Scene) -> None:
         """The run ends as it would, its output says that it was cut, and its names stay."""

@@ -111,7 +111,9 @@ def test_a_payload_is_an_object_and_without_a_schema_an_empty_one(
     """A capability without a schema takes no arguments."""
     schema = registry.capabilities["box.put"].schema_in
     assert schema.problems({}) == ()
-    assert [problem.expected for problem in schema.problems({"a": 1})] == ["no property `a`"]
+    assert [problem.expected for problem in schema.problems({"a": 1})] == [
+        "no property `a`; known: none"
+    ]
     assert schema.problems([]) != ()
 
 
@@ -129,6 +131,7 @@ def test_describe_is_plain_data_with_everything_a_reader_needs(
         "name",
         "schema_in",
         "schema_out",
+        "streams",
         "tags",
         "title",
         "description",

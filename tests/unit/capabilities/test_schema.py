@@ -21,6 +21,9 @@ def test_what_fits_has_no_problems() -> None:
     assert schema.problems({"size": 5}) == ()
 
 
+CLOSED = {"additionalProperties": False}
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "problem"),
     [
@@ -30,7 +33,17 @@ def test_what_fits_has_no_problems() -> None:
         (
             {"properties": {}, "additionalProperties": False},
             {"extra": 1},
-            Problem("$", "no property `extra`", "{'extra': 1}"),
+            Problem("$", "no property `extra`; known: none", "{'extra': 1}"),
+        ),
+        (
+            {
+                "properties": {"of": {"$ref": "#/$defs/Order"}},
+                "$defs": {
+                    "Order": {"properties": {"a": {}, "b": {}}, "additionalProperties": False}
+                },
+            },
+            {"of": {"c": 1}},
+            Problem("$.of", "no property `c`; known: a, b", "{'c': 1}"),
         ),
         ({"enum": ["a", "b"]}, "c", Problem("$", "one of ['a', 'b']", "'c'")),
         ({"minimum": 3}, 1, Problem("$", "minimum 3", "1")),

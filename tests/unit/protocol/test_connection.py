@@ -28,6 +28,8 @@ from caps.protocol.messages import (
     ResultMessage,
     StartedMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,
     WorkerLimits,
 )
 
@@ -246,6 +248,46 @@ class TestRequests:
         with pytest.raises(ProtocolError) as error:
             pair.worker.receive(frame(encode(answer)))
         assert violation_of(error) == "unasked_answer"
+
+    def test_items_and_questions_alternate(self) -> None:
+        """An item is sent when it is asked for; a response ends the stream, on both ends."""
+        pair = running()
+        pair.ask("s1")
+        for _ in range(2):
+            pair.from_host(StreamItemMessage, request_id="s1", item=1)
+            assert (pair.host.in_flight, pair.worker.in_flight) == (1, 1)
+            again = StreamItemMessage(request_id="s1", **pair.host.stamp())
+            with pytest.raises(ProtocolError) as error:
+                pair.host.send(again)
+            assert violation_of(error) == "unasked_answer"
+            pair.from_worker(StreamNextMessage, request_id="s1")
+        pair.from_host(CapabilityResponseMessage, request_id="s1")
+        assert (pair.host.in_flight, pair.worker.in_flight) == (0, 0)
+        with pytest.raises(ProtocolError) as error:
+            pair.worker.send(StreamNextMessage(request_id="s1", **pair.worker.stamp()))
+        assert violation_of(error) == "unknown_stream"
+
+    @pytest.mark.parametrize("crossed", [StreamItemMessage, CapabilityResponseMessage])
+    def test_a_stop_may_cross_what_the_host_sends(self, crossed: type[Any]) -> None:
+        """Both ends agree in the end: the stream is over, and nothing waits."""
+        pair = running()
+        pair.ask("s1")
+        stop = pair.worker.send(
+            StreamNextMessage(request_id="s1", stop=True, **pair.worker.stamp())
+        )
+        pair.from_host(crossed, request_id="s1")
+        pair.host.receive(stop)
+        if crossed is StreamItemMessage:
+            pair.from_host(CapabilityResponseMessage, request_id="s1")
+        assert (pair.host.in_flight, pair.worker.in_flight) == (0, 0)
+
+    def test_an_open_stream_does_not_keep_the_host_from_reading(self) -> None:
+        """Its arguments are bounded elsewhere; they no longer count once an item was sent."""
+        pair = running()
+        pair.ask("s1")
+        assert pair.host.bytes_in_flight > 0
+        pair.from_host(StreamItemMessage, request_id="s1")
+        assert pair.host.bytes_in_flight == 0
 
     def test_an_answer_that_cannot_be_sent_leaves_the_request_waiting(self) -> None:
         """The host can still answer it with a failure."""

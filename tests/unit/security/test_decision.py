@@ -380,7 +380,7 @@ class TestErrors:
         ]
         assert error.message == (
             "the payload of `files.read` does not fit its schema: "
-            "`path` should be a string, got a number (and 1 more)"
+            "`path` should be a string, got a number; `` should be fewer keys, got 2 keys"
         )
 
     @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ _MAX_ARTIFACTS = 20
 
 
 def text_for_model(result: ExecutionResult, max_characters: int) -> str:
-    """Output, value, error, hint, what was handed out, and what was refused."""
+    """What was lost, output, value, error, hint, what was handed out, and what was refused."""
     room = max_characters // 4
     parts = [
+        ("note", result.note or ""),
         ("output", cut(result.stdout.rstrip("\n"), max_characters // 2)),
         ("result", "" if result.value is None else cut(_value_text(result), room)),
         ("error", "" if result.error is None else cut(_error_text(result.error), room)),

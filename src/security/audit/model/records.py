@@ -187,6 +187,8 @@ class OutcomeRecorded(_ExecutionEvent, frozen=True, kw_only=True, tag="outcome_r
     bytes_out: int
     labels: list[str] = []
     """The labels of the answer."""
+    items: int | None = None
+    """For a stream, how many items were sent; `bytes_out` is their size."""
     artifacts: list[ArtifactRecord] = []
     """What the call handed out, whether or not it succeeded in the end."""
     signed_seq: int | None = None

@@ -1,8 +1,10 @@
 """A lease: one worker for all runs of one session, and for nothing else, until the session ends.
 
 The worker is killed when the session is closed, has been idle or alive for too long, or when a run
-ends without a result: a worker that was killed, broke the protocol or was interrupted is never used
-again. A lease that has ended keeps its reason. Between runs, when no run's limits bound it, the
+ends without a result: a worker that was killed or broke the protocol is never used again. If it was
+killed since its code did not stop at a limit, or when it was asked to, the next run gets a new
+worker, without the names of the earlier runs. Every other such end is the end of the lease, which
+keeps its reason. Between runs, when no run's limits bound it, the
 worker is paused (SIGSTOP), so that no leftover code can run in it either.
 """
 
@@ -21,6 +23,9 @@ from caps.protocol.errors import LimitExceededError, ProtocolError, WorkerLostEr
 from caps.protocol.messages import ResultMessage
 from caps.worker.host.pool.pool import Spare, WorkerPool
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.interruption import CodeInterruptedError, interrupt
+
+_LOST = "it was killed, and all names of the session are lost"
 
 
 class SessionEnd(enum.Enum):
@@ -30,7 +35,6 @@ class SessionEnd(enum.Enum):
     RUNS = "runs"  # it had as many runs as it may have
     IDLE = "idle"  # nothing ran for too long
     WALL = "wall"  # it lived for too long
-    LIMIT = "limit"  # the code exceeded a limit and was killed
     PROTOCOL_VIOLATION = "protocol_violation"
     WORKER_LOST = "worker_lost"
     CANCELLED = "cancelled"  # the caller cancelled a run
@@ -58,6 +62,11 @@ class Lease:
         self._expires_at = math.inf
         self._idle_since = math.inf
         self._changed = anyio.Event()
+        # The worker whose code runs. The event is set while there is one.
+        self._running: Spare | None = None
+        self._code_runs = anyio.Event()
+        self._was_stopped = False
+        self._loss: str | None = None
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -89,12 +98,19 @@ class Lease:
             capped = job if job.wall_ms <= ms_left else replace(job, wall_ms=ms_left)
             return await self._attempt(capped, calls, on_output)
         except LimitExceededError as error:
-            if error.limit != "wall_ms" or job.wall_ms <= ms_left:
-                await self.end(SessionEnd.LIMIT, error.message)
+            if error.limit == "wall_ms" and job.wall_ms > ms_left:
+                await self.end(SessionEnd.WALL, self._expired_message)
+                raise self._session_expired(error) from None
+            if isinstance(error, CodeInterruptedError):
                 raise
-            await self.end(SessionEnd.WALL, self._expired_message)
-            raise self._session_expired(error) from None
+            message = f"{error.message}; the code did not stop, so {_LOST}"
+            await self._drop_worker(error.message)
+            raise LimitExceededError(message, **error.details) from None
         except WorkerLostError as lost:
+            if self._was_stopped and self.ended is None:
+                await self._drop_worker("the code did not stop when it was interrupted")
+                message = f"the code did not stop when it was interrupted, so {_LOST}"
+                raise WorkerLostError(message, started=lost.started) from None
             if self.ended is None:
                 await self.end(SessionEnd.WORKER_LOST, lost.message)
                 raise
@@ -107,9 +123,27 @@ class Lease:
             raise
         finally:
             self._runs += 1
+            self._was_stopped = False
             self._idle_since = time.monotonic()
             if self._idle_since >= self._expires_at:
                 self._changed.set()
+
+    async def interrupt(self) -> None:
+        """Interrupt the code that runs, or will run soon, and kill it if it does not stop in time.
+
+        The caller cancels this when the run has ended.
+        """
+        await self._code_runs.wait()
+        spare = self._running
+        assert spare is not None  # while the event is set
+        await interrupt(spare.worker)
+        self._was_stopped = True
+        spare.worker.kill()
+
+    def take_loss(self) -> str | None:
+        """Why the names of the runs before this one were lost, if that was not told yet."""
+        loss, self._loss = self._loss, None
+        return loss
 
     async def end(self, reason: SessionEnd, message: str) -> None:
         """Kill the worker, unless that is done already. The first reason is kept."""
@@ -123,11 +157,13 @@ class Lease:
     async def _attempt(
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        spare = self._spare
-        assert spare is not None  # the session does not use a lease that has ended
+        spare = self._spare or await self._borrow()
         spare.worker.resume()
         try:
-            message = await self._pool.run_on(spare, job, calls, on_output)
+            message = await self._run_on(spare, job, calls, on_output)
+        except CodeInterruptedError:
+            spare.worker.pause()
+            raise
         except WorkerLostError as lost:
             if lost.started or self._runs or self._pool.closed or self._spare is None:
                 raise
@@ -135,9 +171,27 @@ class Lease:
             self._spare = None
             await self._pool.end(spare)
             spare = await self._borrow(fresh=True)
-            message = await self._pool.run_on(spare, job, calls, on_output)
+            message = await self._run_on(spare, job, calls, on_output)
         spare.worker.pause()
         return message
+
+    async def _run_on(
+        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
+    ) -> ResultMessage:
+        self._running = spare
+        self._code_runs.set()
+        try:
+            return await self._pool.run_on(spare, job, calls, on_output)
+        finally:
+            self._running, self._code_runs = None, anyio.Event()
+
+    async def _drop_worker(self, reason: str) -> None:
+        """The code was killed, and its names with it: the next run borrows another worker."""
+        self._loss, self._runs = reason, -1  # the run that ends now is not one of the new worker
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with anyio.CancelScope(shield=True):
+                await self._pool.end(spare)
 
     async def _borrow(self, *, fresh: bool = False) -> Spare:
         spare = await self._pool.borrow(self._owner, fresh=fresh)

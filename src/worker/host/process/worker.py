@@ -69,6 +69,9 @@ class Worker(Protocol):
     def kill(self) -> None:
         """Send SIGKILL. Harmless when it has ended already."""
 
+    def interrupt(self) -> None:
+        """Send SIGINT: the running cell is to stop. Harmless when none runs, or it has ended."""
+
     def pause(self) -> None:
         """Send SIGSTOP: it does not run until it is resumed. Harmless when it has ended."""
 

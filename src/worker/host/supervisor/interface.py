@@ -90,6 +90,16 @@ class RequestBatch:
         """The answers were sent, or never will be. Called once, whatever happened."""
 
 
+class ItemSink(Protocol):
+    """Takes the items of one stream, for the code that reads it."""
+
+    async def send(self, item: msgspec.Raw) -> None:
+        """Send one item, and wait until the code wants the next one. Safe to cancel."""
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once the code wants no more items; now, if that was before."""
+
+
 class CallHandler(Protocol):
     """Answers the requests of one execution: the broker."""
 
@@ -100,9 +110,13 @@ class CallHandler(Protocol):
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
 
     async def answer(
-        self, request: CapabilityRequestMessage, answered: frozenset[str]
+        self,
+        request: CapabilityRequestMessage,
+        answered: frozenset[str],
+        *,
+        sink: ItemSink | None = None,
     ) -> CallResponse:
-        """The answer to one request of a batch with this `answered`.
+        """The answer to one request of a batch with this `answered`; `sink` gets items before it.
 
         Raises nothing that the worker could provoke.
         """

@@ -14,7 +14,7 @@ decoded, checked and hashed in a thread.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NoReturn
 
 import anyio
@@ -30,6 +30,8 @@ from caps.protocol.messages import (
     CapabilityResponseMessage,
     FromWorker,
     ResultMessage,
+    StreamItemMessage,
+    StreamNextMessage,
 )
 from caps.protocol.transport import ChannelClosedError, Transport
 from caps.worker.host.supervisor.byte_budget import DECISION_BYTES, ByteBudget
@@ -37,6 +39,7 @@ from caps.worker.host.supervisor.interface import (
     SENT,
     CallHandler,
     CallResponse,
+    ItemSink,
     Job,
     RequestBatch,
 )
@@ -75,6 +78,42 @@ class _Arrival(msgspec.Struct, frozen=True):
     """Whether there are encoded answers that the channel had no room for."""
 
 
+class _StreamItems(ItemSink):
+    """The items of one request on their way to the worker, one at a time.
+
+    The worker asks for each one, so a slow reader holds the provider, and the host holds one item.
+    """
+
+    def __init__(self, send: Callable[[msgspec.Raw], Awaitable[None]]) -> None:
+        self._send = send
+        self._asked: anyio.Event | None = None  # set by the next message about this stream
+        self._on_stop: Callable[[], None] | None = None
+        self._is_stopped = False
+
+    async def send(self, item: msgspec.Raw) -> None:
+        self._asked = anyio.Event()
+        await self._send(item)
+        await self.wait_asked()
+
+    async def wait_asked(self) -> None:
+        """Wait until the worker takes a message of this stream: it has asked, or was sent none."""
+        if self._asked is not None:
+            await self._asked.wait()
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        self._on_stop = callback
+        if self._is_stopped:
+            callback()
+
+    def receive(self, message: StreamNextMessage) -> None:
+        if message.stop:  # first, so that the provider is not asked for one more item
+            self._is_stopped = True
+            if self._on_stop is not None:
+                self._on_stop()
+        if self._asked is not None:
+            self._asked.set()
+
+
 class RequestServer:
     """Serves one execution on one channel. Runs in its task and in the event loop's callback."""
 
@@ -99,6 +138,7 @@ class RequestServer:
         self._handle = handle
         self._raise_lost = raise_lost
         self._requests = 0
+        self._streams: dict[str, _StreamItems] = {}
         self._unsent_bytes = 0
         self._sent_some: anyio.Event | None = None
         # The batch that was begun and is not closed.
@@ -191,6 +231,10 @@ class RequestServer:
             if type(message) is CapabilityRequestMessage:
                 self._count_request()
                 requests.append(message)
+            elif type(message) is StreamNextMessage:
+                stream = self._streams.get(message.request_id)
+                if stream is not None:  # else its end and this message have crossed
+                    stream.receive(message)
             else:
                 result = self._handle(message) or result
         self._in_flight = self._calls.begin_batch(requests) if requests else None
@@ -255,13 +299,25 @@ class RequestServer:
     async def _answer_in_task(
         self, request: CapabilityRequestMessage, answered: frozenset[str]
     ) -> None:
-        with self._budget.share():
-            answer = await self._calls.answer(request, answered)
-            if self._connection.state is State.FAILED:
-                return  # the execution is ending, with the violation as its reason
-            data = self._encode_or_fail(request, answer)
-            del answer  # it is a copy of the data
-            await self._send(data)
+        async def send_item(item: msgspec.Raw) -> None:
+            message = StreamItemMessage(
+                request_id=request.request_id, item=item, **self._connection.stamp()
+            )
+            if not self._send_now(self._connection.send(message)):
+                await self._send(b"")  # the transport has it, whatever ends this call
+
+        items = self._streams[request.request_id] = _StreamItems(send_item)
+        try:
+            with self._budget.share():
+                answer = await self._calls.answer(request, answered, sink=items)
+                await items.wait_asked()
+                if self._connection.state is State.FAILED:
+                    return  # the execution is ending, with the violation as its reason
+                data = self._encode_or_fail(request, answer)
+                del answer  # it is a copy of the data
+                await self._send(data)
+        finally:
+            del self._streams[request.request_id]
 
     def _close_batch(self, batch: RequestBatch) -> None:
         self._in_flight = None

@@ -3,12 +3,13 @@
 In a session several executions follow each other on one channel; each has its own supervisor.
 
 It moves messages between the channel and a `CallHandler` (the broker), enforces wall time, CPU time
-and output, and kills the process when the execution ends, for whatever reason. A worker that breaks
-the protocol, exits or sends nothing ends its own execution and nothing else.
+and output, and kills the process when the execution ends, for whatever reason. Code that is out of
+time is interrupted first, and killed if it does not stop soon. A worker that breaks the protocol,
+exits or sends nothing ends its own execution and nothing else.
 
-The outcome is a `ResultMessage` or one of these errors: LimitExceededError (a limit was reached),
-ProtocolError (the worker broke the protocol), WorkerLostError (the worker exited; `started` says
-whether the code had run).
+The outcome is a `ResultMessage` or one of these errors: LimitExceededError (a limit was reached;
+CodeInterruptedError if the code stopped by itself), ProtocolError (the worker broke the protocol),
+WorkerLostError (the worker exited; `started` says whether the code had run).
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ from caps.worker.host.process.worker import ExitStatus, ResourceUsage, Worker
 from caps.worker.host.supervisor.byte_budget import OUTPUT_FACTOR, ByteBudget
 from caps.worker.host.supervisor.cpu_limit import cpu_limit_reached, wait_until_used_up
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
+from caps.worker.host.supervisor.interruption import CodeInterruptedError, interrupt
 from caps.worker.host.supervisor.requests import LargeMessages, RequestServer, split
+from caps.worker.host.supervisor.wall_clock import wall_limit_reached
 
 # Short executions end within this time. Making a spare waits for as long, because it would compete
 # with them for the processor.
@@ -78,7 +81,7 @@ class Supervisor:
     _cpu_start_us: int | None = None
     _peer_closed: bool = False
     _stopped: bool = False
-    _cpu_used_up: bool = False
+    _out_of_time: LimitExceededError | None = None
     _output_cut: bool = False
 
     async def run(self) -> ResultMessage:
@@ -96,8 +99,6 @@ class Supervisor:
             self._stop(outcome)
             if self.budget.was_large:
                 give_back_soon()
-        if outcome is None and self._cpu_used_up:
-            raise cpu_limit_reached(self.job.worker_limits.cpu_ms)
         if outcome is None:  # a provider cancelled a task that is not its own
             raise ProviderError(
                 "a provider cancelled the execution; see the calls in the audit log"
@@ -160,7 +161,7 @@ class Supervisor:
         )
 
     async def _serve(self, all_sent: bool) -> ResultMessage | None:
-        """The result; None if the code used up its CPU time. `all_sent`: the code is fully sent.
+        """The result; None if a provider cancelled this task. `all_sent`: the code is fully sent.
 
         Most code makes no call and ends before its wall time or its CPU time could be used up. It
         needs neither a cancel scope nor a second task.
@@ -170,15 +171,7 @@ class Supervisor:
         if isinstance(first, ResultMessage):
             return first
         elapsed_ms = (time.monotonic() - started_at) * 1000
-        with self.job.clock.start(self.job.wall_ms - elapsed_ms):
-            if not all_sent:
-                await self._send_rest()
-            return await self._serve_with_calls(first)
-        raise LimitExceededError(
-            f"the code ran longer than {self.job.wall_ms} ms; raise `limits.wall_ms` if it may",
-            limit="wall_ms",
-            allowed=self.job.wall_ms,
-        )
+        return await self._serve_with_calls(first, self.job.wall_ms - elapsed_ms, all_sent)
 
     async def _receive_first(
         self, all_sent: bool
@@ -227,11 +220,11 @@ class Supervisor:
         return None
 
     async def _serve_with_calls(
-        self, messages: Sequence[FromWorker] | LargeMessages
+        self, messages: Sequence[FromWorker] | LargeMessages, wall_ms: float, all_sent: bool
     ) -> ResultMessage | None:
         outcome: ResultMessage | Exception | None = None
         async with anyio.create_task_group() as calls:
-            calls.start_soon(self._watch_cpu, calls.cancel_scope)
+            calls.start_soon(self._watch_limits, self.job.clock.start(wall_ms), calls.cancel_scope)
             server = RequestServer(
                 self.worker.transport,
                 self.connection,
@@ -242,34 +235,56 @@ class Supervisor:
                 self._raise_lost,
             )
             try:
-                outcome = await server.serve(messages, calls)
+                if not all_sent:
+                    await self._send_rest()
+                outcome = self._judge(await server.serve(messages, calls))
             except Exception as error:  # noqa: BLE001 - raised below, outside the group, unwrapped
                 outcome = error
             finally:
                 self._stop(outcome)
             # The execution is over: calls that are still in flight are cancelled.
             calls.cancel_scope.cancel()
+        if outcome is None or isinstance(outcome, WorkerLostError):
+            outcome = self._out_of_time or outcome
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def _watch_cpu(self, execution: anyio.CancelScope) -> None:
+    async def _watch_limits(self, clock: anyio.CancelScope, execution: anyio.CancelScope) -> None:
+        """Wait until the code is out of time; interrupt it, and then end the execution."""
+        limit = wall_limit_reached(self.job.wall_ms)
+        with clock:
+            await self._wait_for_cpu_limit()
+            limit = cpu_limit_reached(self.job.worker_limits.cpu_ms)
+        self._out_of_time = limit
+        await interrupt(self.worker)
+        execution.cancel()
+
+    async def _wait_for_cpu_limit(self) -> None:
         if self._cpu_start_us is not None:
             end_us = self._cpu_start_us + self.job.worker_limits.cpu_ms * 1000
             if await wait_until_used_up(self.worker.cpu_us, end_us):
-                self._cpu_used_up = True
-                execution.cancel()
+                return
+        await anyio.sleep_forever()  # it cannot be measured, or the worker has exited
+
+    def _judge(self, result: ResultMessage) -> ResultMessage | CodeInterruptedError:
+        """The outcome for this result: code that was out of time has none, even if it says so."""
+        limit = self._out_of_time
+        if limit is None:
+            return result
+        return CodeInterruptedError(limit.message, report=result.error, **limit.details)
 
     def _stop(self, outcome: ResultMessage | Exception | None) -> None:
         """Kill the worker now: calls may still wait for audit records, and code must not run on.
 
         A worker that closed its channel is exiting by itself, and its exit status is still needed.
-        A worker that sent a result in a session has ended its cell, and waits for the next one.
+        A worker that sent a result in a session has ended its cell, and waits for the next one,
+        also if the code was interrupted.
         """
         if self._stopped:
             return
         self._stopped = True
-        stays = self.job.session and isinstance(outcome, ResultMessage)
+        stays = self.job.session and isinstance(outcome, ResultMessage | CodeInterruptedError)
         if isinstance(outcome, ResultMessage) and not stays:
             self.used_at_result = self._measure_usage()
         if not self._peer_closed and not stays:

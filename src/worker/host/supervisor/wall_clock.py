@@ -1,7 +1,7 @@
 """The wall clock of one execution. It can be paused while the execution waits for an outside party.
 
-The supervisor runs the code within the scope of `start`. The broker pauses the clock while a call
-waits for its approval. `paused_s` is the total pause, so that the broker can bound it.
+The supervisor waits within the scope of `start` while the code runs. The broker pauses the clock
+while a call waits for its approval. `paused_s` is the total pause, so that the broker can bound it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
+
+from caps.protocol.errors import LimitExceededError
 
 
 class WallClock:
@@ -58,3 +60,12 @@ class WallClock:
         self._total_paused_s += time.monotonic() - self._paused_since
         if self._scope is not None:
             self._scope.deadline = anyio.current_time() + self._remaining_s
+
+
+def wall_limit_reached(allowed_ms: int) -> LimitExceededError:
+    """The error for code that ran for too long."""
+    return LimitExceededError(
+        f"the code ran longer than {allowed_ms} ms; raise `limits.wall_ms` if it may",
+        limit="wall_ms",
+        allowed=allowed_ms,
+    )

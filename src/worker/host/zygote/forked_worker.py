@@ -67,6 +67,9 @@ class ForkedWorker:
             self._signal(signal.SIGKILL)
             self._killed = True
 
+    def interrupt(self) -> None:
+        self._signal(signal.SIGINT)
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

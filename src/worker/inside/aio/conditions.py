@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from caps.worker.inside.aio.errors import BrokenBarrierError, CancelledError
@@ -85,17 +86,28 @@ class Condition(metaclass=Sealed):
         return format_repr("Condition", "locked" if self.locked() else "unlocked", self._waiters)
 
 
-class Barrier(metaclass=Sealed):
-    """`parties` tasks meet here: none continues before all have arrived."""
+class _BarrierState(Enum):
+    FILLING = "filling"
+    DRAINING = "draining"
+    RESETTING = "resetting"
+    BROKEN = "broken"
 
-    __slots__ = ("_broken", "_parties", "_waiters")
+
+class Barrier(metaclass=Sealed):
+    """`parties` tasks meet here: none continues before all have arrived.
+
+    While they leave, and while it is reset, tasks that arrive wait until the last one has left.
+    """
+
+    __slots__ = ("_condition", "_count", "_parties", "_state")
 
     def __init__(self, parties: int) -> None:
         if parties < 1:
             raise ValueError("a barrier needs at least one party")
+        self._condition = Condition()
         self._parties = parties
-        self._broken = False
-        self._waiters: list[Future] = []
+        self._state = _BarrierState.FILLING
+        self._count = 0
 
     @property
     def parties(self) -> int:
@@ -103,45 +115,53 @@ class Barrier(metaclass=Sealed):
 
     @property
     def n_waiting(self) -> int:
-        return len(self._waiters)
+        return self._count if self._state is _BarrierState.FILLING else 0
 
     @property
     def broken(self) -> bool:
-        return self._broken
+        return self._state is _BarrierState.BROKEN
 
     async def wait(self) -> int:
         """Wait for the others. Returns the position of this task among them, from 0."""
-        if self._broken:
-            raise BrokenBarrierError("the barrier was aborted")
-        index = len(self._waiters)
-        if index + 1 == self._parties:
-            self._release_all(met=True)
-            return index
-        waiter = Future()
-        self._waiters.append(waiter)
-        try:
-            met = await waiter
-        finally:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-        if not met:
-            raise BrokenBarrierError("the barrier was reset or aborted")
+        async with self._condition:
+            leaving = (_BarrierState.DRAINING, _BarrierState.RESETTING)
+            await self._condition.wait_for(lambda: self._state not in leaving)
+            if self.broken:
+                raise BrokenBarrierError("the barrier was aborted")
+            index = self._count
+            self._count += 1
+            try:
+                await self._meet(index)
+            finally:
+                self._count -= 1
+                self._leave()
         return index
 
-    def _release_all(self, *, met: bool) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            waiter._finish(met, None)
+    async def _meet(self, index: int) -> None:
+        if index + 1 == self._parties:
+            self._change(_BarrierState.DRAINING)
+            return
+        await self._condition.wait_for(lambda: self._state is not _BarrierState.FILLING)
+        if self._state is not _BarrierState.DRAINING:
+            raise BrokenBarrierError("the barrier was reset or aborted")
+
+    def _leave(self) -> None:
+        if self._count == 0:
+            self._change(_BarrierState.BROKEN if self.broken else _BarrierState.FILLING)
+
+    def _change(self, state: _BarrierState) -> None:
+        self._state = state
+        self._condition.notify_all()
 
     async def reset(self) -> None:
         """Start again; the current waiters get BrokenBarrierError."""
-        self._broken = False
-        self._release_all(met=False)
+        async with self._condition:
+            self._change(_BarrierState.RESETTING if self._count else _BarrierState.FILLING)
 
     async def abort(self) -> None:
         """Break it: current and later waiters get BrokenBarrierError."""
-        self._broken = True
-        self._release_all(met=False)
+        async with self._condition:
+            self._change(_BarrierState.BROKEN)
 
     async def __aenter__(self) -> int:
         return await self.wait()
@@ -150,5 +170,5 @@ class Barrier(metaclass=Sealed):
         return None
 
     def __repr__(self) -> str:
-        state = f"filling, waiters:{len(self._waiters)}/{self._parties}"
-        return f"<Barrier [{'broken' if self._broken else state}]>"
+        waiting = "" if self.broken else f", waiters:{self.n_waiting}/{self._parties}"
+        return f"<Barrier [{self._state.value}{waiting}]>"

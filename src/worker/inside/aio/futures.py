@@ -250,6 +250,15 @@ class Task(Future):
                 self._must_throw = False
         return self._cancels
 
+    def _throw(self, error: BaseException) -> None:
+        """Let the next step, which runs soon, start with `error`."""
+        self._must_throw = error
+        awaited = self._waiting_for
+        if awaited is not None and not awaited._state:  # otherwise the step is scheduled already
+            self._waiting_for = None
+            awaited.remove_done_callback(self._step)
+            _loop._ready.append((self._step, None))
+
     def _step(self, woken: Future | None) -> None:
         global _running  # noqa: PLW0603 - the only way that costs nothing
         if self._state:

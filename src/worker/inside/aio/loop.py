@@ -67,6 +67,7 @@ class Loop(metaclass=Sealed):
         "_prune_above",
         "_ready",
         "_runs",
+        "_target",
         "_tasks",
         "_timers",
         "_unretrieved",
@@ -82,6 +83,8 @@ class Loop(metaclass=Sealed):
         self._prune_above = _MIN_PRUNE_ABOVE
         self._count = itertools.count()
         self._runs = 0
+        # What the innermost `run` waits for.
+        self._target: Future | None = None
         self._tasks: set[Task] = set()
         self._generators: weakref.WeakSet[AsyncGenerator[Any, Any]] = weakref.WeakSet()
         # Errors that were not retrieved yet, and those that cannot be retrieved any more.
@@ -139,6 +142,7 @@ class Loop(metaclass=Sealed):
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(self._generators.add, self._close_later)
         self._runs += 1
+        target, self._target = self._target, future
         try:
             while not done_futures:
                 self._turn()
@@ -146,9 +150,20 @@ class Loop(metaclass=Sealed):
                     self._idle(0 if self._ready else self._seconds_to_next_timer())
         finally:
             self._runs -= 1
+            self._target = target
             sys.set_asyncgen_hooks(*hooks)
             enter(self, before)
         return future.result()
+
+    def interrupt(self, error: BaseException) -> None:
+        """Raise `error` where the program waits: at the await of the task that is being run.
+
+        Called between two turns. Raises `error` itself if no such task is waiting.
+        """
+        target = self._target
+        if not isinstance(target, Task) or target.done():
+            raise error
+        target._throw(error)
 
     def abandon(self) -> None:
         """Drop all tasks, callbacks and timers: for the end of a cell."""

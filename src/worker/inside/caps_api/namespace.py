@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Self
 
 from caps.protocol.connection import UNSENDABLE
@@ -27,6 +28,7 @@ from caps.protocol.messages import (
     CapabilityResponseMessage,
     ManifestEntry,
     ManifestMessage,
+    StreamItemMessage,
 )
 from caps.protocol.text import nearest
 from caps.worker.inside.aio.loop import Future
@@ -71,6 +73,28 @@ class RequestSender:
 
     async def call(self, fields: dict[str, Any]) -> Any:
         """Send one request. Return its result, or raise the error of the broker."""
+        _, answer = await self._send(fields)
+        return _unwrap(await answer)
+
+    async def items(
+        self, fields: dict[str, Any], typed: Callable[[Any], Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Send one request. Yield the items of its stream, `typed`, each when it is asked for.
+
+        The stream holds its slot until the host has ended it. Nothing is awaited at an early end:
+        a generator that is closed by the collector may not wait.
+        """
+        request_id, answer = await self._send(fields)
+        try:
+            while isinstance(message := await answer, StreamItemMessage):
+                yield typed(message.item)
+                answer = self._channel.next_item(request_id, self._release_slot)
+            _unwrap(message)
+        finally:
+            self._channel.stop_items(request_id)
+
+    async def _send(self, fields: dict[str, Any]) -> tuple[str, Future]:
+        """Send one request, when there is a slot for it. Return its id and its future."""
         if self._free > 0:
             self._free -= 1
         else:
@@ -88,7 +112,7 @@ class RequestSender:
         except BaseException:
             self._release_slot()
             raise
-        return _unwrap(await response)
+        return number, response
 
     def _over_calls(self, capability: str) -> LimitExceededError:
         """The error of the host for the same refusal."""
@@ -175,6 +199,10 @@ class Capability(_Shared):
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._typed(await self._sender.call(self._request(args, kwargs)))
+
+    def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The fields of the request with these arguments, checked."""
         entry, fast_check = self._entry, self._fast_check
         if fast_check is None:
             self._schema = entry.schema()
@@ -189,8 +217,9 @@ class Capability(_Shared):
             problems = problems_in(payload_schema(self._schema), payload, self._schema)
             if problems:
                 raise _make_validation_error(entry.name, problems)
-        fields = {"capability": entry.name, "payload": payload, **self._options}
-        result = await self._sender.call(fields)
+        return {"capability": entry.name, "payload": payload, **self._options}
+
+    def _typed(self, result: Any) -> Any:
         schema = self._result_schema
         return record_of(result) if schema is None else from_json_like(result, schema, schema)
 
@@ -203,7 +232,7 @@ class Capability(_Shared):
         if problems:
             raise _make_validation_error(self._entry.name, problems)
         given = {name: value for name, value in chosen.items() if value is not None}
-        copy = Capability(self._sender, self._entry, {**self._options, **given})
+        copy = type(self)(self._sender, self._entry, {**self._options, **given})
         copy._schema, copy._fast_check = self._schema, self._fast_check
         copy._result_schema = self._result_schema
         return copy
@@ -211,6 +240,16 @@ class Capability(_Shared):
     def __repr__(self) -> str:
         names = ", ".join(self._entry.schema().get("properties", ()))
         return f"<capability caps.{self._entry.name}({names})>"
+
+
+class StreamCapability(Capability):
+    # `async for item in caps.logs.tail(...)`: the same, with items instead of a result.
+    __slots__ = ("__doc__",)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        items: Any = self._sender.items(self._request(args, kwargs), self._typed)
+        items.__name__ = items.__qualname__ = f"caps.{self._entry.name}"
+        return items
 
 
 def payload_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -256,7 +295,8 @@ class Domain(_Shared):
                 raise make_missing_error(
                     f"{self._name}.{function}", self._policy_id, function, self._full_names()
                 )
-            found = self._wrappers[function] = Capability(self._sender, entry)
+            kind = StreamCapability if entry.streams else Capability
+            found = self._wrappers[function] = kind(self._sender, entry)
         return found
 
     def _full_names(self) -> dict[str, str]:

@@ -102,9 +102,16 @@ class _Checker:
                 self._check_call(node)
             case ast.Expr(value=ast.Call() as call):
                 path = self._bindings.path(call.func)
-                if path is not None and len(path) == 2 and self._entry(path) is not None:
-                    message = f"{self._display_name(path)} is never awaited; write `await`"
-                    self._report(call, message)
+                entry = self._entry(path) if path is not None and len(path) == 2 else None
+                if path is not None and entry is not None:
+                    what = "read; write `async for`" if entry.streams else "awaited; write `await`"
+                    self._report(call, f"{self._display_name(path)} is never {what}")
+            case ast.Await(value=ast.Call() as call):
+                path = self._bindings.path(call.func)
+                entry = self._entry(path) if path is not None and len(path) == 2 else None
+                if path is not None and entry is not None and entry.streams:
+                    what = "is a stream; write `async for` instead of `await`"
+                    self._report(call, f"{self._display_name(path)} {what}")
 
     def _check_name(self, node: ast.AST, path: Path | None) -> None:
         """Report a domain or a capability that is not granted."""

@@ -30,8 +30,11 @@ from caps.protocol.messages import (
     FromWorker,
     OutputMessage,
     StartMessage,
+    StreamItemMessage,
+    StreamNextMessage,
 )
 from caps.worker.inside.aio.loop import Future, Loop, Task
+from caps.worker.inside.channel.interrupts import Interrupts
 
 _READ_BYTES = 16 * 1024
 _OUTPUT_CHARACTERS = 8 * 1024
@@ -48,6 +51,7 @@ class Channel:
         self.connection = WorkerConnection()
         self.loop = Loop(self._idle)
         self.main: Task | None = None
+        self.interrupts = Interrupts()
         self._descriptor = descriptor
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
@@ -90,6 +94,18 @@ class Channel:
         answer = self.loop.future()
         self._answers[request_id] = (answer, on_answer)
         return answer
+
+    def next_item(self, request_id: str, on_answer: Callable[[], None]) -> Future:
+        """Ask for the next item of a stream. Returns the future of the item, or of its end."""
+        self.send(StreamNextMessage, request_id=request_id)
+        answer = self.loop.future()
+        self._answers[request_id] = (answer, on_answer)
+        return answer
+
+    def stop_items(self, request_id: str) -> None:
+        """No more items of a stream, if it has not ended; its slot is freed when it has."""
+        if request_id in self._answers:  # not if the cell is over, or its end was received
+            self.send(StreamNextMessage, request_id=request_id, stop=True)
 
     def write(self, text: str) -> None:
         """Accept printed text."""
@@ -167,7 +183,8 @@ class Channel:
             message = self.next_message()
             if isinstance(message, StartMessage):
                 return message
-            if not isinstance(message, CapabilityResponseMessage | CancelMessage):
+            late = CapabilityResponseMessage | StreamItemMessage | CancelMessage
+            if not isinstance(message, late):
                 raise ProtocolError("expected a start", violation="out_of_turn")
 
     def linger(self, seconds: float) -> NoReturn:
@@ -201,11 +218,13 @@ class Channel:
         wait_ms = None
         if timeout is not None:
             wait_ms = int(min(timeout, _MAX_WAIT_SECONDS) * 1000 + 0.999)
-        if not self._unparsed and self._poll.poll(wait_ms):
+        if not self._unparsed and self.interrupts.wait(self._poll.poll, wait_ms):
             self._read()
         if self._unparsed:
             for message in self._parse():
                 self._dispatch(message)
+        if self.interrupts.pending:
+            self.loop.interrupt(self.interrupts.take())
 
     def _parse(self) -> list[FromHost]:
         data = b"".join(self._unparsed)
@@ -231,6 +250,9 @@ class Channel:
             answer, on_answer = self._answers.pop(message.request_id)
             answer._finish(message, None)
             on_answer()
+        elif isinstance(message, StreamItemMessage):
+            answer, _ = self._answers[message.request_id]
+            answer._finish(message, None)
         elif isinstance(message, CancelMessage) and self.main is not None:
             self.main.cancel()
 

@@ -10,7 +10,7 @@ import math
 import resource
 import time
 
-from caps.protocol.messages import WorkerLimits
+from caps.protocol.messages import INTERRUPT_GRACE_SECONDS, WorkerLimits
 
 # What the code leaves for the report of its result: without it, a worker that is out of memory
 # could not even say so. The interpreter takes memory for small objects in pieces of 1 MiB.
@@ -75,4 +75,5 @@ def warm_up_limits(limits: WorkerLimits) -> None:
 
 def _cpu_seconds(cpu_ms: int) -> int:
     # Whole seconds since the start of the process: SIGXCPU at the soft limit, SIGKILL at the hard.
-    return math.ceil(time.process_time() + cpu_ms / 1000)
+    # The host interrupts code that is over its limit, which then has some time to stop.
+    return math.ceil(time.process_time() + cpu_ms / 1000 + INTERRUPT_GRACE_SECONDS)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import GetSetDescriptorType
 from typing import Any
 
 from caps.protocol.text import nearest
 from caps.worker.inside.errors.package_hints import hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.facades.alternatives import granted_name, use_instead
 
 _AWAIT = "the call was not awaited; write `await` before it"
 _BY_NAME = {
@@ -17,21 +20,16 @@ _BY_NAME = {
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
     "input": "nobody is there to answer; the caller can give values as `inputs`",
-    "open": "files are read with `await caps.files.read(path=...)` and written with "
-    "`await caps.files.write(path=..., content=...)`, if the policy grants it",
 }
+_FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}
+_OPENED_TO_WRITE = re.compile(r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]""")
 _RETURN = "`return` belongs into a function, or to the top level of the program"
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
-# The domains that code can call, with the namespace before each: filled when they are granted.
-_granted: dict[str, str] = {}
-
-
-def remember_domains(namespace: str, domains: Iterable[str]) -> None:
-    """A bare name of a domain gets a hint from now on."""
-    _granted.clear()
-    _granted.update({domain: f"{namespace}.{domain}" for domain in domains})
+_MAX_LINE = 500
+_MAX_CANDIDATES = 2000
+_MAX_NAME = 100
 
 
 @functools.cache
@@ -47,41 +45,84 @@ def _module_of() -> Mapping[str, str]:
 _NOT_AWAITED = re.compile(r"'(coroutine|async_generator)' object|object (coroutine|generator) ")
 
 
-def hint_for(error: BaseException) -> str | None:
-    """A hint for `error`, in one line; None if there is nothing to add."""
+def hint_for(error: BaseException, source_line: str = "") -> str | None:
+    """A hint for `error`, raised on this line, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
         return hint_for_package(error)
     kind = type(error)
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
-    if kind is NameError:
-        return _hint_for_name(error.name if type(error.name) is str else "")  # type: ignore[attr-defined]
+    name = getattr(error, "name", None)
+    if type(name) is str and len(name) <= _MAX_NAME:
+        if kind in (NameError, UnboundLocalError):
+            return _hint_for_name(name, source_line) or _similar(name, _variables(error))
+        if kind is AttributeError and not name.startswith("_"):
+            return _similar(name, _attributes(error.obj)) or hint_for_package(error)  # type: ignore[attr-defined]
     return hint_for_package(error)
 
 
-def hint_for_syntax(message: str, source_line: str | None = None) -> str | None:
-    """The same for a message of the compiler about this line."""
+def hint_for_syntax(message: str, source: str = "") -> str | None:
+    """The same for a message of the compiler about this source."""
     if "'return' outside function" in message:
         return _RETURN
-    if source_line is not None and source_line.lstrip().startswith("```"):
+    if any(line.lstrip().startswith("```") for line in source.splitlines()):
         return _FENCE
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
     return None
 
 
-def _hint_for_name(name: str) -> str | None:
+def _hint_for_name(name: str, source_line: str) -> str | None:
+    if name == "open":
+        return _hint_for_open(source_line)
     if name in _BY_NAME:
         return _BY_NAME[name]
-    if name in _granted:
-        return f"write `{_granted[name]}`"
+    if granted_name(name) is not None:
+        written = re.findall(rf"\b{re.escape(name)}\.(\w+)", source_line[:_MAX_LINE])
+        functions = (granted_name(f"{name}.{function}") for function in written)
+        return f"write `{next(filter(None, functions), granted_name(name))}`"
     if name in FACADES:
         return f"write `import {name}` first"
     if name in _module_of():
         return f"write `from {_module_of()[name]} import {name}` first"
     found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
     return f"did you mean `{found}`?" if found else None
+
+
+def _hint_for_open(source_line: str) -> str:
+    is_written = _OPENED_TO_WRITE.search(source_line[:_MAX_LINE]) is not None
+    name = "files.write" if is_written else "files.read"
+    return f"there are no files here; {use_instead(name, _FILE_CALLS[name])}"
+
+
+def _similar(name: str, candidates: Iterable[Any]) -> str | None:
+    """As Python itself suggests a name when it prints an error."""
+    names = {each for each in candidates if type(each) is str and each.isidentifier()}
+    known = [each for each in names - {name} if not each.startswith("_")]
+    found = nearest(name, sorted(known), cutoff=0.7)
+    return f"did you mean `{found}`?" if found else None
+
+
+def _variables(error: BaseException) -> Iterator[Any]:
+    """The names that the code could have used where `error` was raised."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is not None:
+        frame = traceback.tb_frame
+        for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+            yield from itertools.islice(dict.copy(names), _MAX_CANDIDATES)
+
+
+def _attributes(value: object) -> Iterator[Any]:
+    """The attributes of `value`. Runs no code of the user's, unlike `dir`."""
+    for cls in type.mro(type(value)) if type(type(value)) is type else ():
+        names = type.__dict__["__dict__"].__get__(cls)
+        yield from itertools.islice(names.copy(), _MAX_CANDIDATES)
+        own = names.get("__dict__")
+        if type(own) is GetSetDescriptorType:
+            yield from itertools.islice(dict.copy(own.__get__(value)), _MAX_CANDIDATES)
 
 
 def _builtin_message(error: Any) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from caps.worker.inside.facades.alternatives import granted_name
 from caps.worker.inside.packages.machine import NO_NETWORK, NO_PROCESS, NO_THREAD
 
 _MAX_CHAIN = 8
@@ -17,20 +18,13 @@ _FILES = "there are no files here; use `io.StringIO` or `io.BytesIO`"
 # Modules that start threads or processes: no policy can add them.
 _PARALLEL = frozenset({"concurrent", "ctypes", "multiprocessing", "signal", "subprocess"})
 
-# Whether real modules are granted, and the functions that are.
+# The real modules that are granted.
 _modules: set[str] = set()
-_functions: dict[str, str] = {}
 
 
 def remember_modules(names: Iterable[str]) -> None:
     """Their errors get hints from now on."""
     _modules.update(names)
-
-
-def remember_functions(namespace: str, names: Iterable[str]) -> None:
-    """Hints may name these functions from now on."""
-    _functions.clear()
-    _functions.update({name: f"{namespace}.{name}" for name in names})
 
 
 def hint_for_package(error: BaseException) -> str | None:
@@ -63,14 +57,14 @@ def _hint_for_one(error: BaseException) -> str | None:
     if type(message) is not str:
         return None
     if message == NO_NETWORK:
-        fetch = _functions.get("web.fetch")
+        fetch = granted_name("web.fetch")
         return f"use `await {fetch}(...)`" if fetch else "only granted functions reach the network"
     if message in (NO_PROCESS, NO_THREAD):
         return _ONE_PROCESS
     if _ARROW_THREAD in message[:_MAX_CHARACTERS]:
         return "a worker has one thread; pass `use_threads=False`"
     if type(error) in (FileNotFoundError, PermissionError) and error.filename is not None:  # type: ignore[attr-defined]
-        read = _functions.get("files.read")
+        read = granted_name("files.read")
         return f"{_FILES}, or `await {read}(path=...)`" if read else _FILES
     return None
 

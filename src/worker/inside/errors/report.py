@@ -66,7 +66,8 @@ def _describe(error: BaseException, programs: Programs) -> ErrorReport:
     steps = list(_user_steps(error.__traceback__, programs))
     last = steps[-1] if steps else None
     line, column, end = last.position if last else (None, None, None)
-    hint = hint_for(error)
+    source_line = _source_line(last.program, last.position[0]) if last else None
+    hint = hint_for(error, source_line or "")
     return ErrorReport(
         type=_type_name(error),
         code=_error_code(error),
@@ -75,7 +76,7 @@ def _describe(error: BaseException, programs: Programs) -> ErrorReport:
         line=line,
         column=column,
         end_column=end,
-        source_line=_source_line(last.program, last.position[0]) if last else None,
+        source_line=source_line,
         hint=hint,
         traceback=traceback_text(error, programs, hint=hint),
         frames=_report_frames(steps),
@@ -129,6 +130,8 @@ def _error_code(error: BaseException) -> str:
         return _CODES[LimitExceededError]
     if isinstance(error, CancelledError):
         return "cancelled"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
     return _CODES[ExecutionError]
 
 
@@ -184,8 +187,8 @@ def _plain_scalar(value: Any) -> Any:
     return f"<{_bounded(type(value).__name__)[:_MAX_NAME]}>"
 
 
-def describe_source(error: SourceError, filename: str) -> ErrorReport:
-    """The report of an error in source that cannot run."""
+def describe_source(error: SourceError, filename: str, source: str) -> ErrorReport:
+    """The report of an error in `source`, which cannot run."""
     details = error.details
     line = details.get("line")
     column, end = details.get("column"), details.get("end_column")
@@ -194,7 +197,7 @@ def describe_source(error: SourceError, filename: str) -> ErrorReport:
     text = [f'  File "{filename}", line {line}\n'] if line else []
     if source_line:
         text += _caret_lines(source_line[:_MAX_LINE], column, end)
-    hint = hint_for_syntax(error.message, source_line)
+    hint = hint_for_syntax(error.message, source)
     text.append(f"{name}: {error.message}\n")
     text += [f"  line {one['line']}: {one['message']}\n" for one in details["problems"][1:]]
     text += _hint_line(hint)

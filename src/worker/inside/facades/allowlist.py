@@ -79,11 +79,15 @@ FACADES: dict[str, str] = {
         "CONFORM CONTINUOUS EJECT Enum EnumCheck Flag FlagBoundary IntEnum IntFlag KEEP "
         "NAMED_FLAGS STRICT StrEnum UNIQUE auto member nonmember unique verify"
     ),
+    "errno": (
+        "E2BIG EACCES EAGAIN EEXIST EINTR EINVAL EIO EISDIR ENOENT ENOSPC ENOTDIR EPERM errorcode"
+    ),
     "fnmatch": "filter fnmatch fnmatchcase translate",
     "fractions": "Fraction",
     "functools": (
         "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering"
     ),
+    "gc": "collect",
     "graphlib": "CycleError TopologicalSorter",
     "gzip": "BadGzipFile compress decompress",
     "hashlib": (

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.facades.allowlist import NAME_ALTERNATIVES
+from caps.worker.inside.facades.alternatives import use_instead
 from caps.worker.inside.language.opaque_types import show_as_module
 
 _MAX_LISTED_NAMES: Final = 12
@@ -81,7 +82,7 @@ def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     base = _AdvisingFacade if name in _MODULES_WITH_ALTERNATIVES else Facade
     if any(type(value) is Variable and value.write is not None for value in names.values()):
         base = _VariableFacade
-    facade: Facade = _FacadeType(name, (base,), {**attributes, "__slots__": ()})()
+    facade: Facade = _FacadeType(name, (base,), {**attributes, "__name__": name, "__slots__": ()})()
     show_as_module(type(facade))
     return facade
 
@@ -102,8 +103,8 @@ def missing_hint(facade: Facade, name: str) -> str:
         return ""
     module = type(facade).__name__
     alternative = NAME_ALTERNATIVES.get(f"{module}.{name}")
-    if alternative is not None:
-        return f"; a policy may grant `caps.{alternative}` instead"
+    if alternative is not None and (advice := use_instead(alternative)):
+        return f"; {advice}"
     attributes = dir(facade)
     if hasattr(sys.modules.get(module), name):
         return "; the sandbox does not offer it"  # it was not misspelt

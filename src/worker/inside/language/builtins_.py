@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from caps.protocol.errors import USER_ERRORS
-from caps.worker.inside.channel.output import Stream, make_print
+from caps.worker.inside.channel.output import CurrentStream, make_print
 from caps.worker.inside.language.class_rules import freeze_class_data
 from caps.worker.inside.language.guards import (
     AttributeGuards,
@@ -78,7 +78,9 @@ def _exceptions() -> dict[str, Any]:
     }
 
 
-def make_builtins(stdout: Stream, importer: Callable[..., Any], own: OwnClasses) -> dict[str, Any]:
+def make_builtins(
+    stdout: CurrentStream, importer: Callable[..., Any], own: OwnClasses
+) -> dict[str, Any]:
     """Build the builtins of one execution; `print` writes to `stdout`."""
     guards = AttributeGuards(own)
     hooks = Hooks(own, guards)

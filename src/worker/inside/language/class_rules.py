@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import types
+import unicodedata
 from abc import ABCMeta
 from collections.abc import Container, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
@@ -41,6 +42,19 @@ def resolve_metaclass(requested: Any) -> type:
         return _METACLASSES[requested]
     except (KeyError, TypeError):
         raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
+
+
+def checked_name(name: Any) -> str:
+    """`name` if a class statement may have it. Raises ValueError: libraries compile the name."""
+    if (
+        type(name) is str
+        and name.isidentifier()
+        and refusal(name) is None
+        # The compiler may make another name of it.
+        and unicodedata.normalize("NFKC", name) == name
+    ):
+        return name
+    raise ValueError(f"{name!r:.80} cannot be the name of a field or member")
 
 
 def safe_match_args(names: Any, *, contexts: bool = False) -> tuple[str, ...]:
@@ -124,6 +138,20 @@ def check_length(name: str, bases: Iterable[type], namespace: Container[str] = (
             raise TypeError(f"`{name}` cannot change the length of a `{kind.__name__}`")
 
 
+def check_operation(cls: type, name: str) -> None:
+    """Raise TypeError if a class derives from `cls` in which this method could corrupt memory.
+
+    The reasons are those of `check_init` and `check_length`.
+    """
+    kinds: dict[str, tuple[type, ...]] = {"__init__": (property,), "__len__": (str, bytes)}
+    waiting = [cls] if name in kinds else []
+    while waiting:
+        kind = waiting.pop()
+        if issubclass(kind, kinds[name]):
+            raise TypeError(f"`{name}` of `{kind.__name__}` cannot be changed")
+        waiting.extend(type.__subclasses__(kind))
+
+
 def add_iterator(cls: type) -> None:
     """Give `cls` an iterator in Python if it has items but no `__iter__`.
 
@@ -132,8 +160,15 @@ def add_iterator(cls: type) -> None:
     if vars(cls).get("_is_protocol", False):
         return  # its methods are what other classes must have
     names = {name for kind in cls.__mro__ for name in vars(kind)}
-    if "__getitem__" in names and "__iter__" not in names:
+    if "__getitem__" not in names:
+        return
+    iterators = [vars(kind)["__iter__"] for kind in cls.__mro__ if "__iter__" in vars(kind)]
+    if not iterators:
         type.__setattr__(cls, "__iter__", _items)
+    elif iterators[0] is _items:
+        # A base has only items: the iterator of another base comes first, as it does in Python.
+        given = next((one for one in iterators if one is not _items), _items)
+        type.__setattr__(cls, "__iter__", given)
 
 
 def _items(sequence: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""(4) `eval`, `exec`, `globals` and `locals` for user space.
+"""(4) `eval`, `exec`, `globals`, `locals`, and `vars` and `dir` of variables, for user space.
 
 Source that running code builds goes through the same compiler and the same guards. So it can do
 nothing that the program itself could not do. The real dictionaries are never returned, because they
@@ -10,6 +10,7 @@ Runs in the worker, after confinement.
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 from collections.abc import Iterator
 from types import FrameType
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from caps.worker.inside.language.compiler import SourceError, compile_text
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import VARIABLES, refusal
-from caps.worker.inside.language.reflection import OwnDict
+from caps.worker.inside.language.reflection import OwnDict, own_dict
 from caps.worker.inside.language.transformer import RESULT_NAME
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
-    """Add the four functions to the builtins of one execution."""
+    """Add the functions to the builtins of one execution."""
     evaluation = _Evaluation(user_globals, own)
     user_globals["__builtins__"].update(
         {
@@ -34,6 +35,8 @@ def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
             "exec": evaluation.exec,
             "globals": evaluation.globals,
             "locals": evaluation.locals,
+            "vars": evaluation.vars,
+            "dir": evaluation.dir,
         }
     )
 
@@ -95,11 +98,23 @@ def _check_variable(name: Any) -> None:
         raise AttributeError(f"{name!r:.80} cannot be the name of a variable here")
 
 
+def _check_in_body(name: Any, body: FrameType) -> None:
+    """The same for the body of a class, while it runs: after that its names are checked."""
+    _check_variable(name)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not body:
+        frame = frame.f_back
+    if frame is None:
+        raise AttributeError(f"{name!r:.80} cannot be set after the body of its class")
+
+
 class _Evaluation:
-    __slots__ = ("_globals", "_own", "_view")
+    __slots__ = ("_dir", "_globals", "_own", "_vars", "_view")
 
     def __init__(self, user_globals: dict[str, Any], own: OwnClasses) -> None:
         self._globals = user_globals
+        # Those of an object.
+        self._dir, self._vars = (user_globals["__builtins__"][name] for name in ("dir", "vars"))
         self._own = own
         self._view = view = GlobalVariables()
         view._real, view._check = user_globals, _check_variable
@@ -125,10 +140,15 @@ class _Evaluation:
             builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
             self._globals.pop(RESULT_NAME, None)
             return
-        scope = self._make_scope(globals, locals, None)
-        before = _visible_variables(scope)
-        builtins.exec(code, scope)  # noqa: S102 - the same
-        _write_back(before, scope, globals if locals is None else locals)
+        of_program = globals is None or globals is self._view
+        outer = self._globals if of_program else self._make_scope(globals, None, None)
+        inner = None if locals is None else self._make_scope(locals, None, None)
+        before = _visible_variables(outer), _visible_variables(inner or {})
+        builtins.exec(code, outer, inner)  # noqa: S102 - the same
+        if not of_program:
+            _write_back(before[0], outer, globals)
+        if inner is not None:
+            _write_back(before[1], inner, locals)
 
     def _runs_in_the_program(self, global_: Any, local: Any, caller: FrameType | None) -> bool:
         """Whether the evaluated code has the program's own variables, and no others."""
@@ -142,10 +162,26 @@ class _Evaluation:
         return self._view
 
     def locals(self) -> dict[str, Any]:
-        """A copy of the caller's variables."""
-        caller = self._caller_frame()
+        """The caller's variables: in a function a copy, elsewhere setting an item sets one."""
+        return self._variables_of(self._caller_frame())
+
+    def vars(self, *value: Any) -> dict[str, Any]:
+        """`vars`: without an argument it is `locals`."""
+        return self._vars(*value) if value else self._variables_of(self._caller_frame())
+
+    def dir(self, *value: Any) -> list[str]:
+        """`dir`: without an argument the names of the caller's variables."""
+        return self._dir(*value) if value else sorted(self._variables_of(self._caller_frame()))
+
+    def _variables_of(self, frame: FrameType) -> dict[str, Any]:
+        variables = frame.f_locals
+        is_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
         # A program that returns is a function whose variables are all global.
-        return _visible_variables(self._globals if _is_module(caller) else caller.f_locals)
+        if variables is self._globals or (is_function and _is_module(frame)):
+            return self.globals()
+        if is_function:
+            return _visible_variables(variables)
+        return own_dict(variables, lambda name: _check_in_body(name, frame))
 
     def _compile(self, source: Any, mode: str) -> Any:
         if not isinstance(source, str):

@@ -11,6 +11,7 @@ shows only what the code put in, and bind a function of its own (`MethodType`).
 
 from __future__ import annotations
 
+import collections.abc
 import decimal
 import itertools
 import types
@@ -108,6 +109,21 @@ _OPAQUE_TYPES: dict[type, type] = {
     types.MappingProxyType: _make_opaque(types.MappingProxyType, _TypeOfViews),
     types.MethodType: _make_opaque(types.MethodType, _TypeOfMethods),
 }
+
+
+def _register_with_abstract_classes() -> None:
+    """Have `issubclass(type(x), Iterator)` answer for an opaque type as for the real one."""
+    shown: dict[type, type] = {**_OPAQUE_TYPES, type: safe_type, ABCMeta: safe_abc_meta}
+    abstract_classes: list[Any] = [
+        one for one in vars(collections.abc).values() if type(one) is ABCMeta
+    ]
+    for abstract in abstract_classes:
+        for kind, opaque in shown.items():
+            if issubclass(kind, abstract):
+                abstract.register(opaque)
+
+
+_register_with_abstract_classes()
 
 
 class _ShownTypes(dict[type, type]):

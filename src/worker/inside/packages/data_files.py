@@ -73,7 +73,8 @@ def _opening(system: Callable[..., Any]) -> Callable[..., Any]:
 def _text_options(args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
     given = dict(zip(("buffering", "encoding", "errors", "newline"), args, strict=False)) | keywords
     names = ("encoding", "errors", "newline")
-    return {"encoding": "utf-8"} | {name: given[name] for name in names if given.get(name)}
+    chosen = {name: given[name] for name in names if given.get(name) is not None}
+    return {"encoding": "utf-8"} | chosen
 
 
 def _reporting(system: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ NO_PROCESS = "can't start a process: a worker is one process"
 def describe_machine() -> None:
     """Replace the functions, in all modules that have them."""
     os.cpu_count = _one_processor
+    _replace("os", "process_cpu_count", _one_processor)  # since Python 3.13
     os.sched_getaffinity = _first_processor
     for name in ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system", "popen"):
         setattr(os, name, _refuse_process)

@@ -14,7 +14,7 @@ import resource
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
@@ -132,22 +132,26 @@ def serve_cells(
     is_granted = False
     while True:
         start = channel.next_start()
+        channel.interrupts.begin()
         limit_resources(start.limits, last=not manifest.session)
         try:
             program = load_program(start, restricted=restricted)
             if start.check:
                 check_calls(start.source, program, manifest)
         except SourceError as error:
-            channel.send(
-                ResultMessage, error=describe_source(error, start.filename), never_ran=True
-            )
+            fields: dict[str, Any] = {
+                "error": describe_source(error, start.filename, start.source),
+                "never_ran": True,
+            }
         else:
             channel.send(StartedMessage)
             channel.flush()
             if not is_granted:
                 space.grant(manifest, start.limits)
                 is_granted = True
-            channel.send(ResultMessage, **run(program, space, channel, start))
+            fields = run(program, space, channel, start)
+        channel.interrupts.end()
+        channel.send(ResultMessage, **fields)
         channel.flush()
         if not manifest.session:
             return

@@ -23,14 +23,15 @@ from caps.worker.inside.caps_api.figures import connect_figures
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.channel.output import OutputStreams
-from caps.worker.inside.errors.hints import remember_domains
-from caps.worker.inside.errors.package_hints import remember_functions, remember_modules
+from caps.worker.inside.errors.package_hints import remember_modules
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.facades.facade import make_facade
 from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.eval_exec import add_evaluation
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.known_private_names import is_unused_name
+from caps.worker.inside.language.transformer import READ_GUARD
 from caps.worker.inside.runner.unhandled import UnhandledErrors
 from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
 from caps.worker.inside.stdlib.importer import Importer
@@ -64,23 +65,22 @@ class UserSpace:
             add_evaluation(self.globals, own)
         self._channel = channel
         self._session = False
+        channel.interrupts.recognise(self.programs, READ_GUARD)
         self._unhandled = UnhandledErrors(channel.note, self.programs)
         channel.loop.set_error_handler(self._unhandled.report_error)
 
     def enter(self) -> None:
         """Make this the user space of this process."""
         enter(self._channel.loop, None)
-        sys.stdout = self._output.stdout  # what a library prints is captured, too
+        # What a library prints is captured, too.
+        sys.stdout = self._output.stdout
         self._unhandled.install()
 
     def grant(self, manifest: ManifestMessage, limits: WorkerLimits) -> None:
         """Add `caps`, once, before the first cell."""
         caps = build_namespace(manifest, self._channel, limits.concurrency, limits.calls)
         self._importer.add_module(manifest.namespace, caps)
-        remember_domains(
-            manifest.namespace, {each.name.partition(".")[0] for each in manifest.capabilities}
-        )
-        remember_functions(manifest.namespace, [each.name for each in manifest.capabilities])
+        remember_granted(manifest.namespace, (each.name for each in manifest.capabilities))
         self.globals[manifest.namespace] = caps
         connect_figures(self._real, caps, self._channel.loop)
         self._session = manifest.session

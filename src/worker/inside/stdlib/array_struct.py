@@ -11,7 +11,7 @@ from __future__ import annotations
 import array as library_array
 import operator
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from typing import Any
 
 from caps.worker.inside.stdlib.instance_methods import instances_only
@@ -56,6 +56,11 @@ def _text(value: Any) -> str:
     return "".join((value, ""))
 
 
+def _bytes(buffer: Any) -> bytes:
+    # Not `bytes(buffer)`: a number would be a count of zeros.
+    return bytes(memoryview(buffer))
+
+
 def _converter_for(typecode: str) -> Callable[[Any], Any]:
     if typecode == "u":
         return _text
@@ -71,6 +76,10 @@ class array:  # noqa: N801 - the name that user space sees
     def __init__(self, typecode: str, initializer: Any = (), /) -> None:
         real: Any = library_array.array(_text(typecode))
         self._array, self._convert = real, _converter_for(real.typecode)
+        if isinstance(initializer, str) and real.typecode != "u":
+            raise TypeError(
+                f"cannot use a str to initialize an array with typecode {real.typecode!r}"
+            )
         if isinstance(initializer, (bytes, bytearray)):
             real.frombytes(initializer)
         else:
@@ -95,7 +104,7 @@ class array:  # noqa: N801 - the name that user space sees
     fromlist = fromunicode = extend
 
     def frombytes(self, buffer: Any, /) -> None:
-        self._array.frombytes(bytes(buffer))
+        self._array.frombytes(buffer.tobytes() if isinstance(buffer, array) else _bytes(buffer))
 
     def insert(self, index: int, value: Any, /) -> None:
         position, converted = operator.index(index), self._convert(value)
@@ -106,10 +115,16 @@ class array:  # noqa: N801 - the name that user space sees
         return self._array.pop(position)
 
     def remove(self, value: Any, /) -> None:
-        self._array.remove(self._convert(value))
+        position = self.index(value)  # comparing may have run user code
+        if position < len(self._array):
+            del self._array[position]
 
-    def index(self, value: Any, /) -> int:
-        return int(self._array.index(self._convert(value)))
+    def index(self, value: Any, /, *bounds: int) -> int:
+        """The first position of `value`, compared with a copy of the items."""
+        try:
+            return int(self._array.tolist().index(value, *bounds))
+        except ValueError:
+            raise ValueError("array.index(x): x not in array") from None
 
     def count(self, value: Any, /) -> int:
         return int(self._array.tolist().count(value))
@@ -180,7 +195,13 @@ class array:  # noqa: N801 - the name that user space sees
         return self._wrap(self._array + other._array)
 
     def __iadd__(self, other: Any) -> array:
+        if not isinstance(other, array):
+            raise TypeError(f'can only extend with array (not "{type(other).__name__}")')
         self.extend(other)
+        return self
+
+    def __imul__(self, times: Any) -> array:
+        self._array *= operator.index(times)
         return self
 
     def __mul__(self, times: Any) -> array:
@@ -198,6 +219,21 @@ class array:  # noqa: N801 - the name that user space sees
             return NotImplemented
         return bool(self._array < other._array)
 
+    def __le__(self, other: Any) -> bool:
+        if not isinstance(other, array):
+            return NotImplemented
+        return bool(self._array <= other._array)
+
+    def __gt__(self, other: Any) -> bool:
+        if not isinstance(other, array):
+            return NotImplemented
+        return bool(self._array > other._array)
+
+    def __ge__(self, other: Any) -> bool:
+        if not isinstance(other, array):
+            return NotImplemented
+        return bool(self._array >= other._array)
+
     __hash__ = None  # type: ignore[assignment]
 
     def __bytes__(self) -> bytes:
@@ -211,6 +247,10 @@ class array:  # noqa: N801 - the name that user space sees
 
     def __repr__(self) -> str:
         return repr(self._array)
+
+
+# As in the library: patterns for sequences match it.
+MutableSequence.register(array)
 
 
 def array_names(_context: Any) -> dict[str, Any]:

@@ -8,24 +8,25 @@ functools.wraps, update_wrapper       write any attribute of any object: here na
                                       whole dictionary of a class
 functools.cmp_to_key                  frees what it compares while a function in C compares it
 functools.cached_property             its `attrname` can be set to any key of the instance's dict
-functools.singledispatch, …method     evaluate annotations that are strings: here only a name is
-                                      looked up
+functools.singledispatch, …method     evaluate annotations that are strings: here `type_hints` does
 """
 
 from __future__ import annotations
 
 import functools
 import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
-from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.reflection import is_users_function
+from caps.worker.inside.stdlib.class_makers.type_hints import HintEvaluator
 from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.text_annotations import annotations_of
 
 _COPIED = ("__name__", "__qualname__")
+_METHOD_KINDS = (classmethod, staticmethod)
 _library_update_wrapper = functools.update_wrapper
 
 
@@ -102,6 +103,11 @@ class cached_property:  # noqa: N801 - the name that user space sees
         self.__doc__ = getattr(func, "__doc__", None)
 
     def __set_name__(self, owner: type, name: str) -> None:
+        if self._name is not None and name != self._name:
+            raise TypeError(
+                "Cannot assign the same cached_property to two different names "
+                f"({self._name!r} and {name!r})."
+            )
         self._owner, self._name = owner, name
 
     def __get__(self, instance: Any, _owner: type | None = None) -> Any:
@@ -113,7 +119,14 @@ class cached_property:  # noqa: N801 - the name that user space sees
         name, owner = self._name, self._owner
         if name is None or owner not in type(instance).__mro__ or vars(owner).get(name) is not self:
             raise TypeError("a cached_property belongs into a class statement")
-        value = instance.__dict__[name] = self._function(instance)
+        try:
+            attributes = instance.__dict__
+        except AttributeError:
+            raise TypeError(
+                f"No '__dict__' attribute on {type(instance).__name__!r} instance to cache "
+                f"{name!r} property."
+            ) from None
+        value = attributes[name] = self._function(instance)
         return value
 
 
@@ -140,6 +153,11 @@ class singledispatchmethod:  # noqa: N801 - the name that user space sees
             return dispatch(type(args[0])).__get__(instance, owner)(*args, **kwargs)
 
         method.register = self.register  # type: ignore[attr-defined]
+        function = self._dispatcher.dispatch(object)
+        plain = function.__func__ if type(function) in _METHOD_KINDS else function
+        if is_users_function(plain):
+            method.__name__, method.__qualname__ = plain.__name__, plain.__qualname__
+            method.__doc__ = plain.__doc__
         return method
 
 
@@ -155,35 +173,45 @@ def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Any:
 
 
 def singledispatch(func: Any) -> Any:
-    """`functools.singledispatch`; an annotation is never evaluated."""
+    """`functools.singledispatch`."""
     dispatcher: Any = functools.singledispatch(func)
     library_register = dispatcher.register
 
     def register(cls: Any, func: Any = None) -> Any:
         """Use `func` for arguments of the type `cls`, or of the type in its annotation."""
-        if isinstance(cls, (type, types.UnionType)):
+        if _is_dispatch_type(cls):
             return library_register(cls, func)
-        if func is not None or not is_users_function(cls):
-            raise TypeError(f"register takes a class or an annotated function, not {cls!r:.80}")
-        return library_register(_annotated_type(cls), cls)
+        function = cls.__func__ if type(cls) in _METHOD_KINDS else cls
+        if func is not None or not is_users_function(function):
+            raise TypeError(
+                f"Invalid first argument to `register()`: {cls!r:.80}. "
+                "Use either `@register(some_class)` or plain `@register` on an annotated function."
+            )
+        return library_register(_annotated_type(function), cls)
 
     dispatcher.register = register
     return dispatcher
 
 
+def _is_dispatch_type(kind: Any) -> bool:
+    if isinstance(kind, type):
+        return True
+    is_union = isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
+    return is_union and all(isinstance(one, type) for one in typing.get_args(kind))
+
+
 def _annotated_type(function: Any) -> Any:
     found = next(iter(annotations_of(function).items()), None)
     if found is None:
-        raise TypeError(f"annotate the first argument of `{function.__name__}`, or name a class")
-    kind = found[1]
-    if type(kind) is str:
-        # Look it up as the function itself would. Only a plain name, never an expression.
-        is_allowed = kind.isidentifier() and refusal(kind) is None
-        variables = {**function.__builtins__, **function.__globals__} if is_allowed else {}
-        kind = variables.get(kind, kind)
-    if not isinstance(kind, (type, types.UnionType)):
         raise TypeError(
-            f"the annotation of `{found[0]}` is not a class; write `register(the_class)`"
+            f"Invalid first argument to `register()`: {function!r:.80}. "
+            "Annotate the first argument, or write `register(the_class)`"
+        )
+    kind = HintEvaluator(function.__builtins__).type_of_hint(found[1])
+    if not _is_dispatch_type(kind):
+        raise TypeError(
+            f"Invalid annotation for {found[0]!r}. {kind!r:.80} is not a class; "
+            "write `register(the_class)`"
         )
     return kind
 
@@ -193,22 +221,22 @@ def functools_names(context: StdlibContext) -> dict[str, Any]:
     own = context.own
 
     def update_wrapper(
-        wrapper: Any, wrapped: Any, assigned: Any = None, updated: Any = None
+        wrapper: Any,
+        wrapped: Any,
+        assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+        updated: Any = functools.WRAPPER_UPDATES,
     ) -> Any:
         """`functools.update_wrapper`: names, documentation and public attributes."""
-        del assigned, updated  # the set of attributes is fixed here
-        _copy_names(own, wrapper, wrapped)
+        _copy_names(own, wrapper, wrapped, tuple(assigned), tuple(updated))
         return wrapper
 
-    def wraps(wrapped: Any, assigned: Any = None, updated: Any = None) -> Any:
+    def wraps(
+        wrapped: Any,
+        assigned: Any = functools.WRAPPER_ASSIGNMENTS,
+        updated: Any = functools.WRAPPER_UPDATES,
+    ) -> Any:
         """`functools.wraps`: names, documentation and public attributes."""
-        del assigned, updated
-
-        def copy_names(wrapper: Any) -> Any:
-            _copy_names(own, wrapper, wrapped)
-            return wrapper
-
-        return copy_names
+        return lambda wrapper: update_wrapper(wrapper, wrapped, assigned, updated)
 
     return {
         "cached_property": cached_property,
@@ -220,21 +248,29 @@ def functools_names(context: StdlibContext) -> dict[str, Any]:
     }
 
 
-def _copy_names(own: OwnClasses, wrapper: Any, wrapped: Any) -> None:
+def _copy_names(
+    own: OwnClasses,
+    wrapper: Any,
+    wrapped: Any,
+    assigned: tuple[Any, ...],
+    updated: tuple[Any, ...],
+) -> None:
     is_object = own.is_own(type(wrapper))  # an instance of a decorator class
     if not is_users_function(wrapper) and not own.is_own(wrapper) and not is_object:
         return  # a library's object keeps its names
     write = object.__setattr__ if is_object else setattr
     for name in _COPIED:
         text = getattr(wrapped, name, None)
-        if isinstance(text, str):
+        if isinstance(text, str) and name in assigned:
             write(wrapper, name, "".join([text, ""]))
     documentation = getattr(wrapped, "__doc__", None)
-    if documentation is None or type(documentation) is str:
+    if "__doc__" in assigned and (documentation is None or type(documentation) is str):
         write(wrapper, "__doc__", documentation)
-    if type(wrapper) is type(wrapped) is types.FunctionType:
+    if type(wrapper) is type(wrapped) is types.FunctionType and "__dict__" in updated:
         for name, value in vars(wrapped).items():
             if not name.startswith("_"):
                 setattr(wrapper, name, value)
     if type(wrapper) is types.FunctionType and is_users_function(wrapped):
+        if "__annotations__" in assigned and is_users_function(wrapper):
+            wrapper.__annotations__ = dict(annotations_of(wrapped))
         wrapper.__wrapped__ = wrapped  # type: ignore[attr-defined]

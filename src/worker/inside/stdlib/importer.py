@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from caps.protocol.text import did_you_mean
-from caps.worker.inside.caps_api.namespace import Namespace
 from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.facades.allowlist import (
     ENCODINGS,
@@ -24,6 +23,7 @@ from caps.worker.inside.facades.allowlist import (
     ON_DEMAND,
     offered_names,
 )
+from caps.worker.inside.facades.alternatives import use_instead
 from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
@@ -35,7 +35,7 @@ from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_m
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
 from caps.worker.inside.stdlib.types_typing import restrict_aliases, restrict_forward_references
 from caps.worker.inside.stdlib.user_modules.loader import UserModules, load_sources
-from caps.worker.inside.stdlib.user_modules.native import native_facades, weak_reference_facade
+from caps.worker.inside.stdlib.user_modules.native import native_facades
 from caps.worker.inside.stdlib.user_modules.table import LATE_NAMES, PARTS, USER_MODULES
 from caps.worker.inside.stdlib.zoneinfo_ import load_time_zones
 
@@ -122,8 +122,7 @@ class Importer:
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
-        hidden = {**native_facades(), **weak_reference_facade(own)}
-        self._user_modules = UserModules(own, self, hidden)
+        self._user_modules = UserModules(own, self, native_facades())
 
     def add_module(self, name: str, module: Any) -> None:
         """Add a module to this execution."""
@@ -205,16 +204,9 @@ class Importer:
 
     def _hint(self, name: str, available: list[str]) -> str:
         top = name.partition(".")[0]
-        instead = MODULE_ALTERNATIVES.get(top, "")
-        domain, _, function = instead.partition(".")
-        for called, module in self._extra.items():
-            granted = getattr(module, domain, None) if isinstance(module, Namespace) else None
-            if instead and hasattr(granted, function):
-                return f"; use `{called}.{instead}` instead"
-        if domain == "files":  # it is built in; others may not be registered at all
-            return f"; a policy may grant `caps.{instead}` instead"
-        if domain:
-            return "; there is no network here"
+        instead = MODULE_ALTERNATIVES.get(top)
+        if instead is not None:
+            return f"; {use_instead(instead) or 'there is no network here'}"
         if top in sys.stdlib_module_names:
             return ""  # it was not misspelt
         near = did_you_mean(name, available, cutoff=0.8, max_characters=None)

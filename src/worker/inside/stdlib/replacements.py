@@ -1,14 +1,13 @@
 """(4) Replacements for library names that are too powerful for user space, and why each is needed:
 
-enum.Enum, Flag, …         calling it creates an enum from any names, also `__getattr__`
 difflib.SequenceMatcher    our own messages use it for their hints
 dataclasses.dataclass      runs code built from the names of fields, and a `Field` can be renamed
 collections.namedtuple     runs code built from names; and its class must count as the user's own
 
-The other replacements are in modules by topic: `array_struct`, `c_types`, `copying`,
-`functools_operator`, `pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`, `warnings_`,
-`zoneinfo_`. No replacement protects a library class by overriding a method: `super(…)` would reach
-the original method.
+The other replacements are in modules by topic: `array_struct`, `c_types`, `class_makers`,
+`copying`, `functools_operator`, `pathlib_`, `sys_os_time`, `traceback_pprint`, `types_typing`,
+`warnings_`, `zoneinfo_`. No replacement protects a library class by overriding a method:
+`super(…)` would reach the original method.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from __future__ import annotations
 import collections
 import dataclasses
 import difflib
-import enum
 import functools
 import inspect
+import keyword
 import types
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-from caps.worker.inside.language.class_rules import check_length, safe_match_args
+from caps.worker.inside.language.class_rules import checked_name
 from caps.worker.inside.language.compiler import WithoutCollection
 from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.language.identifiers import SIGNALS, is_private, needs_guard, refusal
+from caps.worker.inside.language.identifiers import needs_guard
 from caps.worker.inside.language.opaque_types import safe_abc_meta
+from caps.worker.inside.language.reflection import Reflection
 from caps.worker.inside.stdlib import (
     array_struct,
     copying,
@@ -44,60 +43,9 @@ from caps.worker.inside.stdlib.c_types import context_variables
 from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
 from caps.worker.inside.stdlib.c_types.iterators import itertools_names
 from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
+from caps.worker.inside.stdlib.class_makers.enums import ENUMS
 from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.text_annotations import annotations_of, with_plain_annotations
-
-
-def _check_members(bases: tuple[type, ...], names: Iterable[str]) -> None:
-    """Raise TypeError if a member has a name that is read with a guard and that a base has, too.
-
-    From Python 3.12 on such a member reads the attribute of this name of its value, which may be
-    any object.
-    """
-    inherited = {name for base in bases for kind in base.__mro__ for name in vars(kind)}
-    for name in inherited.intersection(names):
-        if is_private(name) or name in SIGNALS:
-            raise TypeError(f"`{name}` cannot be a member, because a base class has this name")
-
-
-class _CheckedEnumType(enum.EnumType):
-    """Allows enums only from class statements, whose names the transformer has checked."""
-
-    def __new__(
-        metacls, cls: str, bases: tuple[type, ...], classdict: Any, **options: Any
-    ) -> _CheckedEnumType:
-        if "_simple" in options:  # the library's own short cut: it shares the state of the base
-            raise TypeError("`_simple` is private to `enum`")
-        _check_members(bases, classdict._member_names)
-        # Its methods create the members before `OwnClasses` registers and checks the class.
-        if "__match_args__" in classdict:
-            safe = safe_match_args(classdict["__match_args__"])
-            dict.__setitem__(classdict, "__match_args__", safe)
-        check_length(cls, bases, classdict)
-        return super().__new__(metacls, cls, bases, classdict, **options)
-
-    def _create_(cls, *_args: Any, **_options: Any) -> NoReturn:
-        raise TypeError("write a class statement to make an enum")
-
-
-class Enum(enum.Enum, metaclass=_CheckedEnumType):
-    pass
-
-
-class IntEnum(enum.IntEnum, metaclass=_CheckedEnumType):
-    pass
-
-
-class StrEnum(enum.StrEnum, metaclass=_CheckedEnumType):
-    pass
-
-
-class Flag(enum.Flag, metaclass=_CheckedEnumType):
-    pass
-
-
-class IntFlag(enum.IntFlag, metaclass=_CheckedEnumType):
-    pass
 
 
 class SequenceMatcher(difflib.SequenceMatcher[Any]):
@@ -130,7 +78,7 @@ class _Field(dataclasses.Field):  # type: ignore[type-arg]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "name" and value is not None:
-            plain = _checked_name(value)
+            plain = checked_name(value)
             if plain != (self.name or plain):
                 raise AttributeError("a field has one name")
         super().__setattr__(name, value)
@@ -165,6 +113,9 @@ def fields(class_or_instance: Any) -> tuple[FieldView, ...]:
     return tuple(FieldView(*(getattr(field_, name) for name in _FIELD_NAMES)) for field_ in found)
 
 
+Reflection.describe_fields.append(fields)
+
+
 def collections_names(context: StdlibContext) -> dict[str, Any]:
     """The replacements in `collections`."""
     own = context.own
@@ -172,11 +123,23 @@ def collections_names(context: StdlibContext) -> dict[str, Any]:
     def namedtuple(typename: str, field_names: Any, **options: Any) -> Any:
         """`collections.namedtuple`; every name is checked."""
         names = field_names.replace(",", " ").split() if type(field_names) is str else field_names
-        checked = [_checked_name(name) for name in [typename, *names]]
+        if options.get("rename"):
+            names = _renamed(names)
+        checked = [checked_name(name) for name in [typename, *names]]
         chosen = {**options, "module": "__main__"}
         return own.register(collections.namedtuple(checked[0], checked[1:], **chosen))
 
     return {"OrderedDict": OrderedDict, "defaultdict": defaultdict, "namedtuple": namedtuple}
+
+
+def _renamed(names: Iterable[Any]) -> list[Any]:
+    """The names for `rename=True`: one that cannot be a field is replaced by its position."""
+    kept: list[Any] = []
+    for position, name in enumerate(names):
+        text = name if type(name) is str else str(name)
+        is_field = text.isidentifier() and not keyword.iskeyword(text) and text not in kept
+        kept.append(text if is_field and not text.startswith("_") else f"_{position}")
+    return kept
 
 
 def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
@@ -202,12 +165,15 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     chosen = {name: bool(value) for name, value in options.items()}
     # The compiler has checked the names of a class body, but a base may have others: the keys of a
     # typed dictionary are any strings.
-    names = [_checked_name(name) for name in annotations_of(cls)]
-    inherited = [_checked_name(name) for name in getattr(cls, "__dataclass_fields__", ())]
+    names = [checked_name(name) for name in annotations_of(cls)]
+    inherited = [checked_name(name) for name in getattr(cls, "__dataclass_fields__", ())]
     if any(needs_guard(name) for name in (*names, *inherited)):
         chosen["match_args"] = False  # a pattern reads fields without a guard
     defaults = {name: getattr(cls, name, None) for name in names}
     views = {name: view for name, view in defaults.items() if type(view) is FieldView}
+    for name, value in vars(cls).items():
+        if type(value) is FieldView and name not in names:
+            raise TypeError(f"{name!r} is a field but has no type annotation")
     real_fields = {name: _real_field(view) for name, view in views.items()}
     before = dict(vars(cls))
     # From here until the class is complete no user code may run: it could get a real `Field`.
@@ -286,18 +252,6 @@ def _bound_to(cls: type, function: Any) -> Any:
     return method
 
 
-def _checked_name(name: Any) -> str:
-    if (
-        type(name) is str
-        and name.isidentifier()
-        and refusal(name) is None
-        # The library compiles it, and the compiler may make another name of it.
-        and unicodedata.normalize("NFKC", name) == name
-    ):
-        return name
-    raise ValueError(f"{name!r:.80} cannot be the name of a field")
-
-
 def _constant(names: dict[str, Any]) -> Callable[[StdlibContext], dict[str, Any]]:
     return lambda _context: names
 
@@ -319,7 +273,7 @@ REPLACEMENTS: Mapping[str, Callable[[StdlibContext], dict[str, Any]]] = {
     "copy": _constant({"deepcopy": copying.deepcopy}),
     "dataclasses": dataclasses_names,
     "difflib": _constant({"SequenceMatcher": SequenceMatcher}),
-    "enum": _constant({kind.__name__: kind for kind in (Enum, Flag, IntEnum, IntFlag, StrEnum)}),
+    "enum": _constant({kind.__name__: kind for kind in ENUMS}),
     "functools": functools_operator.functools_names,
     "itertools": itertools_names,
     "operator": functools_operator.operator_names,

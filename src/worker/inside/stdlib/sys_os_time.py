@@ -12,7 +12,8 @@ import sys
 import time
 from typing import Any
 
-from caps.worker.inside.channel.output import OutputStreams, Stream
+from caps.worker.inside.channel.interrupts import interruptible
+from caps.worker.inside.channel.output import CurrentStream, OutputStreams
 from caps.worker.inside.facades.allowlist import offered_names
 from caps.worker.inside.facades.facade import Variable, make_facade
 from caps.worker.inside.stdlib.context import StdlibContext
@@ -35,12 +36,12 @@ def sys_names(context: StdlibContext) -> dict[str, Any]:
         "setrecursionlimit": setrecursionlimit,
         "stderr": _stream_variable(output, output.stderr),
         "stdout": _stream_variable(output, output.stdout),
-        "__stderr__": output.stderr,
-        "__stdout__": output.stdout,
+        "__stderr__": output.stderr.original,
+        "__stdout__": output.stdout.original,
     }
 
 
-def _stream_variable(output: OutputStreams, stream: Stream) -> Variable:
+def _stream_variable(output: OutputStreams, stream: CurrentStream) -> Variable:
     def write(target: Any) -> None:
         output.replace(stream, target)
 
@@ -104,6 +105,7 @@ def time_names(context: StdlibContext) -> dict[str, Any]:
     """The replacements in `time`."""
     flush = context.output.stdout.flush
 
+    @interruptible
     def sleep(seconds: float, /) -> None:
         """`time.sleep`; flushes the output first, so that earlier prints are visible."""
         flush()

@@ -2,7 +2,7 @@
 
 types.FunctionType, …       create functions and frames from code: here only for `isinstance`
 types.SimpleNamespace       accepts any attribute name, also `__deepcopy__`: here names are checked
-typing.get_type_hints       evaluates annotations that are strings: here they stay strings
+typing.get_type_hints       evaluates annotations that are strings: here `type_hints` does
 typing.OrderedDict, …       create the library's own dictionaries: see `c_types`
 typing.get_origin, get_args return the real `type`: here its opaque type
 typing.ForwardRef.evaluate  evaluates any text (Python 3.14): here it stays a reference
@@ -12,16 +12,21 @@ typing.Type[x] == y         compares the real `type` with any object behind `y`:
 from __future__ import annotations
 
 import inspect
+import reprlib
 import sys
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import refusal
 from caps.worker.inside.language.opaque_types import shown_type
+from caps.worker.inside.language.private_attributes import OWN_GUARD
+from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.c_types.default_dict import defaultdict
 from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
+from caps.worker.inside.stdlib.class_makers.type_hints import HintEvaluator, without_extras
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _SHOWN_TYPES = (
@@ -99,10 +104,12 @@ def _simple_namespace(own: OwnClasses) -> type:
                     raise AttributeError(message)
             self.__dict__.update(names)
 
+        @reprlib.recursive_repr("namespace(...)")
         def __repr__(self) -> str:
             _check_is(self, SimpleNamespace)
             attributes = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
-            return f"namespace({attributes})"
+            kind = "namespace" if type(self) is SimpleNamespace else type(self).__name__
+            return f"{kind}({attributes})"
 
         def __eq__(self, other: object) -> bool:
             _check_is(self, SimpleNamespace)
@@ -134,12 +141,15 @@ def typing_names(context: StdlibContext) -> dict[str, Any]:
         localns: Any = None,
         include_extras: bool = False,
     ) -> dict[str, Any]:
-        """`typing.get_type_hints`; an annotation that is a string stays a string."""
-        del globalns, localns  # nothing is looked up
-        return {
-            name: _opaque_if_type(_strip_annotated(hint) if not include_extras else hint)
-            for name, hint in _annotations(own, obj).items()
-        }
+        """`typing.get_type_hints`."""
+        caller = sys._getframe(1).f_builtins
+        hints: dict[str, Any] = {}
+        for kind, found, is_class in _annotations(own, obj):
+            names = _names_for(context, kind, globalns, localns, caller) if found else None
+            for name, hint in found.items():
+                hints[name] = hint if names is None else names.type_of_hint(hint, is_class=is_class)
+        shown = hints if include_extras else {n: without_extras(one) for n, one in hints.items()}
+        return {name: _opaque_if_type(hint) for name, hint in shown.items()}
 
     library: Any = typing
     return {
@@ -168,18 +178,37 @@ def _opaque_if_type(value: Any) -> Any:
     return shown_type(value) if isinstance(value, type) else value
 
 
-def _strip_annotated(hint: Any) -> Any:
-    if typing.get_origin(hint) is typing.Annotated:
-        return typing.get_args(hint)[0]
-    return hint
-
-
-def _annotations(own: OwnClasses, obj: Any) -> dict[str, Any]:
+def _annotations(own: OwnClasses, obj: Any) -> list[tuple[Any, dict[str, Any], bool]]:
+    """The annotations of a class and its bases, or of a function; and whether it is a class."""
     if isinstance(obj, type):
         kinds = [kind for kind in reversed(inspect.getmro(obj)) if own.is_own(kind)]
-        parts = [inspect.get_annotations(kind) for kind in kinds]
-        return {name: hint for part in parts for name, hint in part.items()}
+        return [(kind, inspect.get_annotations(kind), True) for kind in kinds]
     function = obj.__func__ if type(obj) is types.MethodType else obj
+    if type(function) is types.BuiltinFunctionType or _is_ours(function):
+        return []
     if type(function) is types.FunctionType:
-        return inspect.get_annotations(function)
-    raise TypeError(f"{obj!r:.80} is not a class, method, or function")
+        return [(function, inspect.get_annotations(function), False)]
+    raise TypeError(f"{obj!r:.80} is not a module, class, method, or function.")
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether it stands in for a function of the library that is written in C."""
+    module = getattr(function, "__module__", None)
+    return type(module) is str and module.startswith("caps.")
+
+
+def _names_for(
+    context: StdlibContext, kind: Any, global_: Any, local: Any, caller: Mapping[str, Any]
+) -> HintEvaluator | None:
+    """What evaluates the annotations of a class or function; None for those of a library."""
+    if not isinstance(kind, type):
+        if not is_users_function(kind):
+            return None
+        # A copy: the evaluated text may assign to a variable.
+        return HintEvaluator(kind.__builtins__, global_ or dict(kind.__globals__), local)
+    if OWN_GUARD not in caller:
+        return None
+    if global_ is None and local is None:
+        # A name of the program comes before one of the class.
+        return HintEvaluator(caller, context.guards.vars(kind), caller["globals"]())
+    return HintEvaluator(caller, global_, context.guards.vars(kind) if local is None else local)

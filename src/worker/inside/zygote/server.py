@@ -147,6 +147,7 @@ def main() -> NoReturn:
     if not modules and Argument.WITH_TOOLS not in requested:
         record_loaded_names()  # nothing else will be loaded later
     template.queue_ready()
+    signal.signal(signal.SIGINT, template.channel.interrupts.on_signal)
     if Argument.WITH_TOOLS not in requested:
         _unload_modules(has_real_modules=bool(modules))
     drop_interpreter_access(_HOST)

@@ -1,7 +1,9 @@
 """List the local variables of the guard by `dir`."""
 
-# stopped: raises TypeError
-# because: `dir` needs an object here
+# stopped: harmless
 
-dir()
-escaped()
+mine = 1
+names = dir()
+if "mine" not in names or any(name.startswith("_") or name in ("self", "value") for name in names):
+    escaped()
+None

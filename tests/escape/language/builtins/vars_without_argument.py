@@ -1,6 +1,10 @@
 """Read the local variables of the guard by `vars`."""
 
-# stopped: raises TypeError
-# because: missing 1 required positional argument
+# stopped: harmless
 
-take(vars())
+mine = 1
+found = vars()
+take(list(found.values()))
+if "mine" not in found or "self" in found or "__builtins__" in found:
+    escaped()
+None

@@ -1,7 +1,7 @@
 """Write into the body of a class by its `locals`."""
 
 # stopped: raises AttributeError
-# because: 'C' object has no attribute 'x'
+# because: cannot be the name of a variable here
 
 class C:
     locals()["__getattribute__"] = lambda self, name: escaped()

@@ -1,8 +1,13 @@
-"""Evaluate text as code by a forward reference, which has a public method for it from Python 3.14 on."""
+"""Have a string in a type evaluated by a function that only inspects types."""
 
-# stopped: raises AttributeError or raises TypeError
-# because: has no attribute 'evaluate'
-# because: a forward reference is not evaluated in the sandbox
+# stopped: harmless
 
-from typing import Union
-take(Union["__import__('os')"].evaluate())
+import dataclasses, typing
+
+@dataclasses.dataclass
+class C:
+    a: typing.Optional["escaped()"]
+
+dataclasses.fields(C)
+typing.get_args(typing.Optional["escaped()"])
+None

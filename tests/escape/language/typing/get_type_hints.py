@@ -1,7 +1,8 @@
-"""Evaluate text as code by `typing.get_type_hints`."""
+"""Evaluate text as code without guards by `typing.get_type_hints`, in variables of one's own."""
 
-# stopped: harmless
+# stopped: raises SyntaxError
+# because: `__globals__` reaches into the interpreter
 
 import typing
-def f(a: "escaped()"): pass
-typing.get_type_hints(f, {"escaped": escaped}, {"escaped": escaped})["a"] != "escaped()"
+def f(a: "f.__globals__"): pass
+escaped(typing.get_type_hints(f, {"f": f, "__builtins__": {}}, {"f": f}))

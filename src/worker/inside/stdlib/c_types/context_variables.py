@@ -10,6 +10,7 @@ never changes. Only `set` is called on it, which holds the previous dictionary.
 from __future__ import annotations
 
 import contextvars
+import reprlib
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -20,13 +21,16 @@ from caps.worker.inside.stdlib.instance_methods import instances_only
 _ABSENT: Any = object()
 _NOTHING: Mapping[Any, Any] = types.MappingProxyType({})
 _values: contextvars.ContextVar[Mapping[Any, Any]] = contextvars.ContextVar("values")
+# A mark of the `Context` that runs the code; a task has that of the task that created it.
+_running: contextvars.ContextVar[object] = contextvars.ContextVar("running", default=None)
 
 
 @instances_only
 class Token(metaclass=Sealed):
     """What `ContextVar.set` returns."""
 
-    __slots__ = ("_old", "_used", "_var")
+    __slots__ = ("_context", "_old", "_used", "_var")
+    _context: object
     _old: Any
     _used: bool
     _var: ContextVar
@@ -43,6 +47,10 @@ class Token(metaclass=Sealed):
     @property
     def old_value(self) -> Any:
         return self._old
+
+    def __repr__(self) -> str:
+        used = " used" if self._used else ""
+        return f"<Token{used} var={self._var!r} at {id(self):#x}>"
 
 
 @instances_only
@@ -77,7 +85,7 @@ class ContextVar(metaclass=Sealed):
         values = _values.get(_NOTHING)
         token = object.__new__(Token)
         token._var, token._used = self, False
-        token._old = values.get(self, Token.MISSING)
+        token._old, token._context = values.get(self, Token.MISSING), _running.get()
         _values.set({**values, self: value})
         return token
 
@@ -88,6 +96,8 @@ class ContextVar(metaclass=Sealed):
             raise RuntimeError("the token has already been used once")
         if token._var is not self:
             raise ValueError("the token was created by a different ContextVar")
+        if token._context is not _running.get():
+            raise ValueError("the token was created in a different Context")
         token._used = True
         values = dict(_values.get(_NOTHING))
         if token._old is Token.MISSING:
@@ -96,6 +106,7 @@ class ContextVar(metaclass=Sealed):
             values[self] = token._old
         _values.set(values)
 
+    @reprlib.recursive_repr()
     def __repr__(self) -> str:
         default = "" if self._default is _ABSENT else f" default={self._default!r}"
         return f"<ContextVar name={self._name!r}{default} at {id(self):#x}>"
@@ -105,12 +116,13 @@ class ContextVar(metaclass=Sealed):
 class Context(metaclass=Sealed):
     """The values of all variables; two contexts are equal only if they are the same."""
 
-    __slots__ = ("_real",)
+    __slots__ = ("_mark", "_real")
 
     def __init__(self) -> None:
-        self._real = contextvars.Context()
+        self._real, self._mark = contextvars.Context(), object()
 
     def run(self, function: Callable[..., Any], /, *args: Any, **keywords: Any) -> Any:
+        self._real.run(_running.set, self._mark)
         return self._real.run(function, *args, **keywords)
 
     def copy(self) -> Context:
@@ -152,7 +164,7 @@ def _checked(var: Any) -> ContextVar:
 
 def _context(real: contextvars.Context) -> Context:
     made = object.__new__(Context)
-    made._real = real
+    made._real, made._mark = real, object()
     return made
 
 

@@ -23,7 +23,7 @@ _SHOWS_DICT = sys.version_info >= (3, 12)
 class OrderedDict(dict[Any, Any]):
     """Dictionary that remembers insertion order"""
 
-    __slots__ = ("_front", "_removed")
+    __slots__ = ("__dict__", "_front", "_removed")
     # The keys from last to first, as they were when `_front` was filled, and those removed since.
     _front: list[Any]
     _removed: set[Any]
@@ -38,6 +38,13 @@ class OrderedDict(dict[Any, Any]):
 
     def update(self, other: Any = (), /, **items: Any) -> None:
         _update(self, other, **items)
+
+    @classmethod
+    def fromkeys(cls, iterable: Any, value: Any = None) -> Any:
+        made = cls()
+        for key in iterable:
+            made[key] = value
+        return made
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         if key in self:
@@ -139,7 +146,7 @@ class OrderedDict(dict[Any, Any]):
         return f"{name}({(dict if _SHOWS_DICT else list)(self.items())!r})"
 
 
-def _update(target: OrderedDict, other: Any, **items: Any) -> None:
+def _update(target: OrderedDict, other: Any, /, **items: Any) -> None:
     if type(target).__setitem__ is dict.__setitem__:
         dict.update(target, other, **items)
     else:  # a subclass decides what is stored

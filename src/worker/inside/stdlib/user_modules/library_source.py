@@ -108,7 +108,7 @@ def _unwanted_methods(statement: ast.stmt, left_out: Container[str]) -> Iterator
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
-    """What a statement at the top of a module defines, or which modules it imports."""
+    """What a statement at the top of a module defines or sets, or which modules it imports."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         yield statement.name
         return
@@ -120,3 +120,5 @@ def _names(statement: ast.stmt) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import traceback
 from collections.abc import Mapping
@@ -30,6 +31,12 @@ _levels: dict[str, int] = {
     "WARN": WARN,
 }
 _start = time.time()
+# What a format has at least one of, by its style.
+_FIELDS = {
+    "%": r"%\(\w+\)[#0+ -]*(\*|\d+)?(\.(\*|\d+))?[diouxefgcrsa%]",
+    "{": r"\{\w+",
+    "$": r"\$(\w+|\{\w+\})",
+}
 RECORD_FIELDS = frozenset(
     (
         "args created exc_info exc_text filename funcName levelname levelno lineno message module "
@@ -136,9 +143,10 @@ class Formatter:
         *,
         defaults: Mapping[str, Any] | None = None,
     ) -> None:
-        del validate
-        if style not in ("%", "{", "$"):
+        if style not in _FIELDS:
             raise ValueError("Style must be one of: %,{,$")
+        if validate and fmt and not re.search(_FIELDS[style], fmt, re.IGNORECASE):
+            raise ValueError(f"Invalid format {fmt!r} for {style!r} style")
         plain = {"%": "%(message)s", "{": "{message}", "$": "${message}"}
         self._style = style
         self._fmt = fmt or plain[style]

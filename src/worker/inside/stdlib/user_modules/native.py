@@ -137,10 +137,19 @@ def _function_of(value: Any) -> tuple[Any, int]:
         return value.__func__, 1
     if is_users_function(value):
         return value, 0
+    if type(value) is functools.partial and is_users_function(value.func):
+        return value, 0
     for kind in inspect.getmro(value) if isinstance(value, type) else ():
         function = vars(kind).get("__init__")
         if is_users_function(function) or _is_generated(kind, function):
             return function, 1
+        if function is object.__init__:
+            return lambda: None, 0
+        if function is not None:
+            break
+    call = inspect.getattr_static(type(value), "__call__", None)
+    if is_users_function(call):
+        return call, 1
     raise ValueError(f"no signature found for {value!r:.80}; it is not a function of your own")
 
 
@@ -174,10 +183,12 @@ def _engine(name: str) -> str:
     return f"{__package__}.engines.{name}"
 
 
-def weak_reference_facade(own: OwnClasses) -> dict[str, Facade]:
-    """The hidden facade for `weakref` of one execution."""
-    name = _engine("weak_references")
-    return {name: make_facade(name, {"make_weak_reference": weak_reference_maker(own)})}
+WEAK_REFERENCES = _engine("weak_references")
+
+
+def weak_reference_facade(own: OwnClasses) -> Facade:
+    """The hidden facade for `weakref` of one execution, `WEAK_REFERENCES`."""
+    return make_facade(WEAK_REFERENCES, {"make_weak_reference": weak_reference_maker(own)})
 
 
 @functools.cache

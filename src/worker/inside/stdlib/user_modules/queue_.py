@@ -61,6 +61,8 @@ class Queue:
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         if self.is_shutdown:
             raise ShutDown
+        if self.maxsize > 0:
+            _check_timeout(block, timeout)
         if self.full():
             _wait("put", block, timeout)
             raise Full
@@ -68,6 +70,7 @@ class Queue:
         self.unfinished_tasks += 1
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        _check_timeout(block, timeout)
         if not self._qsize():
             if self.is_shutdown:
                 raise ShutDown
@@ -135,6 +138,9 @@ def _wait(name: str, block: bool, timeout: float | None) -> None:
         return
     if timeout is None:
         raise RuntimeError(f"`{name}` would wait forever: {_NEVER}")
-    if timeout < 0:
-        raise ValueError("'timeout' must be a non-negative number")
     time.sleep(timeout)
+
+
+def _check_timeout(block: bool, timeout: float | None) -> None:
+    if block and timeout is not None and timeout < 0:
+        raise ValueError("'timeout' must be a non-negative number")

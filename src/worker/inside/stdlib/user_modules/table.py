@@ -27,7 +27,9 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
         "MultilineContinuationError NoOptionError NoSectionError ParsingError RawConfigParser "
         "SectionProxy UNNAMED_SECTION UnnamedSectionDisabledError"
     ),
+    "getopt": "GetoptError error getopt gnu_getopt",
     "html.parser": "HTMLParser",
+    "sched": "scheduler",
     "shlex": "join quote shlex split",
     "xml.etree.ElementTree": (
         "C14NWriterTarget Comment Element ElementTree PI ParseError ProcessingInstruction QName "
@@ -56,6 +58,7 @@ KEPT: Final[Mapping[str, str]] = {
 # What is left out of others: definitions, and statements that import a module.
 LEFT_OUT: Final[Mapping[str, str]] = {
     "ast": "NodeVisitor.visit_Constant",
+    "sched": "__doc__",
     "xml.etree.ElementTree": "ElementPath ParseError XMLParser _elementtree",
     "zipfile": (
         "CompleteDirs FastLookup Path PyZipFile _ancestry _difference _parents _path "

@@ -68,6 +68,11 @@ class TestCase(Assertions):
     def addCleanup(self, function: Any, /, *args: Any, **kwargs: Any) -> None:  # noqa: N802
         self._cleanups.append((function, args, kwargs))
 
+    def enterContext(self, cm: Any) -> Any:  # noqa: N802 - the library's name
+        entered = cm.__enter__()
+        self.addCleanup(cm.__exit__, None, None, None)
+        return entered
+
     def doCleanups(self) -> None:  # noqa: N802 - the library's name
         while self._cleanups:
             function, args, kwargs = self._cleanups.pop()

@@ -37,11 +37,12 @@ class _Raises:
 class _Warns:
     """The context of `assertWarns`."""
 
-    def __init__(self, case: Any, expected: Any, msg: Any) -> None:
-        self._case, self._expected, self._msg = case, expected, msg
+    def __init__(self, case: Any, expected: Any, pattern: Any, msg: Any) -> None:
+        self._case, self._expected, self._pattern, self._msg = case, expected, pattern, msg
         self._catch = warnings.catch_warnings(record=True)
         self._found: Any = []
         self.warning: Any = None
+        self.filename, self.lineno = "", 0
 
     def __enter__(self) -> _Warns:
         self._found = self._catch.__enter__()
@@ -52,12 +53,53 @@ class _Warns:
         self._catch.__exit__(None, None, None)
         if error is not None:
             return
-        for one in self._found:
-            if issubclass(one.category, self._expected):
-                self.warning = one.message
+        found = [one for one in self._found if issubclass(one.category, self._expected)]
+        for one in found:
+            if self._pattern is None or re.search(self._pattern, str(one.message)):
+                self.warning, self.filename, self.lineno = one.message, one.filename, one.lineno
                 return
+        if found:
+            standard = f'"{self._pattern}" does not match "{found[0].message}"'
+            self._case.fail(self._case.text_of(self._msg, standard))
         name = getattr(self._expected, "__name__", str(self._expected))
         self._case.fail(self._case.text_of(self._msg, f"{name} not triggered"))
+
+
+class _Logs:
+    """The context of `assertLogs` and `assertNoLogs`; records go to no other handler meanwhile."""
+
+    def __init__(self, case: Any, logger: Any, level: Any, none: bool) -> None:
+        import logging
+
+        self._case, self._none = case, none
+        self._logger = logger if isinstance(logger, logging.Logger) else logging.getLogger(logger)
+        self._level = logging.INFO if level is None else level
+        self.records: list[Any] = []
+        self.output: list[str] = []
+        self._handler = logging.Handler()
+        self._handler.emit = self._note  # type: ignore[method-assign]
+
+    def _note(self, record: Any) -> None:
+        self.records.append(record)
+        self.output.append(f"{record.levelname}:{record.name}:{record.getMessage()}")
+
+    def __enter__(self) -> _Logs | None:
+        logger = self._logger
+        self._before = logger.handlers[:], logger.level, logger.propagate
+        logger.handlers[:] = [self._handler]
+        logger.setLevel(self._level)
+        self._handler.setLevel(self._level)
+        logger.propagate = False
+        return None if self._none else self
+
+    def __exit__(self, kind: Any, error: BaseException | None, tb: object) -> None:
+        logger = self._logger
+        logger.handlers[:], level, logger.propagate = self._before
+        logger.setLevel(level)
+        if error is None and self._none and self.records:
+            self._case.fail(f"Unexpected logs found: {self.output!r}")
+        if error is None and not self._none and not self.records:
+            self._case.fail(f"no logs of level {self._level} or higher triggered on {logger.name}")
 
 
 class Assertions:
@@ -91,7 +133,16 @@ class Assertions:
             raise self.failureException(self.text_of(msg, _difference(first, second)))
 
     assertListEqual = assertTupleEqual = assertSetEqual = assertDictEqual = assertEqual  # noqa: N815
-    assertMultiLineEqual = assertSequenceEqual = assertEqual  # noqa: N815
+    assertMultiLineEqual = assertEqual  # noqa: N815
+
+    def assertSequenceEqual(  # noqa: N802
+        self, first: Any, second: Any, msg: Any = None, seq_type: Any = None
+    ) -> None:
+        for one in (first, second):
+            if seq_type is not None and not isinstance(one, seq_type):
+                raise self.failureException(f"{one!r} is not a {seq_type.__name__}")
+        one, other = list(first), list(second)  # a list may equal a tuple
+        self._check(first == second or one == other, msg, _difference(one, other))
 
     def assertNotEqual(self, first: Any, second: Any, msg: Any = None) -> None:  # noqa: N802
         self._check(first != second, msg, f"{first!r} == {second!r}")
@@ -183,7 +234,23 @@ class Assertions:
     def assertWarns(  # noqa: N802
         self, expected_warning: Any, *args: Any, msg: Any = None, **kwargs: Any
     ) -> Any:
-        return _call_in(_Warns(self, expected_warning, msg), args, kwargs)
+        return _call_in(_Warns(self, expected_warning, None, msg), args, kwargs)
+
+    def assertWarnsRegex(  # noqa: N802
+        self,
+        expected_warning: Any,
+        expected_regex: Any,
+        *args: Any,
+        msg: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        return _call_in(_Warns(self, expected_warning, expected_regex, msg), args, kwargs)
+
+    def assertLogs(self, logger: Any = None, level: Any = None) -> Any:  # noqa: N802
+        return _Logs(self, logger, level, none=False)
+
+    def assertNoLogs(self, logger: Any = None, level: Any = None) -> Any:  # noqa: N802
+        return _Logs(self, logger, level, none=True)
 
 
 def _call_in(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -105,7 +105,10 @@ class Calls:
         return request
 
     async def answer(
-        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        self,
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         await anyio.lowlevel.checkpoint()
         self.alone.append(request.request_id)
@@ -139,6 +142,9 @@ class Held:
         self.killed.set()
 
     def limit_memory(self, megabytes: int) -> None:
+        return
+
+    def interrupt(self) -> None:
         return
 
     def pause(self) -> None:
@@ -384,7 +390,9 @@ async def test_a_large_message_waits_until_there_is_room_for_it() -> None:
     release = anyio.Event()
 
     async def answer(
-        request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         held.append((request.request_id, budget.held > 60_000))
         await release.wait()
@@ -410,7 +418,9 @@ async def test_a_result_never_waits_for_calls_that_end_with_it() -> None:
     calls, budget, begun = Calls(), ByteBudget(100_000), anyio.Event()
 
     async def answer(
-        request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         begun.set()
         await anyio.sleep_forever()

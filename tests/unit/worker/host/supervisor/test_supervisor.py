@@ -31,6 +31,7 @@ from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
+    ErrorReport,
     ManifestEntry,
     ManifestMessage,
     OutputMessage,
@@ -48,6 +49,7 @@ from caps.worker.host.pool.spare import wait_until_ready
 from caps.worker.host.process.worker import ExitStatus, ResourceUsage
 from caps.worker.host.supervisor import exit_reasons, supervisor
 from caps.worker.host.supervisor.interface import CallResponse, Job, RequestBatch
+from caps.worker.host.supervisor.interruption import CodeInterruptedError
 from caps.worker.host.supervisor.supervisor import Supervisor
 from support.command_workers import CommandWorkerSource
 
@@ -89,7 +91,10 @@ class Calls:
         return request
 
     async def answer(
-        self, request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        self,
+        request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         self.handled.append(request.request_id)
         if self.respond is None:
@@ -114,6 +119,7 @@ class Held:
         self.transport = transport
         self.cpu = 0
         self.looks = 0
+        self.interrupts = 0
         self.killed = anyio.Event()
 
     @property
@@ -133,6 +139,10 @@ class Held:
 
     def limit_memory(self, megabytes: int) -> None:
         """Not bounded from outside."""
+
+    def interrupt(self) -> None:
+        """Its code goes on."""
+        self.interrupts += 1
 
     def pause(self) -> None:
         raise AssertionError("nothing here pauses a worker")
@@ -193,10 +203,15 @@ class Worker:
 
 async def time_is_up() -> None:
     """The wall limit of `JOB` is reached when all that was said is dealt with; nothing follows."""
+    await time_is_nearly_up()
+    await anyio.sleep_forever()
+
+
+async def time_is_nearly_up() -> None:
+    """The same, but the worker goes on."""
     await anyio.wait_all_tasks_blocked()
     assert JOB.clock._scope is not None
     JOB.clock._scope.deadline = anyio.current_time()
-    await anyio.sleep_forever()
 
 
 Script = Callable[[Worker], Awaitable[None]]
@@ -296,7 +311,9 @@ class TestAnHonestWorker:
         heard: list[str] = []
 
         async def answer(
-            request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             if request.request_id == "slow":
                 await release.wait()
@@ -495,7 +512,9 @@ class TestALiar:
         release = anyio.Event()
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             await release.wait()
             return CallResponse()
@@ -590,6 +609,80 @@ class TestBounds:
         assert left[0] <= 1
 
 
+class TestInterrupts:
+    """Code that is out of time is asked to stop before it is killed."""
+
+    async def test_a_worker_that_goes_on_is_interrupted_several_times_and_killed(self) -> None:
+        """The kill does not depend on anything that the worker does."""
+        held = []
+
+        async def script(worker: Worker) -> None:
+            held.append(worker.held)
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_up()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert not isinstance(ended.outcome, CodeInterruptedError)
+        assert (held[0].interrupts, held[0].is_over) == (4, True)
+
+    @pytest.mark.parametrize("session", [True, False])
+    async def test_a_result_that_comes_in_time_says_where_the_code_was(self, session: bool) -> None:
+        """The limit counts, whatever the result is; only a session keeps its worker."""
+        report = ErrorReport(type="KeyboardInterrupt", code="interrupted", message="", line=7)
+        held = []
+
+        async def script(worker: Worker) -> None:
+            held.append(worker.held)
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            await worker.say(ResultMessage, error=report)
+            await anyio.sleep_forever()
+
+        job = replace(JOB, session=session)
+        ended = await execute(script, calls=Calls(forever), job=job)
+        assert isinstance(ended.outcome, CodeInterruptedError)
+        assert (ended.outcome.report, ended.error.limit) == (report, "wall_ms")
+        assert (held[0].interrupts, held[0].is_over) == (1, not session)
+        assert ended.calls.cancelled == ["r1"]
+
+    async def test_a_value_that_comes_too_late_does_not_count(self) -> None:
+        """Code that catches the interrupt cannot have a result."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            await worker.say(ResultMessage, value=b"\x07")
+            await anyio.sleep_forever()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, CodeInterruptedError)
+        assert ended.outcome.report is None
+
+    async def test_a_worker_that_exits_meanwhile_has_reached_the_limit(self) -> None:
+        """Not lost for an unknown reason."""
+
+        async def script(worker: Worker) -> None:
+            await worker.start()
+            await worker.ask("r1")
+            await time_is_nearly_up()
+            while not worker.held.interrupts:
+                await anyio.lowlevel.checkpoint()
+            worker.transport.close()
+            await anyio.sleep_forever()
+
+        ended = await execute(script, calls=Calls(forever))
+        assert isinstance(ended.outcome, LimitExceededError)
+        assert ended.error.limit == "wall_ms"
+
+
 class TestTheCpuLimit:
     """The clock of these workers shows what the test sets; real ones are in `test_limits.py`."""
 
@@ -649,7 +742,9 @@ class TestBytesInFlight:
         held: list[int] = []
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             await release.wait()
             return CallResponse()
@@ -692,7 +787,9 @@ class TestBytesInFlight:
         sent: list[int] = []
 
         async def answer(
-            _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+            _request: CapabilityRequestMessage,
+            _answered: frozenset[str] = frozenset(),
+            sink: object = None,
         ) -> CallResponse:
             return CallResponse(result=self.TEXT)
 
@@ -741,7 +838,9 @@ async def test_the_code_is_killed_before_its_calls_are_over(by_wall: bool) -> No
     held: list[Held] = []
 
     async def answer(
-        _request: CapabilityRequestMessage, _answered: frozenset[str] = frozenset()
+        _request: CapabilityRequestMessage,
+        _answered: frozenset[str] = frozenset(),
+        sink: object = None,
     ) -> CallResponse:
         with anyio.fail_after(10, shield=True):
             await held[0].killed.wait()

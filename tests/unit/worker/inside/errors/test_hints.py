@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
-from caps.worker.inside.errors.hints import remember_domains
 from caps.worker.inside.errors.report import describe, describe_source
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.language.compiler import SourceError, compile_source
 from support.language_programs import run_program
 
@@ -45,7 +46,7 @@ def test_await_in_a_plain_function_is_explained() -> None:
     """Python says where it went wrong; the hint says what to write."""
     with pytest.raises(SourceError) as caught:
         compile_source("def f():\n    return await g()")
-    report = describe_source(caught.value, "<agent>")
+    report = describe_source(caught.value, "<agent>", "")
     assert report.hint == "`await` belongs into an `async def`, or outside of every function"
 
 
@@ -58,14 +59,48 @@ def test_other_errors_have_none(source: str) -> None:
     assert describe(caught.value, {program.filename: program}).hint is None
 
 
-def test_the_bare_name_of_a_granted_domain_gets_its_namespace() -> None:
-    """A model forgets the prefix."""
-    remember_domains("caps", ["customers"])
-    program = compile_source("customers.find(1)")
-    with pytest.raises(NameError) as caught:
+@pytest.fixture
+def granted() -> Iterator[None]:
+    """Some functions are granted."""
+    remember_granted("caps", ["customers.find", "files.write"])
+    yield
+    remember_granted("caps", [])
+
+
+@pytest.mark.usefixtures("granted")
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("customers.find(1)", "write `caps.customers.find`"),
+        ("customers.fnd(1)", "write `caps.customers`"),
+        (
+            "open('a', mode='w')",
+            "there are no files here; use `await caps.files.write(path=..., content=...)` instead",
+        ),
+        ("open('a')", "there are no files here; a policy may grant `caps.files.read` instead"),
+        ("value = 1\nvaleu", "did you mean `value`?"),
+        ("def f(counter):\n    return conuter\nf(1)", "did you mean `counter`?"),
+        ("'x'.uper()", "did you mean `upper`?"),
+        (
+            "class A:\n    def __init__(self):\n        self.total = 1\nA().totl",
+            "did you mean `total`?",
+        ),
+    ],
+)
+def test_a_hint_names_what_is_there(source: str, hint: str) -> None:
+    """A function that is granted, a variable of the code, an attribute of the object."""
+    program = compile_source(source)
+    with pytest.raises((NameError, AttributeError)) as caught:
         run_program(program)
-    assert describe(caught.value, {program.filename: program}).hint == "write `caps.customers`"
-    remember_domains("caps", [])
+    assert describe(caught.value, {program.filename: program}).hint == hint
+
+
+def test_an_attribute_is_suggested_without_asking_the_object() -> None:
+    """`dir` would run code of the user's."""
+    program = compile_source("class A:\n    def __dir__(self): raise SystemExit\nA().missing")
+    with pytest.raises(AttributeError) as caught:
+        run_program(program)
+    assert describe(caught.value, {program.filename: program}).hint is None
 
 
 @pytest.mark.parametrize(
@@ -74,12 +109,13 @@ def test_the_bare_name_of_a_granted_domain_gets_its_namespace() -> None:
         ("class A:\n    return 1", "belongs into a function, or to the top level"),
         ("```python\nprint(1)\n```", "remove the Markdown fences around the code"),
         ("print(1)\n```", "remove the Markdown fences around the code"),
+        ("Here is it:\n```\nprint(1)\n```", "remove the Markdown fences around the code"),
     ],
 )
 def test_a_mistake_of_form_is_met_with_advice(source: str, advice: str) -> None:
     """What models write around code, or at its end."""
     with pytest.raises(SourceError) as caught:
         compile_source(source)
-    report = describe_source(caught.value, "<agent>")
+    report = describe_source(caught.value, "<agent>", source)
     assert report.hint is not None
     assert advice in report.hint

@@ -10,9 +10,9 @@ from caps.worker.inside.errors import package_hints
 from caps.worker.inside.errors.hints import hint_for
 from caps.worker.inside.errors.package_hints import (
     hint_for_package,
-    remember_functions,
     remember_modules,
 )
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.packages.machine import NO_NETWORK, NO_PROCESS, NO_THREAD
 
 
@@ -28,9 +28,9 @@ def granted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`requests` is granted, and no function."""
     monkeypatch.setattr(package_hints, "_modules", set())
     remember_modules(["requests"])
-    remember_functions("caps", [])
+    remember_granted("caps", [])
     yield
-    remember_functions("caps", [])
+    remember_granted("caps", [])
 
 
 def wrapped(error: BaseException) -> ConnectionFailedError:
@@ -49,13 +49,13 @@ def test_the_network_is_not_there_and_the_module_is_named() -> None:
 
 def test_a_function_is_named_only_if_it_is_granted() -> None:
     """A hint must not lead to an error."""
-    remember_functions("tools", ["web.fetch", "files.read"])
+    remember_granted("tools", ["web.fetch", "files.read"])
     found = hint_for_package(wrapped(PermissionError(1, NO_NETWORK)))
     assert found == "`requests` is confined: use `await tools.web.fetch(...)`"
     found = hint_for_package(FileNotFoundError(2, "No such file", "data.csv"))
     assert found is not None
     assert found.endswith("or `await tools.files.read(path=...)`")
-    remember_functions("tools", [])
+    remember_granted("tools", [])
     assert "tools" not in str(hint_for_package(FileNotFoundError(2, "No such file", "data.csv")))
 
 

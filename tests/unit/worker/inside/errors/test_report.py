@@ -22,7 +22,7 @@ def report_of(source: str) -> ErrorReport:
     try:
         program = compile_source(dedent(source))
     except SourceError as error:
-        return crossed(describe_source(error, "<agent>"))
+        return crossed(describe_source(error, "<agent>", source))
     try:
         run_program(program)
     except BaseException as error:
@@ -306,7 +306,7 @@ def test_an_error_that_cannot_be_described_is_still_reported(
 ) -> None:
     """The worker answers with what it knows."""
 
-    def fail(_error: BaseException) -> None:
+    def fail(_error: BaseException, _source_line: str) -> None:
         raise RuntimeError
 
     monkeypatch.setattr(report_module, "hint_for", fail)

@@ -38,6 +38,9 @@ def test_a_kept_file_is_read_as_text_and_as_bytes(kept: Path) -> None:
     assert opened(file, "r", -1, "latin-1").read() == "a,b\n1,Ã©\n"
     assert opened(file, encoding="ascii", errors="replace").read() == "a,b\n1,��\n"
     assert opened(file, "rb").name == str(file)
+    data_files.keep_as("/lines", b"a\r\nb", file.stat())
+    assert opened("/lines", newline="").read() == "a\r\nb"
+    assert opened("/lines").read() == "a\nb"
 
 
 def test_what_is_read_cannot_be_changed(kept: Path) -> None:

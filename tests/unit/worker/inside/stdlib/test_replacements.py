@@ -11,6 +11,7 @@ from caps.protocol.messages import ManifestEntry, ManifestMessage
 from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 from caps.worker.inside.errors.report import message_of
+from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.importer import Importer
 from caps.worker.inside.stdlib.sys_os_time import MAX_RECURSION
@@ -56,11 +57,13 @@ def test_a_refused_import_names_what_is_granted_already() -> None:
     )
     powers = build_namespace(manifest, Channel(0), 1)
     importer = Importer(OwnClasses(), {"powers": powers})
+    remember_granted("powers", [entry.name])
     with pytest.raises(ModuleNotFoundError, match=r"; use `powers\.web\.fetch` instead"):
         importer("requests")
     with pytest.raises(ModuleNotFoundError, match=r"may grant `caps\.files\.list` instead"):
         importer("glob")
     assert importer("powers") is powers
+    remember_granted("powers", [])
 
 
 def test_an_absent_private_name_has_no_hint() -> None:
@@ -137,10 +140,34 @@ def test_the_text_of_an_error_has_the_users_frames_and_causes_only() -> None:
     assert bare == ["KeyError: 'k'\n"]
 
 
-def test_a_hint_that_is_text_stays_text() -> None:
-    """`get_type_hints` never evaluates."""
-    source = "import typing\nclass C:\n    x: 'Unknown[1 / 0]'\ntyping.get_type_hints(C)"
-    assert run(source).value == {"x": "Unknown[1 / 0]"}
+def test_a_hint_that_is_text_is_evaluated_like_the_program() -> None:
+    """Its names are those of the program, and of the class."""
+    source = (
+        "import typing\n"
+        "class C:\n"
+        "    class D: pass\n"
+        "    x: 'list[C]'\n"
+        "    y: typing.Optional['D']\n"
+        "hints = typing.get_type_hints(C)\n"
+        "hints == {'x': list[C], 'y': typing.Optional[C.D]}"
+    )
+    assert run(source).value is True
+
+
+def test_a_hint_with_an_unknown_name_raises() -> None:
+    """As in the library."""
+    source = "import typing\nclass C:\n    x: 'Unknown'\ntyping.get_type_hints(C)"
+    with pytest.raises(NameError, match="Unknown"):
+        run(source)
+
+
+def test_a_hint_that_reaches_into_the_interpreter_is_refused() -> None:
+    """Text goes through the same compiler as the program."""
+    source = "import typing\ndef f(x: 'print.__self__.x'): ...\ntyping.get_type_hints(f)"
+    with pytest.raises(AttributeError, match="__self__"):
+        run(source)
+    with pytest.raises(SyntaxError, match="__globals__"):
+        run(source.replace("print.__self__.x", "f.__globals__"))
 
 
 def test_the_recursion_limit_ends_where_the_stack_does() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from caps.cli.commands.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.options import (
     agent_option,
@@ -31,12 +32,14 @@ from caps.cli.options import (
     session_option,
     telemetry_options,
 )
-from caps.cli.run import EXIT_BY_STATUS, print_artifacts, print_result, warn_if_degraded
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from caps.capabilities.runtime.result import ExecutionResult
     from caps.capabilities.runtime.runtime import Runtime
     from caps.capabilities.runtime.sync import SyncSession
 
@@ -73,9 +76,9 @@ def repl(
 ) -> None:
     """Run cells from the terminal or a pipe in one session, in which variables are kept.
 
-    An empty line ends a cell; if the input begins with `# %%`, only such lines do. Ctrl-C kills
-    the running cell and its session, and a new session is opened; Ctrl-D leaves. From a pipe, all
-    cells are run, and the exit code is that of the first cell that failed.
+    An empty line ends a cell; if the input begins with `# %%`, only such lines do. Ctrl-C stops
+    the running cell, and variables are kept unless it has to be killed; Ctrl-D leaves. From a
+    pipe, all cells are run, and the exit code is that of the first cell that failed.
     """
     from caps.capabilities.runtime.runtime import Runtime
     from caps.cli.telemetry import telemetry
@@ -149,20 +152,18 @@ class Prompt:
         return self._cells.next() if cell is None else cell
 
     def _run(self, session: SyncSession, cell: str) -> None:
+        running = session.submit(cell, on_output=self._output)
         try:
-            result = session.run(cell, on_output=self._output)
+            result = self._wait(session, running)
         except SessionEndedError as error:
             click.echo(f"caps: {error.message}", err=True)
             self._retried = cell  # in the next session
             return
-        except KeyboardInterrupt:
-            if not self._interactive:
-                raise
-            session.close()
-            click.echo(
-                "caps: interrupted; the code was killed, and its variables are lost", err=True
-            )
-            return
+        except BaseException:
+            running.cancel()
+            raise
+        if result.note is not None:
+            click.echo(f"caps: {result.note}", err=True)
         print_result(result, self._output)
         print_artifacts(result.artifacts, None)
         self.exit_code = self.exit_code or EXIT_BY_STATUS.get(
@@ -170,6 +171,16 @@ class Prompt:
         )
         if session.ended is not None:
             click.echo("caps: the session has ended; its variables are lost", err=True)
+
+    def _wait(self, session: SyncSession, running: Future[ExecutionResult]) -> ExecutionResult:
+        """The result; at a terminal, Ctrl-C interrupts the cell, which has a moment to stop."""
+        while True:
+            try:
+                return running.result()
+            except KeyboardInterrupt:
+                if not self._interactive:
+                    raise
+                session.interrupt()
 
 
 class CellReader:

@@ -1,0 +1,1 @@
+"""What makes classes other than a class statement, and what their annotations mean."""
