@@ -64,6 +64,9 @@ class CallHost(Protocol):
     async def call(self, context: CallContext, capability: str, payload: Mapping[str, Any]) -> Any:
         """Make a nested call."""
 
+    def allows(self, capability: str, payload: Mapping[str, Any]) -> bool:
+        """Whether the grant has it, with a scope that allows `payload`."""
+
     async def run(
         self,
         context: CallContext,
@@ -155,6 +158,14 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
         Raises what the caller would see (`protocol.errors.CALL_ERRORS`). It ends with this call.
         """
         return await self._host.call(self, capability, payload)
+
+    def allows(self, capability: str, payload: Mapping[str, Any]) -> bool:
+        """Whether the caller's grant has `capability` now, with a scope that allows `payload`.
+
+        For what an earlier call has given, and a later one uses: the grant may be another by then,
+        or revoked. It is no decision, so it has no record.
+        """
+        return self._host.allows(capability, payload)
 
     async def run(
         self,

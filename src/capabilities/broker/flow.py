@@ -6,9 +6,9 @@ everything that the request can hold, whatever the worker does: nothing reaches 
 
 A session keeps one state for all of its runs; without a name, for as long as it exists. Executions
 and calls that name the same session of the same principal share one, too, because a model sees the
-answers of all of them. An execution within an execution starts with the marks of the outer one
-(`FlowState(context.answered)`), and its marks become those of the answer
-(`context.add_labels(*flow.answered)`).
+answers of all of them. An execution within an execution shares the state of the outer one, too:
+both run at the same time, and what one of them stores the other can read. The marks are also those
+of the answer (`context.add_labels(*flow.answered)`), for repeats of the call.
 """
 
 from __future__ import annotations

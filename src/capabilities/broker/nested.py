@@ -79,6 +79,14 @@ class BrokerHost(CallHost):
         result = response.result
         return msgspec.msgpack.decode(result) if isinstance(result, msgspec.Raw) else result
 
+    def allows(self, capability: str, payload: Mapping[str, Any]) -> bool:
+        grant = self._broker.grant
+        terms = grant.terms.get(capability)
+        if terms is None or terms.withheld is not None or capability in grant.revoked:
+            return False
+        function = capability.partition(".")[2]
+        return terms.scope is None or terms.scope.violation(function, payload) is None
+
     async def run(
         self,
         context: CallContext,

@@ -52,7 +52,7 @@ class ExecutionRequest(msgspec.Struct, frozen=True, kw_only=True):
     inputs: EncodedInputs = NO_INPUTS
     argv: tuple[str, ...] | None = None
     flow: FlowState | None = None
-    """What was read before it starts, and in the end also what it has read itself."""
+    """What was read so far, by it and by the execution that it is nested in."""
     parent: ParentCall | None = None
     """The call that runs it, if a provider does."""
 

@@ -2,8 +2,10 @@
 
 A handle is random text without a meaning. It belongs to the session that asked for it, or without a
 session to the execution, and is worthless to any other: `filled` looks only at the handles of its
-caller. A caller has one handle for each name. The handles of an execution end with it, because no
-later one has its id; those that are not used any more leave when the table is full.
+caller. It counts as long as the grant of the call that uses it would give it, too: in a session the
+next execution may have other policies, and a grant can be revoked. A caller has one handle for each
+name. The handles of an execution end with it, because no later one has its id; those that are not
+used any more leave when the table is full.
 
 The table has no values that nobody asked for: `read` gets one when a handle is given or filled in.
 The values that were read for a caller are kept with its handles, so that they can be masked.
@@ -30,6 +32,8 @@ MAX_CALLERS_OF_PRINCIPAL: Final = 1024
 MAX_HANDLES_OF_CALLER: Final = 64
 _KEPT_VALUES: Final = 4
 
+GIVEN_BY: Final = "secrets.handle"
+"""The function that gives handles. Its scope is also asked about a `host`."""
 _HANDLE: Final = re.compile(r"caps-secret-[0-9a-f]{32}")
 
 ReadSecret = Callable[[CallContext, str], Awaitable[str]]
@@ -116,7 +120,8 @@ class HandleTable:
         for handle in held.values():
             if secrets.compare_digest(handle.token, token):
                 self._callers.move_to_end(caller)
-                if all(is_covered(host, patterns) for patterns in handle.hosts):
+                given = all(is_covered(host, patterns) for patterns in handle.hosts)
+                if given and context.allows(GIVEN_BY, {"name": handle.name, "host": host}):
                     return handle
                 raise ScopeViolationError(
                     "headers", f"the secret `{handle.name}` may not be sent to `{host}`"

@@ -6,6 +6,8 @@ nothing here compares paths and nothing calls `realpath`. Links that stay inside
 `..` or absolute path that leaves is refused as `ScopeViolationError`. Without `openat2` (Linux
 before 5.6) everything is refused.
 
+`rename_new` is the `rename` that never replaces anything.
+
 Opening must have no effects. A file is first opened with `O_PATH`, which affects neither a FIFO nor
 a device. Only a regular file is then opened for its content.
 
@@ -53,6 +55,9 @@ _syscall.argtypes = (
     ctypes.c_size_t,
 )
 
+_RENAME_NOREPLACE = 1
+_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
 
 def open_beneath(folder: int, path: str, flags: int, mode: int = 0) -> int:
     """Open `path`, which may not leave the directory `folder`; the caller closes the descriptor.
@@ -93,6 +98,21 @@ def _refusal(error: int, path: str) -> Exception:
     if error == errno.ENOSYS:
         return ProviderError("files need the system call `openat2` of Linux 5.6 or newer")
     return OSError(error, os.strerror(error))
+
+
+def rename_new(old: int, name: str, new: int, new_name: str) -> None:
+    """Rename from one directory to another; FileExistsError if there is something already.
+
+    ProviderError where the system cannot do both in one step.
+    """
+    names, error = (os.fsencode(name), os.fsencode(new_name)), errno.ENOSYS
+    if _renameat2 is not None:
+        if _renameat2(old, names[0], new, names[1], _RENAME_NOREPLACE) == 0:
+            return
+        error = ctypes.get_errno()
+    if error in (errno.ENOSYS, errno.EINVAL):
+        raise ProviderError("this file system can only replace files; set `overwrite`")
+    raise OSError(error, os.strerror(error))
 
 
 @contextmanager

@@ -19,9 +19,10 @@ import msgspec
 
 from caps.capabilities.provider import CallContext, ScopeViolationError
 from caps.protocol.text import printable
-from caps.providers.files.denied import place_beneath
+from caps.providers.files.denied import place_beneath, places_beneath
 from caps.providers.files.openat2 import open_beneath, opened_root, require_regular
 from caps.providers.files.os_errors import as_provider_error
+from caps.providers.files.path_text import components
 from caps.providers.files.scope import FilesScope, Place
 from caps.providers.files.scope_labels import add_labels_of_open, add_labels_of_place
 
@@ -94,6 +95,12 @@ class OpenTarget:
     def __init__(self, target: Target, roots: list[int]) -> None:
         self._target = target
         self._roots = roots
+        # Where the allowed directories are, with links followed.
+        self._tops = {
+            scope.allowlist: [components(os.path.realpath(entry)) for entry in scope.allowlist]
+            for scope in target.scopes
+            if scope.denylist
+        }
 
     @contextmanager
     def opened(self, flags: int, *, above: int = 0) -> Iterator[int]:
@@ -125,8 +132,11 @@ class OpenTarget:
         """ScopeViolationError if a denylist matches the place of `names` beneath `descriptor`."""
         target = self._target
         for scope, place, root in zip(target.scopes, target.places, self._roots, strict=True):
-            if scope.denylist:
-                denial = scope.denial(place, (*place_beneath(root, descriptor), *names))
+            if not scope.denylist:
+                continue
+            own, others = place_beneath(root, descriptor), self._tops[scope.allowlist]
+            for parts in (own, *places_beneath(others, descriptor)):
+                denial = scope.denial(place, (*parts, *names))
                 if denial is not None:
                     raise ScopeViolationError(denial.rule, denial.message, scope=scope)
 

@@ -10,7 +10,8 @@ All rules that can be checked on the payload alone, without IO:
 - under several policies a relative path means one place: it starts at the first directory of the
   last policy. Each policy checks the path by itself, and like an absolute path at the places where
   it starts in the policies after it;
-- `denylist` has patterns of paths beneath the allowed directories: what they match is refused;
+- `denylist` has patterns of paths beneath the allowed directories: what they match is refused,
+  beneath whichever of the directories that contain it;
 - `copy` and `move` have two paths. The first is checked as that of a `read` or of a `delete`, the
   second as that of a `write`;
 - a path may at no point climb above its directory by `..`, even if it comes back;
@@ -220,11 +221,22 @@ class FilesScope(Scope):
             )
         if function in _CHANGING and not self._is_changeable(place):
             return Violation("allowlist", f"`{printable(path)}` names an allowed directory itself")
-        return self.denial(place, collapsed(place.parts))
+        return self._text_denial(place) if self.denylist else None
+
+    def _text_denial(self, place: Place) -> Violation | None:
+        """By the text of the path, beneath each allowed directory that contains it."""
+        whole = place.root.parts + collapsed(place.parts)
+        for root in self.directories:
+            depth = len(root.parts)
+            if root.absolute == place.root.absolute and whole[:depth] == root.parts:
+                found = self.denial(place, whole[depth:])
+                if found is not None:
+                    return found
+        return None
 
     def denial(self, place: Place, parts: tuple[str, ...]) -> Violation | None:
-        """The violation if the denylist matches `parts`, where `place` is beneath its root."""
-        pattern = denying_pattern(self.denylist, parts) if self.denylist else None
+        """The violation if the denylist matches `parts`, where `place` is beneath a directory."""
+        pattern = denying_pattern(self.denylist, parts)
         if pattern is None:
             return None
         shown = printable(place.shown)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from pydantic import Field
@@ -16,7 +18,7 @@ from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.protocol.text import printable
-from caps.providers.files.openat2 import FOLDER, require_regular
+from caps.providers.files.openat2 import FOLDER, rename_new, require_regular
 from caps.providers.files.read import FilePath, content_of, is_write_protected
 from caps.providers.files.resolve import (
     OpenTarget,
@@ -52,7 +54,8 @@ def copy(
         make_directories(opening, target)
         with opening.opened(FOLDER, above=1) as parent:
             replaced = _replaceable(opening, parent, target, overwrite)
-            put(parent, target.name, data, replaced)
+            with _nothing_there(target):
+                put(parent, target.name, data, replaced, overwrite=overwrite)
     return _copied(source, target, len(data), replaced)
 
 
@@ -69,7 +72,8 @@ def move(
                 replaced = _replaceable(destination, new, target, overwrite)
                 if replaced is not None and os.path.samestat(status, replaced):
                     raise ProviderError(f"`{printable(source.shown)}` is the same file as `to`")
-                _rename(old, source, new, target)
+                with _nothing_there(target):
+                    _rename(old, source, new, target, overwrite)
     return _copied(source, target, status.st_size, replaced)
 
 
@@ -94,15 +98,31 @@ def _replaceable(
 ) -> os.stat_result | None:
     found = replaceable(opening, parent, target)
     if found is not None and not overwrite:
-        raise ProviderError(
-            f"`{printable(target.shown)}` exists; set `overwrite` to replace it, or name another"
-        )
+        raise _exists(target)
     return found
 
 
-def _rename(old: int, source: Target, new: int, target: Target) -> None:
+@contextmanager
+def _nothing_there(target: Target) -> Iterator[None]:
+    """For what came to the target after it was looked at."""
     try:
-        os.rename(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+        yield
+    except FileExistsError as error:
+        raise _exists(target) from error
+
+
+def _exists(target: Target) -> ProviderError:
+    return ProviderError(
+        f"`{printable(target.shown)}` exists; set `overwrite` to replace it, or name another"
+    )
+
+
+def _rename(old: int, source: Target, new: int, target: Target, overwrite: bool) -> None:
+    try:
+        if overwrite:
+            os.rename(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+        else:
+            rename_new(old, source.name, new, target.name)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise

@@ -28,7 +28,12 @@ from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.protocol.text import printable
-from caps.providers.files.openat2 import FOLDER, opened_beneath, require_regular
+from caps.providers.files.openat2 import (
+    FOLDER,
+    opened_beneath,
+    rename_new,
+    require_regular,
+)
 from caps.providers.files.read import FilePath, is_write_protected
 from caps.providers.files.resolve import OpenTarget, Target, opened_target, resolve_target
 
@@ -112,8 +117,18 @@ def replaceable(opening: OpenTarget, parent: int, target: Target) -> os.stat_res
     return status
 
 
-def put(parent: int, name: str, data: bytes, replaced: os.stat_result | None) -> None:
-    """Write `data` to `name` in `parent`, completely or not at all."""
+def put(
+    parent: int,
+    name: str,
+    data: bytes,
+    replaced: os.stat_result | None,
+    *,
+    overwrite: bool = True,
+) -> None:
+    """Write `data` to `name` in `parent`, completely or not at all.
+
+    Without `overwrite`, FileExistsError if there is something by now.
+    """
     temporary = f".caps-{secrets.token_hex(16)}.tmp"
     mode = 0o666 if replaced is None else replaced.st_mode & 0o777
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -123,7 +138,10 @@ def put(parent: int, name: str, data: bytes, replaced: os.stat_result | None) ->
                 os.fchmod(descriptor, mode)  # with the bits that the umask removed
             _write_all(descriptor, data)
             os.fsync(descriptor)  # else a crash could leave the new name without its content
-        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        if overwrite:
+            os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        else:
+            rename_new(parent, temporary, parent, name)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=parent)

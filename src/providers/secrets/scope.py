@@ -2,7 +2,8 @@
 
     "secrets": {"github": {"hosts": ["api.github.com"]}}
 
-The keys are names of secrets. Whoever fills a handle in checks the hosts: they are kept with it.
+The keys are names of secrets. Whoever fills a handle in checks the hosts: those that are kept with
+it, and those of the policies in force then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from caps.capabilities.provider import Scope, Violation
 from caps.capabilities.secrets.sources import is_secret_name
 from caps.protocol.text import printable
-from caps.security.hosts import EVERY_HOST, HostPatterns
+from caps.security.hosts import EVERY_HOST, HostPatterns, is_covered
 
 MAX_SECRETS = 64
 
@@ -62,6 +63,10 @@ class SecretsScope(Scope):
         if not isinstance(name, str) or name not in self.rules:
             shown = printable(name) if isinstance(name, str) else "it"
             return Violation("names", f"the policy names no secret `{shown}`")
+        # Not of the function: who fills a handle in asks about the host, too.
+        host = payload.get("host")
+        if isinstance(host, str) and not is_covered(host, self.rules[name].hosts):
+            return Violation(name, f"the secret `{name}` may not be sent to `{printable(host)}`")
         return None
 
     def fields_of(self, function: str) -> Mapping[str, frozenset[str]] | None:  # noqa: ARG002

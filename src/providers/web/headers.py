@@ -9,7 +9,7 @@ echoed in two parts could not be masked.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
 from caps.protocol.errors import ValidationError
@@ -90,6 +90,12 @@ class ResponseHeaders:
             elif key in self._values:
                 continue  # the first one counts
             self._values[key] = text.strip()
+
+    def changed(self, change: Callable[[str], str]) -> ResponseHeaders:
+        """The same headers, each value changed."""
+        found = ResponseHeaders(())
+        found._values = {name: change(value) for name, value in self._values.items()}
+        return found
 
     def get(self, name: str) -> str | None:
         return self._values.get(name)

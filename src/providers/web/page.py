@@ -30,17 +30,19 @@ def metadata(
     requested: str, url: Url, status: int, found: ResponseHeaders, masker: Masker
 ) -> FetchedPage:
     """The answer without content; its size is the declared one."""
+    # Before a part of a header is taken, or it is cut: a part of a value could not be masked.
+    found = found.changed(masker.masked)
     page: FetchedPage = {
         "url": requested,
         "status_code": status,
-        "content_type": masker.masked(found.content_type),
+        "content_type": found.content_type,
         "size": found.declared_length,
         "format": "raw",
         "truncated": False,
     }
     modified, filename = found.get("last-modified"), found.filename(url)
     if modified is not None:
-        page["last_modified"] = masker.masked(modified[:256])
+        page["last_modified"] = modified[:256]
     if filename is not None:
         page["filename"] = masker.masked(filename)
     return page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,18 +19,23 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Setup:
-    """`hop.*` nests calls, `code.*` nests executions, `pool.*` uses a shared resource."""
+    """`hop.*` nests calls, `code.*` nests executions, `pool.*` uses a shared resource.
+
+    `box.*` passes a word from one execution to another.
+    """
 
     audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
     registry: CapabilityRegistry = field(default_factory=CapabilityRegistry)
     opened: list[str] = field(default_factory=list)
     failures: int = 0
     inside: anyio.Event = field(default_factory=anyio.Event)
+    words: dict[str, anyio.Event] = field(default_factory=lambda: defaultdict(anyio.Event))
 
     def __post_init__(self) -> None:
         self.add_calls(self.registry)
         self.add_results(self.registry)
         self.add_code_and_pool(self.registry)
+        self.add_box(self.registry)
 
     def add_calls(self, registry: CapabilityRegistry) -> None:
         @registry.capability("hop.down", shown=("left",))
@@ -87,9 +93,18 @@ class Setup:
         async def use(context: CallContext) -> int:
             return len(await context.resource(open_pool))
 
+    def add_box(self, registry: CapabilityRegistry) -> None:
+        @registry.capability("box.put", inline=False)
+        async def put(word: str) -> None:
+            self.words[word].set()
+
+        @registry.capability("box.wait")
+        async def wait(word: str) -> None:
+            await self.words[word].wait()
+
     @asynccontextmanager
     async def runtime(self, **policy: Any) -> AsyncIterator[Runtime]:
-        given = {"id": "nested", "allow": ["hop.*", "code.*", "pool.*"], **policy}
+        given = {"id": "nested", "allow": ["hop.*", "code.*", "pool.*", "box.*"], **policy}
         async with Runtime(given, registry=self.registry, audit=self.audit) as runtime:
             yield runtime
 
@@ -233,6 +248,33 @@ async def test_what_nested_code_has_read_marks_its_caller() -> None:
     assert result.error is not None
     assert "flows.keep" in result.error.message
     assert "flows.keep" in inner.value
+
+
+async def test_nested_code_and_its_caller_are_marked_at_once_by_what_either_has_read() -> None:
+    """Both run at the same time, and a store without labels could pass on what one has read."""
+    setup = Setup()
+    flows = [{"id": "keep", "after": ["private"], "deny": ["egress"]}]
+    waiting = (
+        "await caps.hop.read()\nawait caps.box.put(word='read')\nawait caps.box.wait(word='end')"
+    )
+    sending = (
+        "await caps.box.put(word='on')\nawait caps.box.wait(word='read')\n"
+        "await caps.hop.send(text='x')"
+    )
+    start = "import asyncio\ninner = asyncio.create_task(caps.code.run(source={!r}))\n"
+    async with setup.runtime(flows=flows) as runtime:
+        inner_reads = await runtime.run(
+            start.format(waiting)
+            + "await caps.box.wait(word='read')\nawait caps.hop.send(text='x')"
+        )
+        setup.words.clear()
+        outer_reads = await runtime.run(
+            start.format(sending) + "await caps.box.wait(word='on')\nawait caps.hop.read()\n"
+            "await caps.box.put(word='read')\n(await inner)['error']['message']"
+        )
+    assert inner_reads.error is not None
+    assert "flows.keep" in inner_reads.error.message
+    assert "flows.keep" in outer_reads.value
 
 
 async def test_revoking_reaches_the_code_that_is_nested() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from caps.capabilities.broker.broker import ExecutionBroker
-from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import new_id
 from caps.capabilities.provider import CallContext, ResourceFactory
@@ -54,7 +53,7 @@ class RuntimeHost:
         """Run code within the call of `context`: under the grant of `broker`, or less."""
         if broker.level >= MAX_LEVELS:
             raise ProviderError(f"code is nested more than {MAX_LEVELS} executions deep")
-        opened, outer, flow = self._opened(), broker.grant, FlowState(context.answered)
+        opened, outer, flow = self._opened(), broker.grant, broker.flow
         chain = outer.chain
         if policy is not None:
             chain = await opened.chain_beneath(self._registry, chain, policy)

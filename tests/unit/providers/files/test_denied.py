@@ -10,7 +10,7 @@ import pytest
 
 from caps.capabilities.provider import CallContext, ScopeViolationError
 from caps.providers.files import read, transfer, tree, write
-from caps.providers.files.denied import denying_pattern
+from caps.providers.files.denied import denying_pattern, place_beneath
 from caps.providers.files.scope import FilesScope
 from caps.security.scopes import AllScopes
 from support.file_calls import context_of, file_call
@@ -158,3 +158,31 @@ def test_a_hard_link_is_the_file_itself(root: Path) -> None:
     """What the documents say: it cannot be told from it."""
     os.link(root / ".env", root / "twin")
     assert read.read(called(root, "read"), "twin")["size_bytes"] > 0
+
+
+def test_a_pattern_counts_beneath_every_allowed_directory(root: Path) -> None:
+    """Also if a longer one contains the file, and if one of them is named by a link."""
+    (root.parent / "other").symlink_to(root)
+    for second in (root / "sub", root.parent / "other" / "sub"):
+        for path in ("sub/b.txt", str(second / "b.txt")):
+            context = file_call("files.read", root, second, denylist=["sub/b.txt"])
+            with pytest.raises(ScopeViolationError, match=r"is denied by `sub/b\.txt`"):
+                read.read(context, path)
+        context = file_call("files.grep", root, second, denylist=["sub/b.txt"])
+        assert tree.grep(context, "content", str(second))["match_count"] == 1  # `.env`
+
+
+def test_a_file_that_was_replaced_is_denied_by_the_name_that_it_had(root: Path) -> None:
+    """The kernel adds a word to the path of an open file that has no name any more."""
+    with (root / ".env").open() as replaced, (root / "x (deleted)").open("w") as live:
+        (root / ".env").unlink()
+        assert place_of(root, replaced.fileno()) == (".env",)
+        assert place_of(root, live.fileno()) == ("x (deleted)",)
+
+
+def place_of(root: Path, descriptor: int) -> tuple[str, ...]:
+    top = os.open(root, os.O_PATH)
+    try:
+        return place_beneath(top, descriptor)
+    finally:
+        os.close(top)

@@ -120,3 +120,20 @@ def test_a_copy_is_labelled_by_where_it_was_read(root: Path) -> None:
     made = context(root, transfer.copy, labels=labels)
     transfer.copy(made, "folder/f", "x")
     assert made.added == {"private"}
+
+
+@BOTH
+def test_a_file_that_comes_at_the_last_moment_is_not_replaced(
+    root: Path, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the target and the rename."""
+
+    def look(*_arguments: Any) -> None:
+        (root / "new").write_text("came first")
+
+    monkeypatch.setattr(transfer, "replaceable", look)
+    with pytest.raises(ProviderError, match=r"`new` exists; set `overwrite`"):
+        function(context(root, function), "a.bin", "new")
+    assert (root / "new").read_text() == "came first"
+    assert (root / "a.bin").exists()
+    assert not list(root.rglob(".caps-*"))

@@ -142,6 +142,49 @@ async def test_a_handle_is_worthless_elsewhere(server: WebServer) -> None:
     assert server.connections == 0
 
 
+async def test_no_part_of_a_value_is_left_of_a_header(server: WebServer) -> None:
+    """Headers are cut, and a file name is the last part of a path."""
+
+    def respond(exchange: Exchange) -> None:
+        value = exchange.headers["x-a"]
+        exchange.respond(
+            content_type=f"text/plain; {'x' * 230} {value}",
+            last_modified=f"{'x' * 240} {value}",
+            content_disposition=f'attachment; filename="{value}"',
+        )
+
+    url = server.route("/", respond)
+    async with web_calls(policy(server.port, secrets=GITHUB)) as calls:
+        broker = calls.execution()
+        handle = await with_handle(calls, broker)
+        answer = await calls.fetch(url, broker, headers={"X-A": handle})
+    assert answer["filename"] == MASK
+    for part in (VALUE[:6], VALUE[-6:]):
+        assert part not in repr(answer)
+
+
+async def test_a_handle_counts_only_where_the_grant_would_give_it(server: WebServer) -> None:
+    """In a session the next execution may have other policies, and a grant can be revoked."""
+    url = server.route("/", echo)
+    elsewhere = policy(server.port, secrets={"github": {"hosts": ["api.test"]}})
+    async with web_calls(policy(server.port, secrets=GITHUB)) as calls:
+        who = {"principal": "ada", "session": "s1"}
+        first = calls.execution(**who)
+        headers = {"X-A": await with_handle(calls, first)}
+        await calls.fetch(url, first, headers=headers)
+        revoked = calls.execution(**who)
+        revoked.revoke(frozenset({"secrets.handle"}))
+        for broker in (
+            calls.execution(policy(server.port), **who),
+            calls.execution(elsewhere, **who),
+            calls.execution(policy(server.port, secrets=GITHUB), elsewhere | {"id": "b"}, **who),
+            revoked,
+        ):
+            with pytest.raises(PolicyDeniedError, match=r"`github` may not be sent to"):
+                await calls.fetch(url, broker, headers=headers)
+    assert len(server.seen) == 1
+
+
 async def test_a_session_keeps_its_handles(server: WebServer) -> None:
     """For all of its executions, and for no other session or principal."""
     url = server.route("/", echo)
