@@ -117,12 +117,18 @@ def _variables(error: BaseException) -> Iterator[Any]:
 
 def _attributes(value: object) -> Iterator[Any]:
     """The attributes of `value`. Runs no code of the user's, unlike `dir`."""
-    for cls in type.mro(type(value)) if type(type(value)) is type else ():
+    if type(value) is type:  # a class has its own attributes and those of its bases
+        classes = type.mro(value)
+    else:
+        classes = type.mro(type(value)) if type(type(value)) is type else []
+    for cls in classes:
         names = type.__dict__["__dict__"].__get__(cls)
         yield from itertools.islice(names.copy(), _MAX_CANDIDATES)
         own = names.get("__dict__")
-        if type(own) is GetSetDescriptorType:
-            yield from itertools.islice(dict.copy(own.__get__(value)), _MAX_CANDIDATES)
+        if type(own) is GetSetDescriptorType and type(value) is not type:
+            found = own.__get__(value)
+            if type(found) is dict:
+                yield from itertools.islice(dict.copy(found), _MAX_CANDIDATES)
 
 
 def _builtin_message(error: Any) -> str | None:

@@ -81,6 +81,8 @@ def granted() -> Iterator[None]:
         ("value = 1\nvaleu", "did you mean `value`?"),
         ("def f(counter):\n    return conuter\nf(1)", "did you mean `counter`?"),
         ("'x'.uper()", "did you mean `upper`?"),
+        ("class A:\n    total = 1\nA.totl", "did you mean `total`?"),
+        ("int.frm_bytes", "did you mean `from_bytes`?"),
         (
             "class A:\n    def __init__(self):\n        self.total = 1\nA().totl",
             "did you mean `total`?",
