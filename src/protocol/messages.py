@@ -267,9 +267,5 @@ FromWorker = (
     | CompiledMessage
 )
 FromHost = (
-    ManifestMessage
-    | StartMessage
-    | CapabilityResponseMessage
-    | StreamItemMessage
-    | CompileMessage
+    ManifestMessage | StartMessage | CapabilityResponseMessage | StreamItemMessage | CompileMessage
 )
