@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 import msgspec
 from pydantic import Field, ValidationInfo, field_validator
 
+from caps.capabilities.file_content import content_size
 from caps.capabilities.patterns import checked_glob
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
@@ -416,20 +417,5 @@ def _argument(payload: object, name: str, default: object) -> object:
 
 
 def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
-    """The size of `content` in bytes, exact up to `counted`; None if it is not valid content."""
     content = _argument(payload, "content", None)
-    encoding = _argument(payload, "encoding", "text")
-    if not isinstance(content, str) or encoding not in ("text", "base64"):
-        return None
-    if encoding == "base64":
-        return _decoded_size(content)
-    # Before the exact count, so that counting is itself bounded.
-    if len(content) > counted:
-        return len(content)
-    return len(content.encode("utf-8", "surrogatepass"))
-
-
-def _decoded_size(content: str) -> int:
-    """The size after decoding base64: exact if it is well formed, never too small."""
-    padding = len(content[-2:]) - len(content[-2:].rstrip("="))
-    return (len(content) + 3) // 4 * 3 - padding
+    return content_size(content, _argument(payload, "encoding", "text"), counted=counted)

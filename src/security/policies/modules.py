@@ -26,7 +26,8 @@ FACADE_MODULES: Final = frozenset(
     "contextvars copy csv dataclasses datetime decimal difflib enum errno fnmatch fractions "
     "functools gc graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword math "
     "numbers operator os pathlib posixpath pprint random re secrets statistics string struct sys "
-    "textwrap time tomllib traceback types typing unicodedata urllib uuid warnings zlib zoneinfo".split()
+    "textwrap time tomllib traceback types typing unicodedata urllib uuid warnings zlib "
+    "zoneinfo".split()
 )
 
 # Only access to the machine and the interpreter: files, processes, sockets, memory, imports.
