@@ -47,6 +47,7 @@ from caps.providers.files.path_text import climbs, collapsed, components, is_pat
 from caps.providers.files.scope_labels import labels_at, without_effect
 from caps.security.policies.flow_rules import NO_MARKS, Labels
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
+from caps.security.scopes import argument_of
 
 if TYPE_CHECKING:
     from caps.security.review.scope_answers import (
@@ -209,7 +210,7 @@ class FilesScope(Scope):
         return self._size_violation(payload) if function == "write" else None
 
     def _path_violation(self, function: str, name: str, payload: object) -> Violation | None:
-        path = _argument(payload, name, "." if function in _TREES else None)
+        path = argument_of(payload, name, "." if function in _TREES else None)
         if not isinstance(path, str):
             return Violation("allowlist", f"`{name}` must be given, as a string")
         if not path and function not in _MAY_BE_ROOT:
@@ -254,7 +255,7 @@ class FilesScope(Scope):
         """By the text of the path alone, with `..` resolved textually."""
         found = NO_MARKS
         for name, checked_as in _paths_of(function) if self.labels else ():
-            path = _argument(payload, name, "." if checked_as in _TREES else None)
+            path = argument_of(payload, name, "." if checked_as in _TREES else None)
             place = self.place(path) if isinstance(path, str) else None
             if place is not None:
                 found |= labels_at(self.labels, place.root.parts + collapsed(place.parts))
@@ -411,11 +412,6 @@ def _paths_of(function: str) -> tuple[tuple[str, str], ...]:
     return _TWO_PATHS.get(function) or (("path", function),)
 
 
-def _argument(payload: object, name: str, default: object) -> object:
-    # `dict` first: a check against an abstract class is slow, and every decision runs this.
-    return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
-
-
 def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
-    content = _argument(payload, "content", None)
-    return content_size(content, _argument(payload, "encoding", "text"), counted=counted)
+    content = argument_of(payload, "content")
+    return content_size(content, argument_of(payload, "encoding", "text"), counted=counted)
