@@ -61,12 +61,11 @@ if TYPE_CHECKING:
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 MAX_DIRECTORIES = 256
 
-_TREES = frozenset({"glob", "grep", "list"})
-_READING = frozenset({"copy", "read", "stat"}) | _TREES
+TREES = frozenset({"glob", "grep", "list"})
+_READING = frozenset({"copy", "read", "stat"}) | TREES
 _CHANGING = frozenset({"copy", "delete", "move", "write"})
-_MAY_BE_ROOT = frozenset({"stat"}) | _TREES
+_MAY_BE_ROOT = frozenset({"stat"}) | TREES
 MAX_DENIED = 64
-# The arguments of a function that are paths, and the function as whose path each is checked.
 _TWO_PATHS = {
     "copy": (("path", "read"), ("to", "write")),
     "move": (("path", "delete"), ("to", "write")),
@@ -203,14 +202,14 @@ class FilesScope(Scope):
             return Violation("allowlist", f"the files scope knows no function `{function}`")
         if self.read_only and function in _CHANGING:
             return Violation("read_only", f"the policy allows no `files.{function}`: read only")
-        for name, checked_as in _paths_of(function):
+        for name, checked_as in paths_of(function):
             found = self._path_violation(checked_as, name, payload)
             if found is not None:
                 return found
         return self._size_violation(payload) if function == "write" else None
 
     def _path_violation(self, function: str, name: str, payload: object) -> Violation | None:
-        path = argument_of(payload, name, "." if function in _TREES else None)
+        path = argument_of(payload, name, "." if function in TREES else None)
         if not isinstance(path, str):
             return Violation("allowlist", f"`{name}` must be given, as a string")
         if not path and function not in _MAY_BE_ROOT:
@@ -254,8 +253,8 @@ class FilesScope(Scope):
     def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
         """By the text of the path alone, with `..` resolved textually."""
         found = NO_MARKS
-        for name, checked_as in _paths_of(function) if self.labels else ():
-            path = argument_of(payload, name, "." if checked_as in _TREES else None)
+        for name, checked_as in paths_of(function) if self.labels else ():
+            path = argument_of(payload, name, "." if checked_as in TREES else None)
             place = self.place(path) if isinstance(path, str) else None
             if place is not None:
                 found |= labels_at(self.labels, place.root.parts + collapsed(place.parts))
@@ -280,7 +279,7 @@ class FilesScope(Scope):
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
         """Only the size of a write needs more than the paths."""
         sized = frozenset({"content", "encoding"} if function == "write" else ())
-        paths = frozenset(name for name, _ in _paths_of(function))
+        paths = frozenset(name for name, _ in paths_of(function))
         return {
             "allowlist": paths,
             "denylist": paths,
@@ -318,7 +317,7 @@ class FilesScope(Scope):
 
     def _outside(self, function: str, payload: Mapping[str, Any]) -> tuple[str, str]:
         """The first argument that is refused, and the function as whose path it is checked."""
-        *others, last = _paths_of(function)
+        *others, last = paths_of(function)
         for name, checked_as in others:
             if self._path_violation(checked_as, name, payload) is not None:
                 return name, checked_as
@@ -392,7 +391,7 @@ class _FollowingScope(FilesScope):
 
     def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
         """For the places that relative paths mean."""
-        for name, _ in _paths_of(function):
+        for name, _ in paths_of(function):
             path = payload.get(name)
             if isinstance(path, str) and not path.startswith("/"):
                 payload = {**payload, name: f"{self.start}/{path}"}
@@ -408,7 +407,8 @@ class _FollowingScope(FilesScope):
         return None if found is None else found._replace(shown=place.shown)
 
 
-def _paths_of(function: str) -> tuple[tuple[str, str], ...]:
+def paths_of(function: str) -> tuple[tuple[str, str], ...]:
+    """The arguments that are paths, and the function as whose path each is checked."""
     return _TWO_PATHS.get(function) or (("path", function),)
 
 
