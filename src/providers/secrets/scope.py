@@ -2,7 +2,7 @@
 
     "secrets": {"github": {"hosts": ["api.github.com"]}}
 
-The keys are names of secrets. Whoever fills a handle in checks the hosts: they are kept with it.
+The keys are names of secrets. The hosts are kept with the handle, and checked when it is filled in.
 """
 
 from __future__ import annotations

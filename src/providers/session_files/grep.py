@@ -21,7 +21,7 @@ from caps.providers.session_files.tree import open_tree
 if TYPE_CHECKING:
     from caps.store.repositories.session_files import FileEntry, SessionFiles
 
-# What is in memory at once.
+# The contents that are in memory at one time.
 _PAGE_BYTES: Final = 4 * 1024 * 1024
 _PAGE_FILES: Final = 200
 

@@ -3,8 +3,8 @@
 No write is lost silently. A file that exists is replaced only at the version that the writer knows:
 the one that it passes as `if_version`, else the one that this execution last read or wrote. Without
 either, or if the file has changed since, the write is refused with the current version. A delete
-needs no version, since whoever deletes does not want the content; but a version that is known must
-be the current one there, too.
+needs no version, since a caller that deletes does not need the content; but a version that is known
+must be the current one there, too.
 
 What is written gets the labels of what the caller had been answered.
 """
