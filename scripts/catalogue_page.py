@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
+
+from generated_page import ROOT, write_or_check
 
 from caps import CapabilityRegistry, builtin_registry
 from caps.capabilities.catalogue.declaration import CapabilityDescriptor
 
-ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.catalogue_examples import (  # noqa: E402 - the path has to be set first
+from support.catalogue_examples import (
     CatalogueExample,
     catalogue_examples,
 )
@@ -73,14 +72,5 @@ def _section(
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only check whether it is up to date")
-    if not parser.parse_args().check:
-        PAGE.write_text(page())
-    elif not PAGE.exists() or PAGE.read_text() != page():
-        sys.exit("docs/catalogue.md is out of date; run `make catalogue`")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page(), target="catalogue", description=__doc__)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from generated_page import ROOT, table_cell, write_or_check
+
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.cpython.differences import HERE, expected, modules, reasons  # noqa: E402 - the path has to be set first
-from support.language_files import constructs, refused  # noqa: E402 - the same
+from support.cpython.differences import HERE, expected, modules, reasons
+from support.language_files import constructs, refused
 
 PAGE = ROOT / "docs" / "language.md"
 # The page is the same whatever Python writes it.
@@ -53,7 +52,7 @@ def differences() -> str:
     names = modules(recorded)
     counts = Counter(key for name in names for key in expected(name, recorded).values())
     lines = [
-        f"| {_cell(one.title)} | {_cell(one.why)} | {counts[one.key]} |"
+        f"| {table_cell(one.title)} | {table_cell(one.why)} | {counts[one.key]} |"
         for one in reasons().values()
     ]
     head = DIFFERENCES.format(version=RECORDED_VERSION, tests=counts.total(), modules=len(names))
@@ -63,7 +62,8 @@ def differences() -> str:
 def page() -> str:
     """The text of the page."""
     lines = [
-        f"| {_cell(one.what)} | {_cell(one.why)} | {one.error}: {_cell(one.message)} |"
+        f"| {table_cell(one.what)} | {table_cell(one.why)} "
+        f"| {one.error}: {table_cell(one.message)} |"
         for one in refused()
     ]
     works = [
@@ -79,18 +79,5 @@ def page() -> str:
     )
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only check whether it is up to date")
-    if not parser.parse_args().check:
-        PAGE.write_text(page())
-    elif not PAGE.exists() or PAGE.read_text() != page():
-        sys.exit("docs/language.md is out of date; run `make language`")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page(), target="language", description=__doc__)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from generated_page import ROOT, table_cell, write_or_check
+
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.package_files import (  # noqa: E402 - the path has to be set first
+from support.package_files import (
     PackageFile,
     package_files,
 )
@@ -64,22 +63,11 @@ def _section(file: PackageFile) -> str:
         return "\n".join([*lines, f"The policy is refused: {file.why}.", ""])
     lines += ["| what | works |", "|---|---|"]
     for cell in file.cells:
-        lines.append(f"| {_cell(cell.title)} | {f'no: {_cell(cell.why)}' if cell.why else 'yes'} |")
+        lines.append(
+            f"| {table_cell(cell.title)} | {f'no: {table_cell(cell.why)}' if cell.why else 'yes'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only check whether it is up to date")
-    if not parser.parse_args().check:
-        PAGE.write_text(page())
-    elif not PAGE.exists() or PAGE.read_text() != page():
-        sys.exit("docs/packages.md is out of date; run `make packages`")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page(), target="packages", description=__doc__)

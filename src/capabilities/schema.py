@@ -84,7 +84,7 @@ def _problem(error: jsonschema_rs.ValidationError, schema: Any) -> Problem:
 
 
 def _known_properties(schema: Any, broken_rule: list[str | int]) -> str:
-    """The names of the properties beside the rule that forbids others."""
+    """The names of the properties, next to the rule that forbids others."""
     for part in broken_rule[:-1]:
         schema = schema[part]
     return f"; known: {_cut(', '.join(schema.get('properties', ())) or 'none', _KNOWN_CHARACTERS)}"

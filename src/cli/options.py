@@ -84,6 +84,11 @@ session_option = click.option(
     metavar="NAME",
     help="The session that it belongs to: whose files it has, and what was read in it before.",
 )
+store_option = click.option(
+    "--url",
+    metavar="URL",
+    help="The store; by default CAPS_DATABASE_URL, else the file in the user's state directory.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 

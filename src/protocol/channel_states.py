@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 
 from caps.protocol.messages import (
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     CompiledMessage,
@@ -46,18 +45,15 @@ TRANSITIONS: dict[tuple[State, type[Message]], State] = {
     (State.PREPARED, StartMessage): State.STARTING,
     (State.STARTING, StartedMessage): State.RUNNING,
     (State.STARTING, ResultMessage): State.DONE,  # it did not compile
-    (State.STARTING, CancelMessage): State.STARTING,
     (State.RUNNING, CapabilityRequestMessage): State.RUNNING,
     (State.RUNNING, CapabilityResponseMessage): State.RUNNING,
     (State.RUNNING, StreamItemMessage): State.RUNNING,
     (State.RUNNING, StreamNextMessage): State.RUNNING,
     (State.RUNNING, OutputMessage): State.RUNNING,
-    (State.RUNNING, CancelMessage): State.RUNNING,
     (State.RUNNING, ResultMessage): State.DONE,
-    # An answer, an item or a cancel may be on its way while the result is sent.
+    # An answer or an item may be on its way while the result is sent.
     (State.DONE, CapabilityResponseMessage): State.DONE,
     (State.DONE, StreamItemMessage): State.DONE,
-    (State.DONE, CancelMessage): State.DONE,
 }
 
 # The channel of a session stays open: its worker runs one cell after another, in one user space.

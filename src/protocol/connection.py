@@ -69,8 +69,8 @@ __all__ = [
 ]
 
 _MAX_FIELDS = 1024
-# What the host holds for a request beside its payload: the message and its audit records, which
-# have a digest for each field of the payload, up to a number.
+# What the host holds for a request in addition to its payload: the message and its audit records,
+# which have a digest for each field of the payload, up to a number.
 _REQUEST_BYTES = 2048
 _FIELD_BYTES = 384
 _MAX_RECORDED_FIELDS = 65
@@ -221,7 +221,7 @@ class _Connection(Generic[Incoming]):
 def _bad_stream(message: StreamNextMessage) -> ProtocolError:
     wanted = "a stop" if message.stop else "an item"
     return ProtocolError(
-        f"{wanted} of `{message.request_id}`, which is no stream that waits for it",
+        f"{wanted} of `{message.request_id}`, which is not a stream that waits for it",
         violation="unknown_stream",
     )
 
@@ -263,7 +263,7 @@ class HostConnection(_Connection[FromWorker]):
         return self._reader.pending
 
     def most_item_bytes(self, body_bytes: int) -> int:
-        """The most memory that the items of a body of this size take beside its own."""
+        """The most memory that the items of a body of this size take in addition."""
         return min(body_bytes, self._message_limits.max_items) * ITEM_BYTES
 
     def has_room(self, answer_bytes: int) -> bool:

@@ -192,13 +192,6 @@ class CompileMessage(Message, frozen=True, kw_only=True, tag="compile"):
     limits: WorkerLimits
 
 
-class CancelMessage(Message, frozen=True, kw_only=True, tag="cancel"):
-    """The host asks the code to stop; if it does not, it is killed."""
-
-    type: ClassVar[str] = "cancel"
-    reason: str
-
-
 class ReadyMessage(Message, frozen=True, kw_only=True, tag="ready"):
     """The worker has confined itself and waits for a manifest."""
 
@@ -274,10 +267,5 @@ FromWorker = (
     | CompiledMessage
 )
 FromHost = (
-    ManifestMessage
-    | StartMessage
-    | CapabilityResponseMessage
-    | StreamItemMessage
-    | CancelMessage
-    | CompileMessage
+    ManifestMessage | StartMessage | CapabilityResponseMessage | StreamItemMessage | CompileMessage
 )

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from caps.capabilities.provider import CallContext, ProviderError
-from caps.protocol.errors import ConfigurationError
+from caps.protocol.errors import CapsError, ConfigurationError
 from caps.store import StoreError, open_store
 
 if TYPE_CHECKING:
@@ -89,9 +89,14 @@ async def open_session_store(context: CallContext, what: str) -> SessionStore:
 
 def store_failure(context: CallContext, error: StoreError) -> ProviderError:
     """What the caller may know of it; the log of the host gets the rest."""
+    log_failure(context, error)
+    return ProviderError(error.for_callers)
+
+
+def log_failure(context: CallContext, error: CapsError) -> None:
+    """Write what failed in a call to the log of the host."""
     logger.error(
         "`%s` failed in request %a of execution `%s`: %s",
         *(context.capability, context.request_id, context.execution_id, error.message),
         exc_info=error,
     )
-    return ProviderError(error.for_callers)

@@ -43,6 +43,12 @@ class Violation(msgspec.Struct, frozen=True):
     message: str
 
 
+def argument_of(payload: object, name: str, default: object = None) -> object:
+    """The argument `name`; None if `payload`, which may be anything, has no arguments."""
+    # `dict` first: a check against an abstract class is slow, and every decision runs this.
+    return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
+
+
 class ScopeViolationError(PolicyFault):
     """During a call, a provider found something that its scope forbids; nothing was done.
 

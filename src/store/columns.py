@@ -11,6 +11,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from caps.protocol.errors import ConfigurationError
+
 metadata: Final = sa.MetaData(
     naming_convention={
         "ix": "%(table_name)s_%(column_0_N_name)s",
@@ -46,6 +48,15 @@ def is_key(text: str) -> bool:
         return "\0" not in text and len(text.encode()) <= MAX_KEY_BYTES
     except UnicodeEncodeError:
         return False
+
+
+def require_key(what: str, text: str) -> None:
+    """Raise ConfigurationError unless `text` can be the text of a key; `what` it names."""
+    if not is_key(text):
+        raise ConfigurationError(
+            f"the name of the {what} cannot be stored; use at most {MAX_KEY_BYTES} bytes of UTF-8 "
+            "without NUL"
+        )
 
 
 class UtcTime(sa.TypeDecorator[datetime]):

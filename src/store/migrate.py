@@ -2,7 +2,7 @@
 
 A migration is a module in `migrations/`, named `v0001_…`; its revision is the number. They form one
 line, so a later number is a newer schema. A migration runs in one transaction on both databases, so
-it is done or not done. Of several processes that open an old store at once, one migrates it while
+it is done or not done. Of several processes that open an old store, one migrates it while
 the others wait, and these then find nothing to do.
 """
 

@@ -18,10 +18,9 @@ import msgspec
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.framing import frame
 from caps.protocol.messages import (
-    CancelMessage,  # noqa: F401 - for the attacks
     CapabilityRequestMessage,
     CapabilityResponseMessage,
-    ErrorReport,  # noqa: F401 - the same
+    ErrorReport,  # noqa: F401 - for the attacks
     ManifestMessage,
     OutputMessage,  # noqa: F401 - the same
     ReadyMessage,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from caps.providers.files.path_text import Parts
 from caps.providers.files.scope_review import (
-    Parts,
     covering_directories,
     is_beneath,
     width_of_directories,

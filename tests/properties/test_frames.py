@@ -23,7 +23,6 @@ from caps.protocol.framing import (
     frame,
 )
 from caps.protocol.messages import (
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     CompiledMessage,
@@ -264,7 +263,6 @@ STEPS: dict[type[Any], dict[str, Any]] = {
     StartedMessage: {},
     OutputMessage: {"text": "x"},
     ResultMessage: {},
-    CancelMessage: {"reason": "x"},
     CompiledMessage: {"program": b"x"},
     CompileMessage: {
         "source": "",
@@ -322,7 +320,7 @@ class Model:
 KINDS: tuple[type[Message], ...] = (*get_args(FromWorker), *get_args(FromHost))
 # Most steps are of a running execution, or walks would seldom get far.
 BUSY = (
-    *(CapabilityRequestMessage, CapabilityResponseMessage, OutputMessage, CancelMessage),
+    *(CapabilityRequestMessage, CapabilityResponseMessage, OutputMessage),
     *(StreamItemMessage, StreamNextMessage),
 )
 steps = st.tuples(

@@ -49,7 +49,7 @@ class SecretHandle(msgspec.Struct):
     """The host patterns of each policy: all of them must name the host."""
     read: ReadSecret
     values: tuple[str, ...] = ()
-    """What was read of late, for masks: a value may be replaced while its caller runs."""
+    """The values read most recently, to mask: one may be replaced while its caller runs."""
 
     async def value(self, context: CallContext) -> str:
         """The value now. ProviderError if it is gone."""

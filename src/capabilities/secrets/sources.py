@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from caps.protocol.disk.regular_files import read_regular
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ProviderError
+from caps.protocol.text import printable
 
 ENVIRONMENT_PREFIX: Final = "CAPS_SECRET_"
 MAX_SECRET_BYTES: Final = 64 * 1024
@@ -66,9 +67,11 @@ def host_sources() -> tuple[SecretSource, ...]:
     return (EnvironmentSource(), *files)
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether a secret can have this name."""
-    return _NAME.fullmatch(name) is not None
+def checked_name(name: str) -> str:
+    """Return `name` if a secret can have it; else raise ValueError."""
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(f"`{printable(name)}` is not a name of a secret; use [a-z][a-z0-9_]*")
+    return name
 
 
 def checked_value(name: str, value: bytes) -> str:

@@ -11,18 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from caps.cli.exits import ExitCode, report_errors
-from caps.cli.options import json_option
+from caps.cli.options import json_option, store_option
 
 if TYPE_CHECKING:
     from caps.store.database import Database
 
 T = TypeVar("T")
-
-_url_option = click.option(
-    "--url",
-    metavar="URL",
-    help="The store; by default CAPS_DATABASE_URL, else the file in the user's state directory.",
-)
 
 
 @click.group()
@@ -31,7 +25,7 @@ def db() -> None:
 
 
 @db.command()
-@_url_option
+@store_option
 @json_option
 def upgrade(url: str | None, as_json: bool) -> None:
     """Migrate the tables to the version that this program needs."""
@@ -54,7 +48,7 @@ def upgrade(url: str | None, as_json: bool) -> None:
 
 
 @db.command()
-@_url_option
+@store_option
 @json_option
 def current(url: str | None, as_json: bool) -> None:
     """Print the version of the tables, and the one that this program needs."""
@@ -73,7 +67,7 @@ def current(url: str | None, as_json: bool) -> None:
 
 
 @db.command()
-@_url_option
+@store_option
 @json_option
 def check(url: str | None, as_json: bool) -> None:
     """Compare the tables with those that this program needs; exit with 7 if they differ."""

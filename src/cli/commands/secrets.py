@@ -11,19 +11,14 @@ import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.input_files import STANDARD_INPUT, read_input
-from caps.cli.options import json_option
-from caps.protocol.text import escape_unprintable, printable
+from caps.cli.options import json_option, store_option
+from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.store.repositories.secrets import Secrets
 
 T = TypeVar("T")
 
-_url_option = click.option(
-    "--url",
-    metavar="URL",
-    help="The store; by default CAPS_DATABASE_URL, else the file in the user's state directory.",
-)
 _principal_option = click.option(
     "--principal",
     metavar="NAME",
@@ -39,7 +34,7 @@ def secrets() -> None:
 @secrets.command("set")
 @click.argument("name")
 @_principal_option
-@_url_option
+@store_option
 def set_(name: str, principal: str | None, url: str | None) -> None:
     """Create or replace the secret NAME. Its value is read from standard input.
 
@@ -65,7 +60,7 @@ def set_(name: str, principal: str | None, url: str | None) -> None:
 
 @secrets.command("list")
 @_principal_option
-@_url_option
+@store_option
 @json_option
 def list_(principal: str | None, url: str | None, as_json: bool) -> None:
     """Print the names of the secrets, and when they were set."""
@@ -90,7 +85,7 @@ def list_(principal: str | None, url: str | None, as_json: bool) -> None:
 @secrets.command()
 @click.argument("name")
 @_principal_option
-@_url_option
+@store_option
 def delete(name: str, principal: str | None, url: str | None) -> None:
     """Delete the secret NAME."""
     _check_name(name)
@@ -101,13 +96,12 @@ def delete(name: str, principal: str | None, url: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    from caps.capabilities.secrets.sources import is_secret_name
+    from caps.capabilities.secrets.sources import checked_name
 
-    if not is_secret_name(name):
-        fail(
-            f"`{printable(name)}` is not a name of a secret; use [a-z][a-z0-9_]*",
-            ExitCode.BAD_USAGE,
-        )
+    try:
+        checked_name(name)
+    except ValueError as error:
+        fail(str(error), ExitCode.BAD_USAGE)
 
 
 def _owner(principal: str | None) -> str:

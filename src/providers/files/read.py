@@ -7,17 +7,17 @@ the caller gave it, never its place on the host.
 
 from __future__ import annotations
 
-import base64
 import itertools
 import os
 import stat
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from caps.capabilities.file_content import Encoding, encode_content
 from caps.capabilities.provider import CallContext
 from caps.capabilities.threads import in_turns
 from caps.providers.files.birth_time import creation_time
@@ -57,7 +57,7 @@ class FileContent(TypedDict):
 
     path: str
     content: str
-    encoding: Literal["text", "base64"]
+    encoding: Encoding
     size_bytes: int
     more: NotRequired[bool]
     """Of a part: whether the file goes on after it."""
@@ -115,14 +115,11 @@ def read(
             data, has_more = part_of(descriptor, target, wanted)
         else:
             data, has_more = content_of(descriptor, target), False
-    try:
-        content, encoding = data.decode("utf-8"), "text"
-    except UnicodeDecodeError:
-        content, encoding = base64.b64encode(data).decode("ascii"), "base64"
+    content, encoding = encode_content(data)
     found: FileContent = {
         "path": target.shown,
         "content": content,
-        "encoding": "text" if encoding == "text" else "base64",
+        "encoding": encoding,
         "size_bytes": len(data),
     }
     if wanted.is_part:

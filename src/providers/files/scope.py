@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, TypeVar
 import msgspec
 from pydantic import Field, ValidationInfo, field_validator
 
+from caps.capabilities.file_content import content_size
 from caps.capabilities.patterns import checked_glob
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
@@ -47,6 +48,7 @@ from caps.providers.files.path_text import climbs, collapsed, components, is_pat
 from caps.providers.files.scope_labels import labels_at, without_effect
 from caps.security.policies.flow_rules import NO_MARKS, Labels
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
+from caps.security.scopes import argument_of
 
 if TYPE_CHECKING:
     from caps.security.review.scope_answers import (
@@ -60,12 +62,11 @@ if TYPE_CHECKING:
 MAX_BYTES_CEILING = 64 * 1024 * 1024
 MAX_DIRECTORIES = 256
 
-_TREES = frozenset({"glob", "grep", "list"})
-_READING = frozenset({"copy", "read", "stat"}) | _TREES
+TREES = frozenset({"glob", "grep", "list"})
+_READING = frozenset({"copy", "read", "stat"}) | TREES
 _CHANGING = frozenset({"copy", "delete", "move", "write"})
-_MAY_BE_ROOT = frozenset({"stat"}) | _TREES
+_MAY_BE_ROOT = frozenset({"stat"}) | TREES
 MAX_DENIED = 64
-# The arguments of a function that are paths, and the function as whose path each is checked.
 _TWO_PATHS = {
     "copy": (("path", "read"), ("to", "write")),
     "move": (("path", "delete"), ("to", "write")),
@@ -202,14 +203,14 @@ class FilesScope(Scope):
             return Violation("allowlist", f"the files scope knows no function `{function}`")
         if self.read_only and function in _CHANGING:
             return Violation("read_only", f"the policy allows no `files.{function}`: read only")
-        for name, checked_as in _paths_of(function):
+        for name, checked_as in paths_of(function):
             found = self._path_violation(checked_as, name, payload)
             if found is not None:
                 return found
         return self._size_violation(payload) if function == "write" else None
 
     def _path_violation(self, function: str, name: str, payload: object) -> Violation | None:
-        path = _argument(payload, name, "." if function in _TREES else None)
+        path = argument_of(payload, name, "." if function in TREES else None)
         if not isinstance(path, str):
             return Violation("allowlist", f"`{name}` must be given, as a string")
         if not path and function not in _MAY_BE_ROOT:
@@ -264,8 +265,8 @@ class FilesScope(Scope):
     def labels_for(self, function: str, payload: Mapping[str, Any]) -> frozenset[str]:
         """By the text of the path alone, with `..` resolved textually."""
         found = NO_MARKS
-        for name, checked_as in _paths_of(function) if self.labels else ():
-            path = _argument(payload, name, "." if checked_as in _TREES else None)
+        for name, checked_as in paths_of(function) if self.labels else ():
+            path = argument_of(payload, name, "." if checked_as in TREES else None)
             place = self.place(path) if isinstance(path, str) else None
             if place is not None:
                 found |= labels_at(self.labels, place.root.parts + collapsed(place.parts))
@@ -290,7 +291,7 @@ class FilesScope(Scope):
     def fields_of(self, function: str) -> Mapping[str, AbstractSet[str]] | None:
         """Only the size of a write needs more than the paths."""
         sized = frozenset({"content", "encoding"} if function == "write" else ())
-        paths = frozenset(name for name, _ in _paths_of(function))
+        paths = frozenset(name for name, _ in paths_of(function))
         return {
             "allowlist": paths,
             "denylist": paths,
@@ -328,7 +329,7 @@ class FilesScope(Scope):
 
     def _outside(self, function: str, payload: Mapping[str, Any]) -> tuple[str, str]:
         """The first argument that is refused, and the function as whose path it is checked."""
-        *others, last = _paths_of(function)
+        *others, last = paths_of(function)
         for name, checked_as in others:
             if self._path_violation(checked_as, name, payload) is not None:
                 return name, checked_as
@@ -402,7 +403,7 @@ class _FollowingScope(FilesScope):
 
     def change_for(self, function: str, payload: Mapping[str, Any]) -> ScopeChange | None:
         """For the places that relative paths mean."""
-        for name, _ in _paths_of(function):
+        for name, _ in paths_of(function):
             path = payload.get(name)
             if isinstance(path, str) and not path.startswith("/"):
                 payload = {**payload, name: f"{self.start}/{path}"}
@@ -418,30 +419,11 @@ class _FollowingScope(FilesScope):
         return None if found is None else found._replace(shown=place.shown)
 
 
-def _paths_of(function: str) -> tuple[tuple[str, str], ...]:
+def paths_of(function: str) -> tuple[tuple[str, str], ...]:
+    """The arguments that are paths, and the function as whose path each is checked."""
     return _TWO_PATHS.get(function) or (("path", function),)
 
 
-def _argument(payload: object, name: str, default: object) -> object:
-    # `dict` first: a check against an abstract class is slow, and every decision runs this.
-    return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None
-
-
 def _size(payload: object, counted: int = MAX_BYTES_CEILING) -> int | None:
-    """The size of `content` in bytes, exact up to `counted`; None if it is not valid content."""
-    content = _argument(payload, "content", None)
-    encoding = _argument(payload, "encoding", "text")
-    if not isinstance(content, str) or encoding not in ("text", "base64"):
-        return None
-    if encoding == "base64":
-        return _decoded_size(content)
-    # Before the exact count, so that counting is itself bounded.
-    if len(content) > counted:
-        return len(content)
-    return len(content.encode("utf-8", "surrogatepass"))
-
-
-def _decoded_size(content: str) -> int:
-    """The size after decoding base64: exact if it is well formed, never too small."""
-    padding = len(content[-2:]) - len(content[-2:].rstrip("="))
-    return (len(content) + 3) // 4 * 3 - padding
+    content = argument_of(payload, "content")
+    return content_size(content, argument_of(payload, "encoding", "text"), counted=counted)

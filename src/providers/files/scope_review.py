@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from caps.providers.files.path_text import climbs, components
+from caps.providers.files.path_text import Parts, climbs, components
+from caps.providers.files.scope import TREES, paths_of
 from caps.providers.files.scope_labels import LabelledDirectories, labels_at, without_effect
 from caps.security.policies.protected_paths import MAX_PATH_BYTES
 from caps.security.review.scope_answers import (
@@ -23,21 +24,13 @@ from caps.security.review.scope_answers import (
 )
 from caps.security.review.width import Breadth, width_of
 
-Parts = tuple[str, ...]
-
 MAX_DIRECTORIES = 16
 SANDBOX = "./sandbox"
 _MIN_BOUND = 4096
-_TREES = ("glob", "grep", "list")
 
 # They contain other people's files, keys, or the operating system.
 _SYSTEM = frozenset({"boot", "dev", "etc", "proc", "root", "run", "sys", "usr", "var"})
 _HOMES = frozenset({"home", "Users"})
-
-
-def parts_of(path: str) -> Parts:
-    """The components of a path, `.` left out."""
-    return tuple(part for part in path.split("/") if part and part != ".")
 
 
 def path_of(parts: Parts) -> str:
@@ -59,10 +52,10 @@ def nearest_directory(function: str, path: object) -> Parts | None:
         return None
     if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
         return None
-    parts = parts_of(path)
-    if ".." in parts or (not parts and function not in (*_TREES, "stat")):
+    parts = components(path)
+    if ".." in parts or (not parts and function not in {*TREES, "stat"}):
         return None
-    return parts if function in _TREES else parts[:-1]
+    return parts if function in TREES else parts[:-1]
 
 
 def width_of_directories(
@@ -84,7 +77,7 @@ def width_of_labels(older: LabelledDirectories, newer: LabelledDirectories) -> B
 
 
 def _labels_in(labelled: LabelledDirectories, directory: str) -> frozenset[str]:
-    return labels_at(labelled, parts_of(directory))
+    return labels_at(labelled, components(directory))
 
 
 def with_labels(
@@ -279,19 +272,20 @@ def _places(
     calls: Sequence[ObservedArguments], root: Parts | None
 ) -> tuple[list[int], dict[Parts, list[int]]]:
     """The calls that stay beneath the root, and the directories that the others need."""
-    relative: list[int] = []
+    relative = dict[int, None]()  # in the order of the calls, each once
     needed: dict[Parts, list[int]] = {}
     for index, call in enumerate(calls):
-        path = call.shown.get("path", "." if call.function == "list" else None)
-        if "path" in call.hidden or not isinstance(path, str):
-            continue
-        parts = nearest_directory(call.function, path)
-        if parts is None or (root is not None and is_beneath(parts, root)):
-            if parts is not None or not (path.startswith("/") or climbs(components(path))):
-                relative.append(index)
-        else:
-            needed.setdefault(parts, []).append(index)
-    return relative, needed
+        for name, checked_as in paths_of(call.function):
+            path = call.shown.get(name, "." if checked_as in TREES else None)
+            if name in call.hidden or not isinstance(path, str):
+                continue
+            parts = nearest_directory(checked_as, path)
+            if parts is None or (root is not None and is_beneath(parts, root)):
+                if parts is not None or not (path.startswith("/") or climbs(components(path))):
+                    relative[index] = None
+            else:
+                needed.setdefault(parts, []).append(index)
+    return list(relative), needed
 
 
 def _largest(calls: Sequence[ObservedArguments], default: int) -> tuple[int, str]:

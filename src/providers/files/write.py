@@ -14,18 +14,17 @@ A delete never follows a link: it removes the link itself.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import secrets
 import shutil
 import stat
 from contextlib import suppress
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from caps.capabilities.file_content import Encoding, decode_content
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.protocol.text import printable
 from caps.providers.files.openat2 import (
@@ -38,8 +37,6 @@ from caps.providers.files.read import FilePath, is_write_protected
 from caps.providers.files.resolve import OpenTarget, Target, opened_target, resolve_target
 
 MAX_DEPTH = 64  # each level of a recursive delete takes a descriptor and a stack frame
-
-Encoding = Literal["text", "base64"]
 
 
 class FileWritten(TypedDict):
@@ -66,26 +63,13 @@ def write(
     """Write a whole file in one step, and the directories that lead to it."""
     payload = {"path": path, "content": content, "encoding": encoding}
     target = resolve_target(context, "write", payload)
-    data = _decoded(content, encoding)
+    data = decode_content(content, encoding)
     with opened_target(target) as opening:
         make_directories(opening, target)
         with opening.opened(FOLDER, above=1) as parent:
             replaced = replaceable(opening, parent, target)
             put(parent, target.name, data, replaced)
     return {"path": target.shown, "size_bytes": len(data), "created": replaced is None}
-
-
-def _decoded(content: str, encoding: Encoding) -> bytes:
-    try:
-        if encoding == "text":
-            return content.encode("utf-8")
-        return base64.b64decode(content, validate=True)
-    except UnicodeEncodeError as error:
-        raise ProviderError(
-            "`content` holds half of a surrogate pair; pass bytes as `base64`"
-        ) from error
-    except (binascii.Error, ValueError) as error:
-        raise ProviderError("`content` is not well-formed base64") from error
 
 
 def make_directories(opening: OpenTarget, target: Target) -> None:

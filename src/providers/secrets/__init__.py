@@ -8,6 +8,7 @@ from pydantic import Field
 
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.secrets.sources import NAME_PATTERN
 from caps.providers.secrets.capability import Secrets
 from caps.providers.secrets.scope import SecretsScope
 
@@ -16,7 +17,7 @@ __all__ = ["SecretsScope", "register_secrets"]
 
 async def handle(
     context: CallContext,
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")],
+    name: Annotated[str, Field(pattern=NAME_PATTERN)],
 ) -> str:
     """Get a handle of a secret: text to use in a header, which the host replaces by the value."""
     from caps.capabilities.secrets.handles import open_handles

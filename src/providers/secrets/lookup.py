@@ -6,7 +6,6 @@ one comes first. A store that does not exist has no secrets, and is not created 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from caps.capabilities.secrets.sources import checked_value, host_sources
 from caps.protocol.disk.store_files import default_store_file
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
+from caps.providers.session_store import log_failure, store_failure
 from caps.store import StoreError, open_store
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from caps.store.sealing import SecretBox
 
 EVERYBODY: Final = ""
-
-logger = logging.getLogger(__name__)
 
 
 async def read_secret(context: CallContext, name: str) -> str:
@@ -58,10 +56,9 @@ async def _from_store(context: CallContext, name: str) -> bytes | None:
         owners = (context.principal, EVERYBODY)
         return await store.read(lambda connection: _revealed(connection, box, owners, name))
     except StoreError as error:
-        _log(context, error)
-        raise ProviderError(error.for_callers) from error
+        raise store_failure(context, error) from error
     except ConfigurationError as error:
-        _log(context, error)
+        log_failure(context, error)
         raise ProviderError("the secrets of the store are not available") from error
 
 
@@ -73,10 +70,3 @@ def _revealed(
 
     found = (Secrets(connection, box).reveal(owner, name) for owner in owners)
     return next((value for value in found if value is not None), None)
-
-
-def _log(context: CallContext, error: StoreError | ConfigurationError) -> None:
-    logger.error(
-        "`%s` failed in request %a of execution `%s`: %s",
-        *(context.capability, context.request_id, context.execution_id, error.message),
-    )

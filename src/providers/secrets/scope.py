@@ -14,9 +14,10 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from caps.capabilities.provider import Scope, Violation
-from caps.capabilities.secrets.sources import is_secret_name
+from caps.capabilities.secrets.sources import checked_name
 from caps.protocol.text import printable
 from caps.security.hosts import EVERY_HOST, HostPatterns, is_covered
+from caps.security.scopes import argument_of
 
 MAX_SECRETS = 64
 
@@ -43,10 +44,7 @@ class SecretsScope(Scope):
         if not 0 < len(rules) <= MAX_SECRETS:
             raise ValueError(f"name 1 to {MAX_SECRETS} secrets")
         for name, rule in rules.items():
-            if not is_secret_name(name):
-                raise ValueError(
-                    f"`{printable(name)}` is not a name of a secret; use [a-z][a-z0-9_]*"
-                )
+            checked_name(name)
             if EVERY_HOST in rule.hosts:
                 raise ValueError(f"the secret `{name}` needs the hosts that it may be sent to")
         return self
@@ -58,8 +56,7 @@ class SecretsScope(Scope):
     def violation(self, function: str, payload: Mapping[str, Any]) -> Violation | None:
         if function != "handle":
             return Violation("names", f"the secrets scope knows no function `{function}`")
-        given: object = payload  # of a policy test, it may be anything
-        name = given.get("name") if isinstance(given, Mapping) else None
+        name = argument_of(payload, "name")
         if not isinstance(name, str) or name not in self.rules:
             shown = printable(name) if isinstance(name, str) else "it"
             return Violation("names", f"the policy names no secret `{shown}`")

@@ -14,18 +14,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from caps.capabilities.patterns import MAX_PATTERN_CHARACTERS
-from caps.capabilities.provider import CallContext, ProviderError
-from caps.providers.session_files.search import (
-    Match,
-    Search,
-    path_filter,
-)
+from caps.capabilities.provider import CallContext
+from caps.providers.session_files.search import Match, Search, path_filter
 from caps.providers.session_files.tree import open_tree
 
 if TYPE_CHECKING:
     from caps.store.repositories.session_files import FileEntry, SessionFiles
 
-# What is in memory at once.
+# The contents that are in memory at one time.
 _PAGE_BYTES: Final = 4 * 1024 * 1024
 _PAGE_FILES: Final = 200
 
@@ -61,12 +57,7 @@ async def grep(
     """Search the content of text files for a regular expression, without backreferences."""
     deadline = time.monotonic() + context.timeout_ms / 1000
     tree = await open_tree(context)
-    try:
-        search, fits = Search(pattern, deadline), path_filter(path_pattern)
-    except ImportError as error:
-        raise ProviderError(
-            "searching needs the extra `store`; install `caps-runtime[store]` on the host"
-        ) from error
+    search, fits = Search(pattern, deadline), path_filter(path_pattern)
     wanted = [entry for entry in await tree.read(_files) or [] if fits(entry.path)]
     searched = 0
     for page in _pages(wanted):

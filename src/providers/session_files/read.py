@@ -6,12 +6,12 @@ that is listed, since a name can tell as much as a content.
 
 from __future__ import annotations
 
-import base64
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from caps.capabilities.file_content import Encoding, encode_content
 from caps.capabilities.provider import CallContext, ProviderError
 from caps.protocol.text import printable
 from caps.providers.session_files.tree import SessionPath, checked_path, open_tree
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 5_000
 LARGE_BYTES = 256 * 1024
 """From here on, encoding and decoding would hold up the event loop."""
-
-Encoding = Literal["text", "base64"]
 
 
 class FileContent(TypedDict):
@@ -93,9 +91,9 @@ async def read(context: CallContext, path: SessionPath) -> FileContent:
     tree.require_file_size(f"`{printable(place)}`", entry.size_bytes)
     tree.saw(place, entry.version)
     if len(data) > LARGE_BYTES:
-        content, encoding = await context.run_in_thread(_encoded, data)
+        content, encoding = await context.run_in_thread(encode_content, data)
     else:
-        content, encoding = _encoded(data)
+        content, encoding = encode_content(data)
     return {
         "path": place,
         "content": content,
@@ -111,13 +109,6 @@ def require_file(place: str, entry: FileEntry | None) -> None:
         raise ProviderError(f"`{printable(place)}` is a directory; name a file in it")
     if entry is None:
         raise ProviderError(f"`{printable(place)}` does not exist")
-
-
-def _encoded(data: bytes) -> tuple[str, Encoding]:
-    try:
-        return data.decode("utf-8"), "text"
-    except UnicodeDecodeError:
-        return base64.b64encode(data).decode("ascii"), "base64"
 
 
 async def list_directory(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field
 
+from caps.capabilities.file_content import content_size
 from caps.capabilities.provider import Scope, Violation
 from caps.protocol.text import printable
 from caps.store.session_paths import depth_of, normalised
@@ -154,12 +155,5 @@ def _depth(path: object) -> int | None:
 
 
 def _size(payload: Mapping[str, Any], counted: int) -> int | None:
-    """The size of `content` in bytes, exact up to `counted`; None if it is not valid content."""
     content, encoding = payload.get("content"), payload.get("encoding", "text")
-    if not isinstance(content, str) or encoding not in ("text", "base64"):
-        return None
-    if encoding == "base64":
-        padding = len(content[-2:]) - len(content[-2:].rstrip("="))
-        return (len(content) + 3) // 4 * 3 - padding
-    # Before the exact count, so that counting is itself bounded.
-    return len(content) if len(content) > counted else len(content.encode("utf-8", "surrogatepass"))
+    return content_size(content, encoding, counted=counted)

@@ -75,25 +75,13 @@ class SessionTree:
 
     async def read(self, work: Callable[[SessionFiles], T]) -> T | None:
         """What `work` returns for the files of the session; None if nothing was ever stored."""
-
-        def with_files(connection: Connection, session: StoredSession) -> T:
-            from caps.store.repositories.session_files import SessionFiles
-
-            return work(SessionFiles(connection, session))
-
         with self._refusals():
-            return await self._stored.read(with_files)
+            return await self._stored.read(_with_files(work))
 
     async def change(self, work: Callable[[SessionFiles], T]) -> T:
         """What `work` returns, once its changes are durable."""
-
-        def with_files(connection: Connection, session: StoredSession) -> T:
-            from caps.store.repositories.session_files import SessionFiles
-
-            return work(SessionFiles(connection, session))
-
         with self._refusals():
-            return await self._stored.change(with_files)
+            return await self._stored.change(_with_files(work))
 
     def known_version(self, path: str, if_version: int | None) -> int | None:
         """What the caller knows of the file: what it says, else what its execution has seen."""
@@ -149,6 +137,12 @@ class SessionTree:
             lowest = min(self.scopes, key=lambda scope: getattr(scope, rule))
             return ScopeViolationError(rule, refused.message, scope=lowest)
         return ProviderError(refused.message, refusal=rule)
+
+
+def _with_files(work: Callable[[SessionFiles], T]) -> Callable[[Connection, StoredSession], T]:
+    from caps.store.repositories.session_files import SessionFiles
+
+    return lambda connection, session: work(SessionFiles(connection, session))
 
 
 async def open_tree(context: CallContext) -> SessionTree:

@@ -3,23 +3,22 @@
 No write is lost silently. A file that exists is replaced only at the version that the writer knows:
 the one that it passes as `if_version`, else the one that this execution last read or wrote. Without
 either, or if the file has changed since, the write is refused with the current version. A delete
-needs no version, since whoever deletes does not want the content; but a version that is known must
-be the current one there, too.
+needs no version, since a caller that deletes does not need the content; but a version that is known
+must be the current one there, too.
 
 What is written gets the labels of what the caller had been answered.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from caps.capabilities.provider import CallContext, ProviderError
-from caps.providers.session_files.read import LARGE_BYTES, Encoding
+from caps.capabilities.file_content import Encoding, decode_content
+from caps.capabilities.provider import CallContext
+from caps.providers.session_files.read import LARGE_BYTES
 from caps.providers.session_files.tree import SessionPath, checked_path, open_tree
 
 if TYPE_CHECKING:
@@ -66,9 +65,9 @@ async def write(
     """
     place, tree = checked_path(path), await open_tree(context)
     if len(content) > LARGE_BYTES:
-        data = await context.run_in_thread(_decoded, content, encoding)
+        data = await context.run_in_thread(decode_content, content, encoding)
     else:
-        data = _decoded(content, encoding)
+        data = decode_content(content, encoding)
     tree.require_file_size("`content`", len(data))
     known, quota, labels = tree.known_version(place, if_version), tree.quota, context.labels
 
@@ -84,19 +83,6 @@ async def write(
         "created": created,
         "version": entry.version,
     }
-
-
-def _decoded(content: str, encoding: Encoding) -> bytes:
-    try:
-        if encoding == "text":
-            return content.encode("utf-8")
-        return base64.b64decode(content, validate=True)
-    except UnicodeEncodeError as error:
-        raise ProviderError(
-            "`content` holds half of a surrogate pair; pass bytes as `base64`"
-        ) from error
-    except (binascii.Error, ValueError) as error:
-        raise ProviderError("`content` is not well-formed base64") from error
 
 
 async def delete(

@@ -39,7 +39,7 @@ class Decoder(Protocol):
     """Undoes an encoding step by step."""
 
     slice_bytes: int
-    """How much to feed it at once."""
+    """How much to feed it in one step."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What `data` gives, in pieces of bounded size. ProviderError if it is not valid."""

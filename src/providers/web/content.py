@@ -122,7 +122,7 @@ def decoded(content_type: str, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        # Text that was cut off within a character is UTF-8 all the same.
+        # Text that was cut off within a character is UTF-8 anyway.
         is_cut = error.end == len(data) and len(data) - error.start < 4
         return data.decode("utf-8" if is_cut else "cp1252", "replace")
 

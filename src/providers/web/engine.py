@@ -50,7 +50,7 @@ async def open_tls() -> AsyncIterator[ssl.SSLContext]:
 
 @asynccontextmanager
 async def open_slots() -> AsyncIterator[FairSlots]:
-    """How many fetches are in flight at once: each holds a body, in several forms."""
+    """Limits the fetches in flight: each holds a body, in several forms."""
     yield FairSlots(_MAX_FETCHES, _MAX_FETCHES_OF_PRINCIPAL)
 
 

@@ -28,6 +28,7 @@ from caps.protocol.text import printable
 from caps.providers.web.addresses import Address, Network, is_private_network, refusal
 from caps.providers.web.url import Url, UrlError, parse_url
 from caps.security.hosts import HostPatterns, address_of, is_covered
+from caps.security.scopes import argument_of
 
 if TYPE_CHECKING:
     from caps.security.review.scope_answers import (
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 MAX_BYTES_CEILING = 4 * 1024 * 1024
 MAX_REDIRECTS = 15
 MAX_PORTS = 64
-METHODS = ("GET", "HEAD")
 
 
 def _private_network(text: str) -> str:
@@ -86,14 +86,14 @@ class WebScope(Scope):
         """Pure, and never raises, whatever is in `payload`."""
         if function != "fetch":
             return Violation("hosts", f"the web scope knows no function `{function}`")
-        text = _argument(payload, "url")
+        text = argument_of(payload, "url")
         if not isinstance(text, str):
             return Violation("hosts", "`url` must be given, as a string")
         try:
             url = parse_url(text)
         except UrlError as error:
             return Violation("hosts", str(error))
-        return self._method_violation(_argument(payload, "method", "GET")) or self.url_violation(
+        return self._method_violation(argument_of(payload, "method", "GET")) or self.url_violation(
             url
         )
 
@@ -157,7 +157,3 @@ class WebScope(Scope):
         from caps.providers.web.scope_review import proposed_scope
 
         return proposed_scope(calls, held)
-
-
-def _argument(payload: object, name: str, default: object = None) -> object:
-    return payload.get(name, default) if isinstance(payload, (dict, Mapping)) else None

@@ -13,7 +13,6 @@ from urllib.parse import quote, urljoin
 
 import msgspec
 
-from caps.protocol.text import printable
 from caps.security.hosts import host_name, ipv6_address
 
 MAX_URL_CHARACTERS = 8192
@@ -101,11 +100,3 @@ def redirect_target(base: Url, location: str) -> str:
     except ValueError as error:
         raise UrlError(f"the server redirects to a url that is refused: {error}") from None
     return found
-
-
-def shown_host(text: str) -> str:
-    """The host of a URL for a message; the start of the text if it has none."""
-    try:
-        return parse_url(text).host
-    except UrlError:
-        return printable(text, 80)

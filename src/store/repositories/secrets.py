@@ -9,8 +9,7 @@ from uuid import UUID
 import msgspec
 import sqlalchemy as sa
 
-from caps.protocol.errors import ConfigurationError
-from caps.store.columns import MAX_KEY_BYTES, OrderedText, UtcTime, is_key, metadata, new_id, now
+from caps.store.columns import OrderedText, UtcTime, metadata, new_id, now, require_key
 from caps.store.sealing import SealedSecret, SecretBox
 from caps.store.upsert import insert_or_update
 
@@ -48,11 +47,8 @@ class Secrets:
 
     def put(self, owner: str, name: str, value: bytes) -> None:
         """Create or replace a secret. Raises ConfigurationError for a name that is too long."""
-        if not (is_key(owner) and is_key(name)):
-            raise ConfigurationError(
-                f"the owner or the name of a secret cannot be stored; use at most {MAX_KEY_BYTES} "
-                "bytes of UTF-8 without NUL"
-            )
+        require_key("owner", owner)
+        require_key("secret", name)
         time = now()
         row = {
             "id": new_id(),

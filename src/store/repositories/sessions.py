@@ -9,8 +9,7 @@ from uuid import UUID
 import msgspec
 import sqlalchemy as sa
 
-from caps.protocol.errors import ConfigurationError
-from caps.store.columns import MAX_KEY_BYTES, OrderedText, UtcTime, is_key, metadata, new_id, now
+from caps.store.columns import OrderedText, UtcTime, is_key, metadata, new_id, now, require_key
 from caps.store.upsert import insert_unless_present
 
 sessions: Final = sa.Table(
@@ -63,12 +62,8 @@ class Sessions:
         Writers of one session take turns from here to the end of their transactions. Raises
         ConfigurationError for a name that no database can keep.
         """
-        for what, text in (("principal", principal), ("session", name)):
-            if not is_key(text):
-                raise ConfigurationError(
-                    f"the name of the {what} cannot be stored; use at most {MAX_KEY_BYTES} bytes "
-                    "of UTF-8 without NUL"
-                )
+        require_key("principal", principal)
+        require_key("session", name)
         time = now()
         fresh = {"id": new_id(), "principal": principal, "name": name, "revision": 0}
         insert_unless_present(

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from caps.store.migrate import newest_version
+from support.commands import run_caps
 
 NEWEST = newest_version()
-CAPS = str(Path(sys.executable).with_name("caps"))
-
-
-def caps(state: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    environment.pop("CAPS_DATABASE_URL", None)
-    return subprocess.run(
-        [CAPS, *arguments],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_the_three_commands(tmp_path: Path) -> None:
@@ -43,18 +26,18 @@ def test_the_three_commands(tmp_path: Path) -> None:
         (("check", "--json"), 0, '{"problems": []}\n'),
     ]
     for arguments, code, output in steps:
-        done = caps(tmp_path, "db", *arguments)
+        done = run_caps(tmp_path, "db", *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (code, output, "")
 
 
 def test_a_newer_schema_ends_the_command_in_one_line(tmp_path: Path) -> None:
     """With the code of a host that failed."""
-    caps(tmp_path, "db", "upgrade")
+    run_caps(tmp_path, "db", "upgrade")
     with sqlite3.connect(tmp_path / "caps" / "caps.db") as connection:
         connection.execute("update caps_schema set version_num = '9999'")
     connection.close()
     for command in ("upgrade", "check"):
-        done = caps(tmp_path, "db", command)
+        done = run_caps(tmp_path, "db", command)
         assert done.returncode == 6
         assert done.stderr.startswith("caps: the store `")
         assert "newer version of caps" in done.stderr
@@ -63,7 +46,7 @@ def test_a_newer_schema_ends_the_command_in_one_line(tmp_path: Path) -> None:
 
 def test_a_bad_url_is_bad_usage_without_its_password(tmp_path: Path) -> None:
     """By the option, or by the variable."""
-    done = caps(tmp_path, "db", "check", "--url", "mysql://ann:hunter2@db/x")
+    done = run_caps(tmp_path, "db", "check", "--url", "mysql://ann:hunter2@db/x")
     assert done.returncode == 2
     assert "names neither PostgreSQL nor SQLite" in done.stderr
     assert "hunter2" not in done.stderr
@@ -77,9 +60,9 @@ def test_a_session_is_named_on_the_command_line(tmp_path: Path, command: str) ->
     options = ("--policy", str(policy), "--principal", "ann", "--session", "notes")
     file = ("-",) if command == "run" else ()
     code = "await caps.session_files.write('/a', 'x')\nNone\n"
-    done = caps(tmp_path, command, *file, *options, stdin=code)
+    done = run_caps(tmp_path, command, *file, *options, stdin=code)
     assert (done.returncode, done.stderr) == (0, "")
-    done = caps(tmp_path, "call", "session_files.read", '{"path": "/a"}', *options)
+    done = run_caps(tmp_path, "call", "session_files.read", '{"path": "/a"}', *options)
     assert json.loads(done.stdout)["content"] == "x"
-    other = caps(tmp_path, "call", "session_files.list", *options[:-1], "other")
+    other = run_caps(tmp_path, "call", "session_files.list", *options[:-1], "other")
     assert json.loads(other.stdout)["count"] == 0

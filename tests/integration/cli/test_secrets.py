@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-CAPS = str(Path(sys.executable).with_name("caps"))
+from support.commands import run_caps
+
 VALUE = "a-value-that-nobody-sees"
-
-
-def caps(state: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    environment.pop("CAPS_DATABASE_URL", None)
-    return subprocess.run(
-        [CAPS, *arguments],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_set_list_and_delete(tmp_path: Path) -> None:
@@ -39,12 +24,12 @@ def test_set_list_and_delete(tmp_path: Path) -> None:
         (("delete", "mine", "--principal", "ada"), "", 0, "the secret `mine` is deleted\n"),
     ]
     for arguments, stdin, code, output in steps:
-        done = caps(tmp_path, "secrets", *arguments, stdin=stdin)
+        done = run_caps(tmp_path, "secrets", *arguments, stdin=stdin)
         assert (done.returncode, done.stdout) == (code, output), done.stderr
         assert VALUE not in done.stdout + done.stderr
-    listed = json.loads(caps(tmp_path, "secrets", "list", "--json").stdout)
+    listed = json.loads(run_caps(tmp_path, "secrets", "list", "--json").stdout)
     assert [each["name"] for each in listed] == ["github"]
-    assert caps(tmp_path, "secrets", "list").stdout.startswith("github  set 20")
+    assert run_caps(tmp_path, "secrets", "list").stdout.startswith("github  set 20")
     for file in (tmp_path / "caps").rglob("*"):
         assert not file.is_file() or VALUE.encode() not in file.read_bytes()
 
@@ -61,7 +46,7 @@ def test_set_list_and_delete(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_set(tmp_path: Path, name: str, stdin: str, message: str) -> None:
     """One line, and nothing is created."""
-    done = caps(tmp_path, "secrets", "set", name, stdin=stdin)
+    done = run_caps(tmp_path, "secrets", "set", name, stdin=stdin)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
@@ -77,9 +62,11 @@ def test_code_uses_a_secret_of_the_store(tmp_path: Path) -> None:
     program.write_text("(await caps.secrets.handle(name='github'))[:12]")
 
     def run() -> subprocess.CompletedProcess[str]:
-        return caps(tmp_path, "run", str(program), "--policy", str(policy), "--principal", "ada")
+        return run_caps(
+            tmp_path, "run", str(program), "--policy", str(policy), "--principal", "ada"
+        )
 
     assert "there is no secret `github`" in run().stderr
     assert not (tmp_path / "caps" / "caps.db").exists()
-    caps(tmp_path, "secrets", "set", "github", stdin=VALUE)
+    run_caps(tmp_path, "secrets", "set", "github", stdin=VALUE)
     assert "caps-secret-" in run().stdout

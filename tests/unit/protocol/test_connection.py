@@ -17,7 +17,6 @@ from caps.protocol.connection import (
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import FrameLimits, frame
 from caps.protocol.messages import (
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     ErrorReport,
@@ -166,10 +165,10 @@ def test_a_message_is_taken_in_its_turn_and_at_no_other_time(
 
 
 def test_a_message_travels_only_in_its_own_direction() -> None:
-    """The host accepts neither a cancel message nor a manifest."""
+    """The host does not accept an answer: only it sends them."""
     pair = running()
     with pytest.raises(ProtocolError) as error:
-        pair.forge(CancelMessage, 2, reason="now")
+        pair.forge(CapabilityResponseMessage, 2, request_id="r1", result=1)
     assert violation_of(error) == "malformed"
 
 
@@ -177,7 +176,7 @@ def test_an_end_does_not_send_out_of_turn() -> None:
     """The same table applies to our own side, and a refused message changes nothing."""
     pair = Pair()
     with pytest.raises(ProtocolError):
-        pair.host.send(CancelMessage(id="host:1", timestamp=1.0, reason="x"))
+        pair.host.send(CapabilityResponseMessage(id="host:1", timestamp=1.0, request_id="r1"))
     to_running(pair)
     assert (pair.host.state, pair.worker.state) == (State.RUNNING, State.RUNNING)
 
@@ -473,6 +472,7 @@ class TestViolations:
     def test_nothing_is_taken_after_a_violation(self) -> None:
         """There is no resynchronising, in either direction, after a violation."""
         pair = running()
+        pair.ask("r1")
         good = pair.worker.send(OutputMessage(text="x", **pair.worker.stamp()))
         with pytest.raises(ProtocolError):
             pair.host.receive(frame(b"\xc1"))
@@ -480,7 +480,7 @@ class TestViolations:
             pair.host.receive(good)
         assert violation_of(error) == "failed_before"
         with pytest.raises(ProtocolError):
-            pair.host.send(CancelMessage(reason="x", **pair.host.stamp()))
+            pair.from_host(CapabilityResponseMessage, request_id="r1", result=1)
 
     def test_what_came_before_a_violation_in_the_same_bytes_is_dropped(self) -> None:
         """A valid request before a violation has no effect."""

@@ -23,7 +23,6 @@ from typing import Any, NoReturn
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     FromHost,
@@ -33,7 +32,7 @@ from caps.protocol.messages import (
     StreamItemMessage,
     StreamNextMessage,
 )
-from caps.worker.inside.aio.loop import Future, Loop, Task
+from caps.worker.inside.aio.loop import Future, Loop
 from caps.worker.inside.channel.interrupts import Interrupts
 
 _READ_BYTES = 16 * 1024
@@ -50,7 +49,6 @@ class Channel:
     def __init__(self, descriptor: int) -> None:
         self.connection = WorkerConnection()
         self.loop = Loop(self._idle)
-        self.main: Task | None = None
         self.interrupts = Interrupts()
         self._descriptor = descriptor
         self._poll = select.poll()
@@ -183,8 +181,7 @@ class Channel:
             message = self.next_message()
             if isinstance(message, StartMessage):
                 return message
-            late = CapabilityResponseMessage | StreamItemMessage | CancelMessage
-            if not isinstance(message, late):
+            if not isinstance(message, CapabilityResponseMessage | StreamItemMessage):
                 raise ProtocolError("expected a start", violation="out_of_turn")
 
     def linger(self, seconds: float) -> NoReturn:
@@ -201,7 +198,6 @@ class Channel:
             answer.cancel()
         for on_cell_end in self.cell_end_callbacks:
             on_cell_end()
-        self.main = None
 
     def _flush_printed(self) -> None:
         printed, self._printed = self._printed, []
@@ -253,8 +249,6 @@ class Channel:
         elif isinstance(message, StreamItemMessage):
             answer, _ = self._answers[message.request_id]
             answer._finish(message, None)
-        elif isinstance(message, CancelMessage) and self.main is not None:
-            self.main.cancel()
 
 
 def exit_worker(code: int = 0) -> NoReturn:

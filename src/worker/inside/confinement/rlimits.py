@@ -31,7 +31,7 @@ def mapped_bytes() -> int:
 
 
 def allow_for_modules(mapped: int) -> None:
-    """Let workers have so many bytes beyond `memory_mb`: shared with the zygote, and not used by
+    """Let workers have this many bytes beyond `memory_mb`: shared with the zygote, and not used by
     their code. Called in the zygote."""
     global _modules_bytes  # noqa: PLW0603 - the same for all workers of this zygote
     _modules_bytes = max(0, mapped)

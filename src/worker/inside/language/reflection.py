@@ -257,7 +257,7 @@ class Reflection:
     def _fields(self, value: Any) -> dict[str, Any]:
         cls = value if isinstance(value, type) else type(value)
         if not self._own.is_own(cls) or not hasattr(cls, "__dataclass_fields__"):
-            raise AttributeError(f"`{cls.__name__}` is no dataclass of your own")
+            raise AttributeError(f"`{cls.__name__}` is not a dataclass of your own")
         return {view.name: view for view in self.describe_fields[0](cls)}
 
     def _annotations(self, value: Any) -> dict[str, Any]:

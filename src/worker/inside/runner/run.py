@@ -58,8 +58,7 @@ def execute(program: Program, user_globals: dict[str, Any], channel: Channel) ->
     """Run the program. Returns what it returns, or the value of its last expression."""
     outcome = builtins.eval(program.code, user_globals)  # noqa: S307 - the transformed program
     if program.is_coroutine:
-        channel.main = channel.loop.task(outcome)
-        outcome = channel.loop.run(channel.main)
+        outcome = channel.loop.run(channel.loop.task(outcome))
     else:
         turn_once(channel.loop)
     value = outcome if program.returns else user_globals.get(program.result_name)

@@ -192,7 +192,7 @@ def _annotations(own: OwnClasses, obj: Any) -> list[tuple[Any, dict[str, Any], b
 
 
 def _is_ours(function: Any) -> bool:
-    """Whether it stands in for a function of the library that is written in C."""
+    """Whether it replaces a function of the library that is written in C."""
     module = getattr(function, "__module__", None)
     return type(module) is str and module.startswith("caps.")
 

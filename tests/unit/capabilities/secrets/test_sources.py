@@ -10,9 +10,9 @@ from caps.capabilities.secrets.sources import (
     MAX_SECRET_BYTES,
     DirectorySource,
     EnvironmentSource,
+    checked_name,
     checked_value,
     host_sources,
-    is_secret_name,
 )
 from caps.protocol.errors import ProviderError
 
@@ -74,4 +74,5 @@ def test_a_value_that_cannot_be_used(value: bytes, reason: str) -> None:
 @pytest.mark.parametrize("name", ["", "A", "a-b", "../a", "a/b", "1a", "a" * 65, "a\n", "ä"])
 def test_names_have_one_spelling(name: str) -> None:
     """A name is never a path, and has one variable."""
-    assert not is_secret_name(name)
+    with pytest.raises(ValueError, match="is not a name of a secret"):
+        checked_name(name)

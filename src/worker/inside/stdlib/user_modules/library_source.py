@@ -1,6 +1,6 @@
 """(4) The source of a module of the library, without the parts that cannot run in user space.
 
-Leaving something out is no matter of safety: the rest is checked and guarded like user code.
+Leaving something out is not a matter of safety: the rest is checked and guarded like user code.
 """
 
 from __future__ import annotations

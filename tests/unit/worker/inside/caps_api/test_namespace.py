@@ -23,7 +23,6 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import (
     CallFailure,
-    CancelMessage,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     ManifestEntry,
@@ -34,7 +33,6 @@ from caps.protocol.messages import (
     StartMessage,
     WorkerLimits,
 )
-from caps.worker.inside.aio.loop import CancelledError
 from caps.worker.inside.caps_api.namespace import Namespace, build_namespace
 from caps.worker.inside.caps_api.record import Record
 from caps.worker.inside.channel.channel import Channel
@@ -541,24 +539,12 @@ class TestChannel:
         (message,) = [each for each in host.received if isinstance(each, OutputMessage)]
         assert message.text.startswith("a\\ud800bx")
 
-    def test_a_cancel_reaches_the_main_task(self, host: Host) -> None:
-        """It arrives as CancelledError at its await."""
-
-        async def main() -> str:
-            try:
-                await host.channel.loop.future()
-            except CancelledError:
-                return "stopped"
-            return "nothing"
-
-        host.channel.main = host.channel.loop.task(main())
-        host.say(CancelMessage, reason="enough")
-        assert host.channel.loop.run(host.channel.main) == "stopped"
-
     @pytest.mark.parametrize("seconds", [float("inf"), 1e300, 10**7])
     def test_a_wait_of_any_length_is_possible(self, host: Host, seconds: float) -> None:
         """`sleep(10**7)` waits for the wall limit; it does not overflow a system call."""
-        host.say(CancelMessage, reason="wakes the poll")
+        host.channel.request("r", lambda: None, {"capability": "files.list", "payload": {}})
+        host.asked()
+        host.answer("r")  # wakes the poll
         Channel._idle(host.channel, seconds)
 
     def test_a_broken_host_ends_the_worker(
