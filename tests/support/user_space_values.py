@@ -108,7 +108,7 @@ made += [
     (3, 13): """
 class Typed[E = int]:
     def default(self): return E
-made += [Typed, Typed().default(), typing.NoDefault, re.PatternError("a"), copy.replace(Data(), x=2)]
+made += [Typed, Typed().default(), typing.NoDefault, re.PatternError("a"), copy.replace(Data())]
 """,
     (3, 14): """
 class Later:
