@@ -15,7 +15,7 @@ class Settings:
     port: int = 1
 
     def names(self):
-        return list(self.__annotations__)
+        return list(type(self).__annotations__)
 
 
 assert Settings().names() == ["host", "port"]

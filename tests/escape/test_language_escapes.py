@@ -16,6 +16,7 @@ Each runs twice: with the language layer alone, and in a worker with every layer
 from __future__ import annotations
 
 import builtins
+import gc
 import re
 import sys
 from collections.abc import Iterator
@@ -61,6 +62,9 @@ def here(attack: Attack) -> tuple[End, str]:
     else:
         end = End("harmless", "")
         written.append(f"{WORKED}{ran.value!r}" if ran.value else "")
+        del ran
+    if "sqlite3" in attack.source:
+        gc.collect()  # what it left open is this test's, and not a warning in a later one
     return end, "".join(written)
 
 
@@ -102,7 +106,9 @@ def runtime() -> Iterator[Runtime]:
             yield runtime
 
 
-# A program that returns is compiled as a function, which must open nothing.
+# A program that returns is compiled as a function, which must open nothing. An attack closes no
+# database, of which Python warns from 3.13 on.
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 @pytest.mark.parametrize("before", ["", RETURN], ids=["module", "function"])
 @pytest.mark.parametrize(
     "attack", [attack for attack in ATTACKS if attack.mark("where") is None], ids=str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from caps.worker.inside.caps_api.namespace import build_namespace
 from caps.worker.inside.channel.channel import Channel
 
 # What a program can create with a line of code and then inspect.
-SAMPLES = """
+_SAMPLES = """
 import asyncio, base64, collections, contextlib, copy, dataclasses, datetime, decimal, enum
 import functools, hashlib, heapq, itertools, json, random, re, time, typing, uuid
 
@@ -89,8 +90,43 @@ made = [
     property(print), classmethod(print), staticmethod(print),
 ]
 started.close()
-made
 """
+
+# The same for what newer versions have, by the version that added it.
+_NEWER = {
+    (3, 12): """
+type Alias = list[int]
+type Late = nothing
+def generic[A, *B, **C](x: A): return A, B, C
+class Generic[D: int]:
+    def bound(self): return D
+made += [
+    Alias, Late, Alias | int, generic, *generic(1), Generic, Generic[int], Generic().bound(),
+    typing.TypeAliasType("Made", list[int]), itertools.batched("ab", 2),
+]
+""",
+    (3, 13): """
+class Typed[E = int]:
+    def default(self): return E
+made += [Typed, Typed().default(), typing.NoDefault, re.PatternError("a"), copy.replace(Data())]
+""",
+    (3, 14): """
+class Later:
+    x: nothing
+@dataclasses.dataclass
+class Forward:
+    x: Unknown[1]
+template = t"a{made!r:>5}"
+made += [
+    template, template.interpolations, iter(template), template + template, Later, Forward,
+    dataclasses.fields(Forward), functools.Placeholder, uuid.uuid7(),
+    functools.partial(print, functools.Placeholder, 1), caught(lambda: Later.__annotations__),
+]
+""",
+}
+SAMPLES = "\n".join(
+    [_SAMPLES, *(text for since, text in _NEWER.items() if sys.version_info >= since), "made"]
+)
 
 
 @contextmanager

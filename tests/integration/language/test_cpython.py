@@ -15,12 +15,13 @@ from support.cpython.differences import RECORDED, expected, modules, problems, r
 from support.cpython.runs import POLICY, run_module
 from support.cpython.sources import find_file
 
+# A known gap of the versions without lists, and not of this machine: no setting makes it a failure.
+UNRECORDED = pytest.mark.skip(f"no differences are recorded for Python {RECORDED.name}")
+
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[Runtime]:
     """Grants nothing: the tests need no power."""
-    if not modules():
-        pytest.skip(f"no differences are recorded for Python {RECORDED.name}")
     if find_file("test_heapq") is None:
         reason = "the package `test` of this Python is not installed"
         give_up = pytest.fail if os.environ.get("CAPS_FORBID_SKIPS") else pytest.skip
@@ -29,7 +30,7 @@ def runtime() -> Iterator[Runtime]:
         yield runtime
 
 
-@pytest.mark.parametrize("module", modules())
+@pytest.mark.parametrize("module", modules() or [pytest.param("none", marks=UNRECORDED)])
 def test_the_tests_of_a_module_end_as_recorded(runtime: Runtime, module: str) -> None:
     """No difference is new, and none that is listed is gone."""
     found = problems(module, run_module(runtime, module))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -106,7 +107,9 @@ def test_recursion_through_the_interpreter_ends_as_an_error(runtime: Runtime) ->
         "def attempt_map(n): return list(map(attempt_map, [n]))\n"
     )
     result = runtime.run_sync(helpers + DEEP)
-    assert result.unwrap() == ["recursion"] * 5
+    # From Python 3.14 on, the stack itself is the limit in C: the list that is shown fits.
+    ended = 5 if sys.version_info < (3, 14) else 4
+    assert result.unwrap() == ["recursion"] * ended
 
 
 VANDAL = """

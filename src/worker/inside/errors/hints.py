@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -124,7 +125,11 @@ def _variables(error: BaseException) -> Iterator[Any]:
         traceback = traceback.tb_next
     if traceback is not None:
         frame = traceback.tb_frame
-        for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        # Those of a function are a view from Python 3.13 on; in a class they may be the user's kind
+        # of dictionary, of which no method is called.
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        local = dict(frame.f_locals) if is_function else frame.f_locals
+        for names in (local, frame.f_globals, frame.f_builtins):
             yield from itertools.islice(dict.copy(names), _MAX_CANDIDATES)
 
 

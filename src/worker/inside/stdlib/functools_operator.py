@@ -26,6 +26,7 @@ from caps.worker.inside.stdlib.context import StdlibContext
 from caps.worker.inside.stdlib.text_annotations import annotations_of
 
 _COPIED = ("__name__", "__qualname__")
+_ANNOTATIONS = frozenset({"__annotations__", "__annotate__"})  # the latter since Python 3.14
 _METHOD_KINDS = (classmethod, staticmethod)
 _library_update_wrapper = functools.update_wrapper
 
@@ -271,6 +272,6 @@ def _copy_names(
             if not name.startswith("_"):
                 setattr(wrapper, name, value)
     if type(wrapper) is types.FunctionType and is_users_function(wrapped):
-        if "__annotations__" in assigned and is_users_function(wrapper):
+        if _ANNOTATIONS.intersection(assigned) and is_users_function(wrapper):
             wrapper.__annotations__ = dict(annotations_of(wrapped))
         wrapper.__wrapped__ = wrapped  # type: ignore[attr-defined]

@@ -6,7 +6,8 @@ import inspect, json, copy, dataclasses, contextlib, enum
 class E(json.JSONEncoder): pass
 class C(enum.Enum): A = 1
 class A: __init__ = json.dumps
-for value in (A, print, getattr, json.dumps, copy.copy, json.JSONEncoder, E, C, dataclasses.field, contextlib.suppress, 1):
+class I(int): pass
+for value in (A, I, print, getattr, json.dumps, copy.copy, json.JSONEncoder, E, C, dataclasses.field, contextlib.suppress, 1):
     try:
         inspect.signature(value)
         escaped()

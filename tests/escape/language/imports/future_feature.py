@@ -2,6 +2,7 @@
 
 # stopped: refused or raises ImportError
 # because: invalid syntax
+# because: from __future__ imports must occur at the beginning of the file
 # because: cannot import name 'barry_as_FLUFL'
 
 from __future__ import barry_as_FLUFL

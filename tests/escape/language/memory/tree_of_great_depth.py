@@ -1,6 +1,6 @@
 """Parse a document, and a program, that nest very deeply, and free their trees."""
 
-# stopped: harmless
+# stopped: harmless or limited
 # where: worker
 
 import ast

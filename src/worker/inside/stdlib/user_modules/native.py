@@ -143,7 +143,8 @@ def _function_of(value: Any) -> tuple[Any, int]:
         function = vars(kind).get("__init__")
         if is_users_function(function) or _is_generated(kind, function):
             return function, 1
-        if function is object.__init__:
+        # What an enum, a tuple or a number takes is up to its `__new__`.
+        if function is object.__init__ and _has_plain_new(value):
             return lambda: None, 0
         if function is not None:
             break
@@ -151,6 +152,10 @@ def _function_of(value: Any) -> tuple[Any, int]:
     if is_users_function(call):
         return call, 1
     raise ValueError(f"no signature found for {value!r:.80}; it is not a function of your own")
+
+
+def _has_plain_new(cls: type) -> bool:
+    return inspect.getattr_static(cls, "__new__") is object.__new__
 
 
 def _is_generated(kind: type, function: Any) -> bool:

@@ -45,6 +45,11 @@ def test_a_construct_works_in_a_program_that_returns(name: str) -> None:
     assert run(f"{FILES[name]}\nreturn 'end'").value == "end"
 
 
+def test_annotations_of_a_class_are_read_by_an_instance() -> None:
+    """Plain Python does so until 3.13; here it works on every version."""
+    run("class C:\n    host: str\nassert list(C().__annotations__) == ['host']")
+
+
 def test_our_errors_can_be_caught_by_name() -> None:
     """They need no import."""
     source = """
