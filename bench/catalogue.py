@@ -13,7 +13,9 @@ from bench.scenarios import (
     growth,
     injection,
     memory,
+    pages,
     starts,
+    stored,
     sustained,
 )
 
@@ -21,7 +23,9 @@ ROWS: tuple[Row, ...] = (
     *starts.ROWS,
     *sustained.ROWS,
     *calls.ROWS,
+    *pages.ROWS,
     *evidence.ROWS,
+    *stored.ROWS,
     *decisions.ROWS,
     *injection.ROWS,
     *cpu.ROWS,

@@ -48,5 +48,6 @@ SMOLAGENTS = Peer("smolagents", "smolagents", "bench-smolagents")
 RESTRICTEDPYTHON = Peer("RestrictedPython", "RestrictedPython", "bench-restrictedpython")
 MCP = Peer("mcp", "mcp", "bench-mcp")
 CEDAR = Peer("cedarpy", "cedarpy", "bench-cedar")
+HTTPX = Peer("httpx2", "httpx2", "bench-httpx")
 
-EVERYONE = (MONTY, SMOLAGENTS, RESTRICTEDPYTHON, MCP, CEDAR)
+EVERYONE = (MONTY, SMOLAGENTS, RESTRICTEDPYTHON, MCP, CEDAR, HTTPX)

@@ -6,9 +6,10 @@ Durability is `os` unless a row says otherwise: the kernel has the record before
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -29,13 +30,18 @@ POLICY = {"id": "bench", "allow": ["math.*"], "limits": LIMITS}
 
 @asynccontextmanager
 async def open_runtime(
-    *, durability: Durability = Durability.OS, workers: ZygoteSource | None = None
+    *,
+    durability: Durability = Durability.OS,
+    workers: ZygoteSource | None = None,
+    policy: Mapping[str, Any] = POLICY,
 ) -> AsyncIterator[Runtime]:
     """A runtime with its own audit log on disk."""
     with tempfile.TemporaryDirectory() as directory:
         async with (
             AuditLog.open(Path(directory, "audit"), durability=durability) as audit,
-            Runtime(POLICY, registry=builtin_registry(), audit=audit, workers=workers) as runtime,
+            Runtime(
+                dict(policy), registry=builtin_registry(), audit=audit, workers=workers
+            ) as runtime,
         ):
             yield runtime
 

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+import anyio
+
 from caps.protocol.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -62,4 +64,5 @@ async def open_database(url: str | None = None) -> AsyncIterator[Database]:
     try:
         yield database
     finally:
-        await database.close()
+        with anyio.CancelScope(shield=True):  # also if the program is being cancelled
+            await database.close()

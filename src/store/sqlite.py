@@ -121,6 +121,8 @@ def _set_up(connection: Any, _record: object) -> None:
 def _begin(connection: sa.Connection) -> None:
     mode = connection.get_execution_options().get(_MODE, Mode.READ)
     seconds = _MIGRATION_SECONDS if mode is Mode.MIGRATE else BUSY_SECONDS
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
-    connection.exec_driver_sql(f"PRAGMA query_only = {'ON' if mode is Mode.READ else 'OFF'}")
-    connection.exec_driver_sql(_BEGIN[mode])
+    # Past SQLAlchemy, for which a statement is much more work than for SQLite.
+    driver: Any = connection.connection.dbapi_connection
+    driver.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+    driver.execute(f"PRAGMA query_only = {mode is Mode.READ}")
+    driver.execute(_BEGIN[mode])

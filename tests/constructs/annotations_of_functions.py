@@ -8,3 +8,14 @@ class C:
 
 assert f.__annotations__ == {"a": int, "return": str}
 assert C.__annotations__ == {"x": int}
+
+
+class Settings:
+    host: str
+    port: int = 1
+
+    def names(self):
+        return list(self.__annotations__)
+
+
+assert Settings().names() == ["host", "port"]

@@ -69,3 +69,23 @@ class Sized:
 
 
 assert Sized().__sizeof__() == 100 and (5).__sizeof__() > 0
+
+import json
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+
+@dataclass
+class Item:
+    name: str
+    tags: list = field(default_factory=list)
+
+
+class Options(TypedDict, total=False):
+    colour: str
+
+
+assert list(Item.__dataclass_fields__) == ["name", "tags"] and hasattr(Item("a"), "__dataclass_fields__")
+assert Item.__dataclass_fields__["name"].type is str
+assert Options.__total__ is False and Options.__optional_keys__ == {"colour"}
+assert json.__name__ == "json"

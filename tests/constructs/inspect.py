@@ -53,3 +53,16 @@ async def g():
 
 assert inspect.iscoroutinefunction(g) and not inspect.iscoroutinefunction(f)
 assert [name for name, value in inspect.getmembers(C(1), inspect.ismethod) if name[0] != "_"] == ["method"]
+
+
+class Empty: ...
+
+
+class Callable:
+    def __call__(self, x, y=1): ...
+
+
+import functools
+
+assert str(inspect.signature(Empty)) == "()" and str(inspect.signature(Callable())) == "(x, y=1)"
+assert str(inspect.signature(functools.partial(lambda a, b: a, 1))) == "(b)"

@@ -13,14 +13,14 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
 
 from caps.worker.inside import __main__ as _started_like_it  # noqa: F401 - what it leaves out
-from caps.worker.inside.channel.output import Stream
+from caps.worker.inside.channel.output import CurrentStream
 from caps.worker.inside.language.builtins_ import make_builtins
 from caps.worker.inside.runner import user_space
 from caps.worker.inside.zygote.server import main
 from escape.loot import judged_names
 
 
-def make_judged_builtins(stdout: Stream, *others: Any) -> dict[str, Any]:
+def make_judged_builtins(stdout: CurrentStream, *others: Any) -> dict[str, Any]:
     def write(text: str) -> None:
         stdout.write(text)
 

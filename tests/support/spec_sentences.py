@@ -88,6 +88,139 @@ SECTIONS: dict[tuple[str, str], dict[str, str]] = {
         "implementations.",
         "004-dto": "The API layer converts trait objects to DTOs using `Capability::from_core()`.",
     },
+    ("004", "#### FileSystem"): {
+        "004-files-status": "**Status**: Available",
+        "004-files-id": "**ID**: `session_file_system`",
+        "004-files-purpose": "**Purpose**: Tools to access and manipulate files in the session "
+        "file system",
+        "004-files-prompt": "**System Prompt**: Guidance on using file system tools, best "
+        "practices for exploration and file operations",
+        "004-files-tools": "**Tools**:",
+        "004-files-read": "`read_file` - Read file content by path",
+        "004-files-read-parameters": "Parameters:",
+        "004-files-read-path": "`path`: string (required) - Absolute path to the file (e.g., "
+        "'/docs/readme.txt')",
+        "004-files-read-returns": "Returns: Object containing path, content, encoding, size_bytes",
+        "004-files-read-auto": "Policy: Auto",
+        "004-files-write": "`write_file` - Create or update a file",
+        "004-files-write-parameters": "Parameters:",
+        "004-files-write-path": "`path`: string (required) - Absolute path for the file",
+        "004-files-write-content": "`content`: string (required) - Content to write",
+        "004-files-write-encoding": "`encoding`: enum (text, base64) - Content encoding, defaults"
+        " to text",
+        "004-files-write-returns": "Returns: Object containing path, size_bytes, created status",
+        "004-files-write-auto": "Policy: Auto",
+        "004-files-list": "`list_directory` - List files and directories at a path",
+        "004-files-list-parameters": "Parameters:",
+        "004-files-list-path": "`path`: string - Directory path to list, defaults to root '/'",
+        "004-files-list-returns": "Returns: Object containing path, entries array, count",
+        "004-files-list-auto": "Policy: Auto",
+        "004-files-grep": "`grep_files` - Search file contents using regex",
+        "004-files-grep-parameters": "Parameters:",
+        "004-files-grep-pattern": "`pattern`: string (required) - Regex pattern to search for",
+        "004-files-grep-path-pattern": "`path_pattern`: string - Optional path pattern filter "
+        "(e.g., '*.txt')",
+        "004-files-grep-returns": "Returns: Object containing pattern, matches array, match_count",
+        "004-files-grep-auto": "Policy: Auto",
+        "004-files-delete": "`delete_file` - Delete a file or directory",
+        "004-files-delete-parameters": "Parameters:",
+        "004-files-delete-path": "`path`: string (required) - Path to file or directory",
+        "004-files-delete-recursive": "`recursive`: boolean - If true, delete directories "
+        "recursively, defaults to false",
+        "004-files-delete-returns": "Returns: Object containing path, deleted status",
+        "004-files-delete-auto": "Policy: Auto",
+        "004-files-stat": "`stat_file` - Get file or directory metadata",
+        "004-files-stat-parameters": "Parameters:",
+        "004-files-stat-path": "`path`: string (required) - Path to the file or directory",
+        "004-files-stat-returns": "Returns: Object containing path, name, exists, is_directory, "
+        "is_readonly, size_bytes, timestamps",
+        "004-files-stat-auto": "Policy: Auto",
+        "004-files-icon": '**Icon**: "folder"',
+        "004-files-category": '**Category**: "File Operations"',
+        "004-files-context": "FileSystem tools require session context to access the isolated "
+        "virtual filesystem.",
+        "004-files-context-required": "Each tool implements `requires_context() -> true` and uses"
+        " `execute_with_context()` instead of the standard `execute()`.",
+        "004-files-context-fields": "The `ToolContext` provides:",
+        "004-files-context-session": "`session_id`: The session whose filesystem to access",
+        "004-files-context-store": "`file_store`: A `SessionFileStore` trait implementation for "
+        "file operations",
+        "004-files-isolated": "Each session has its own isolated filesystem stored in PostgreSQL.",
+        "004-files-session-scoped": "Files are session-scoped and cannot be accessed across "
+        "sessions.",
+        "004-files-separation": "This provides security isolation and clean separation between "
+        "conversations.",
+        "004-files-parents": "When writing a file like `/a/b/c.txt`, parent directories `/a` and "
+        "`/a/b` are automatically created if they don't exist.",
+        "004-files-parents-why": "This follows common filesystem patterns and reduces tool call "
+        "overhead.",
+    },
+    ("004", "#### WebFetch"): {
+        "004-web-status": "**Status**: Available",
+        "004-web-id": "**ID**: `web_fetch`",
+        "004-web-purpose": "**Purpose**: Fetch content from URLs and convert HTML to markdown "
+        "or plain text",
+        "004-web-prompt": "**System Prompt**: None (this capability does not add to the "
+        "system prompt)",
+        "004-web-timeouts": "**Timeouts**:",
+        "004-web-first-byte": "**First byte timeout**: 1 second - If server doesn't respond "
+        "within 1 second, request fails",
+        "004-web-body": "**Body timeout**: 30 seconds - If body isn't fully read within 30 "
+        "seconds, partial content is returned with `[..more content timed out...]` suffix",
+        "004-web-tools": "**Tools**:",
+        "004-web-tool": "`web_fetch` - Fetch content from a URL",
+        "004-web-parameters": "Parameters:",
+        "004-web-url": "`url`: string (required) - The URL to fetch, must start with http:// "
+        "or https://",
+        "004-web-method": "`method`: enum (GET, HEAD) - HTTP method, defaults to GET",
+        "004-web-as-markdown": "`as_markdown`: boolean - Convert HTML response to markdown format",
+        "004-web-as-text": "`as_text`: boolean - Convert HTML response to plain text (ignored "
+        "if as_markdown is true)",
+        "004-web-returns": "Returns: Object containing:",
+        "004-web-r-url": "`url`: The requested URL",
+        "004-web-r-status": "`status_code`: HTTP status code",
+        "004-web-r-content-type": "`content_type`: Response content type",
+        "004-web-r-size": "`size`: Number of bytes received",
+        "004-web-r-last-modified": "`last_modified`: Last-Modified header value (when available)",
+        "004-web-r-filename": "`filename`: Extracted filename from Content-Disposition header "
+        "or URL (when available)",
+        "004-web-r-format": '`format`: "markdown", "text", or "raw" depending on conversion',
+        "004-web-r-content": "`content`: The fetched content (not present for HEAD requests "
+        "or binary content)",
+        "004-web-r-truncated": "`truncated`: boolean - True if body was truncated due to timeout",
+        "004-web-r-error": "`error`: (for binary content) Error message explaining binary "
+        "content is not supported",
+        "004-web-errors": "Error handling:",
+        "004-web-binary": "Binary content (images, PDFs, etc.) returns success with metadata "
+        "and error message (not a tool error)",
+        "004-web-invalid": "Invalid URLs return validation errors",
+        "004-web-network": "Network errors return appropriate error messages",
+        "004-web-first-byte-error": 'First byte timeout returns "server did not respond '
+        'within 1 second"',
+        "004-web-policy": "Policy: Auto",
+        "004-web-icon": '**Icon**: "globe"',
+        "004-web-category": '**Category**: "Network"',
+        "004-web-no-prompt": "This capability intentionally does not contribute to the system "
+        "prompt.",
+        "004-web-self-documenting": "The tool is self-documenting through its parameter "
+        "schema and description.",
+        "004-web-discover": "Agents can discover and use the tool without additional instructions.",
+        "004-web-binary-text": "Binary content (images, PDFs, audio, video, etc.) cannot be "
+        "fetched as textual content.",
+        "004-web-metadata": "However, instead of returning a tool error, the response "
+        "includes available metadata (content type, size, filename, last modified) along "
+        "with an error message explaining binary content is not supported.",
+        "004-web-understand": "This allows agents to understand what the resource is even "
+        "though they cannot access its content.",
+        "004-web-built-in": "The capability includes built-in HTML to markdown/text "
+        "conversion rather than requiring external dependencies.",
+        "004-web-provides": "This provides:",
+        "004-web-consistent": "Consistent behavior across deployments",
+        "004-web-licensing": "No external library licensing concerns",
+        "004-web-predictable": "Predictable output format",
+        "004-web-elements": "The conversion handles common HTML elements (headings, lists, "
+        "emphasis, code blocks, etc.) and strips script/style content.",
+    },
     ("004", "### Capability Application Flow"): {
         "004-flow": "When a session executes:",
         "004-flow-load": "**Load Agent**: Fetch agent configuration from database",

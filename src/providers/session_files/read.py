@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from caps.store.repositories.session_files import FileEntry, SessionFiles
 
 MAX_ENTRIES = 5_000
-_LARGE_BYTES = 256 * 1024
+LARGE_BYTES = 256 * 1024
+"""From here on, encoding and decoding would hold up the event loop."""
 
 Encoding = Literal["text", "base64"]
 
@@ -91,7 +92,7 @@ async def read(context: CallContext, path: SessionPath) -> FileContent:
     assert entry is not None
     tree.require_file_size(f"`{printable(place)}`", entry.size_bytes)
     tree.saw(place, entry.version)
-    if len(data) > _LARGE_BYTES:
+    if len(data) > LARGE_BYTES:
         content, encoding = await context.run_in_thread(_encoded, data)
     else:
         content, encoding = _encoded(data)

@@ -19,7 +19,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from caps.capabilities.provider import CallContext, ProviderError
-from caps.providers.session_files.read import Encoding
+from caps.providers.session_files.read import LARGE_BYTES, Encoding
 from caps.providers.session_files.tree import SessionPath, checked_path, open_tree
 
 if TYPE_CHECKING:
@@ -64,8 +64,11 @@ async def write(
     A file that exists is replaced only if its version is known: pass `if_version`, or read or write
     it first in the same program.
     """
-    place, data = checked_path(path), _decoded(content, encoding)
-    tree = await open_tree(context)
+    place, tree = checked_path(path), await open_tree(context)
+    if len(content) > LARGE_BYTES:
+        data = await context.run_in_thread(_decoded, content, encoding)
+    else:
+        data = _decoded(content, encoding)
     tree.require_file_size("`content`", len(data))
     known, quota, labels = tree.known_version(place, if_version), tree.quota, context.labels
 

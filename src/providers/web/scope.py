@@ -15,11 +15,11 @@ so another decision by this scope, of which there are at most `redirects` in a r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -30,7 +30,12 @@ from caps.providers.web.url import Url, UrlError, parse_url
 from caps.security.hosts import HostPatterns, address_of, is_covered
 
 if TYPE_CHECKING:
-    from caps.security.review.scope_answers import Concern, ScopeChange
+    from caps.security.review.scope_answers import (
+        Concern,
+        ObservedArguments,
+        ScopeChange,
+        ScopeProposal,
+    )
     from caps.security.review.width import Breadth
 
 # The largest content must fit a message to the worker, where a byte can take three.
@@ -143,6 +148,15 @@ class WebScope(Scope):
         from caps.providers.web.scope_review import concerns
 
         return tuple(concerns(self))
+
+    @classmethod
+    def covering(
+        cls, calls: Sequence[ObservedArguments], held: Self | None
+    ) -> ScopeProposal | None:
+        """The hosts, ports, schemes and methods of the calls; the bounds of `held`."""
+        from caps.providers.web.scope_review import proposed_scope
+
+        return proposed_scope(calls, held)
 
 
 def _argument(payload: object, name: str, default: object = None) -> object:

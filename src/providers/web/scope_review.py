@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from caps.providers.web.url import UrlError, parse_url
 from caps.security.hosts import EVERY_HOST, is_covered
-from caps.security.review.scope_answers import Concern, ScopeChange, Severity
+from caps.security.review.scope_answers import (
+    Concern,
+    ObservedArguments,
+    ProposedPart,
+    ScopeChange,
+    ScopeProposal,
+    Severity,
+)
 from caps.security.review.width import Breadth, width_of
 
 if TYPE_CHECKING:
     from caps.providers.web.scope import WebScope
+
+# What the URL of a call does not say.
+_KEPT: Final = {"max_bytes", "redirects", "loopback", "networks"}
 
 
 def change_for(scope: WebScope, rule: str, payload: Mapping[str, Any]) -> ScopeChange | None:
@@ -78,6 +88,34 @@ def _all_within(scope: WebScope, other: WebScope) -> bool:
         )
         for network in scope.private_networks
     )
+
+
+def proposed_scope(
+    calls: Sequence[ObservedArguments], held: WebScope | None
+) -> ScopeProposal | None:
+    """The narrowest scope for `calls`. What no URL says stays as it was in `held`."""
+    seen: dict[str, dict[Any, list[int]]] = {"hosts": {}, "ports": {}, "schemes": {}, "methods": {}}
+    for index, call in enumerate(calls):
+        try:
+            url = parse_url(str(call.shown.get("url")))
+        except UrlError:
+            continue
+        method = call.shown.get("method", "GET")
+        found = {"hosts": url.host, "ports": url.port, "schemes": url.scheme, "methods": method}
+        for key, value in found.items():
+            seen[key].setdefault(value, []).append(index)
+    if not seen["hosts"]:
+        return None
+    scope: dict[str, Any] = {key: sorted(values) for key, values in seen.items()}
+    parts = [
+        ProposedPart((key, place), tuple(seen[key][value]), "seen in the calls")
+        for key, values in scope.items()
+        for place, value in enumerate(values)
+    ]
+    if held is not None:
+        scope |= held.model_dump(include=_KEPT, exclude_defaults=True)
+    outside = ObservedArguments("fetch", {"url": "https://outside.invalid/"})
+    return ScopeProposal(scope, tuple(parts), (outside,))
 
 
 def concerns(scope: WebScope) -> Iterator[Concern]:

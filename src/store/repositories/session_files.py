@@ -23,6 +23,7 @@ import msgspec
 import sqlalchemy as sa
 
 from caps.protocol.errors import CapsError
+from caps.protocol.text import printable
 from caps.store.columns import OrderedText, UtcTime, Words, metadata, now
 from caps.store.repositories.sessions import StoredSession
 from caps.store.session_paths import ROOT, ancestors_of, parent_of
@@ -194,7 +195,8 @@ class SessionFiles:
         entries = [present, *beneath]
         if beneath and not recursive:
             raise FileRefusedError(
-                f"`{path}` is a directory that is not empty; pass `recursive=True` to delete it",
+                f"`{printable(path)}` is a directory that is not empty; pass `recursive=True` to "
+                "delete it",
                 refusal=FileRefusal.NOT_EMPTY,
                 path=path,
                 labels=_labels(entries),
@@ -235,15 +237,15 @@ class SessionFiles:
         more = size - (0 if present is None else present.size_bytes)
         if more > 0 and total + more > quota.max_total_bytes:
             raise FileRefusedError(
-                f"`{path}` does not fit: the files of this session may have "
+                f"`{printable(path)}` does not fit: the files of this session may have "
                 f"{quota.max_total_bytes} bytes together; delete some",
                 refusal=FileRefusal.TOTAL_BYTES,
                 path=path,
             )
         if present is None and files + directories + 1 > quota.max_files:
             raise FileRefusedError(
-                f"`{path}` does not fit: this session may have {quota.max_files} files and "
-                "directories; delete some",
+                f"`{printable(path)}` does not fit: this session may have {quota.max_files} files "
+                "and directories; delete some",
                 refusal=FileRefusal.FILES,
                 path=path,
             )
@@ -289,7 +291,7 @@ def _labels(entries: Collection[FileEntry]) -> set[str]:
 def _require_writable(path: str, present: FileEntry | None, above: dict[str, FileEntry]) -> None:
     if path == ROOT or (present is not None and present.is_directory):
         raise FileRefusedError(
-            f"`{path}` is a directory; name a file in it",
+            f"`{printable(path)}` is a directory; name a file in it",
             refusal=FileRefusal.IS_DIRECTORY,
             path=path,
             labels=() if present is None else present.labels,
@@ -297,7 +299,7 @@ def _require_writable(path: str, present: FileEntry | None, above: dict[str, Fil
     for entry in above.values():
         if not entry.is_directory:
             raise FileRefusedError(
-                f"`{entry.path}` is a file; nothing can be written beneath it",
+                f"`{printable(entry.path)}` is a file; nothing can be written beneath it",
                 refusal=FileRefusal.IS_FILE,
                 path=entry.path,
                 labels=entry.labels,
@@ -309,7 +311,7 @@ def _require_changeable(entries: Collection[FileEntry]) -> None:
     for entry in entries:
         if entry.is_readonly:
             raise FileRefusedError(
-                f"`{entry.path}` is read-only; write to another path",
+                f"`{printable(entry.path)}` is read-only; write to another path",
                 refusal=FileRefusal.READ_ONLY,
                 path=entry.path,
                 labels=_labels(entries),
@@ -333,7 +335,7 @@ def _require_known(path: str, present: FileEntry | None, known: int | None) -> N
     else:
         reason = f"is at version {current}, not {known}: it was changed since; read it again"
     raise FileRefusedError(
-        f"`{path}` {reason}",
+        f"`{printable(path)}` {reason}",
         refusal=FileRefusal.CONFLICT,
         path=path,
         labels=() if present is None else present.labels,

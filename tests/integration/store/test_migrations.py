@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from caps.store import SchemaNewerError, open_store
+from caps.store import SchemaNewerError, migrate, open_store
 from caps.store.database import Mode
 from caps.store.migrate import VERSION_TABLE, current_version, newest_version, problems, upgrade
 from caps.store.open_store import open_database
+from caps.store.repositories.sessions import Sessions
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +48,9 @@ async def test_an_empty_store_needs_an_upgrade(store_url: str) -> None:
     """`upgrade` says from where to where; again it has nothing to do."""
     async with open_database(store_url) as database:
         (problem,) = await database.transact(lambda found: problems(found, "it"), Mode.READ)
-        assert problem == "the schema is empty, and 0001 is needed: run `caps db upgrade`"
+        assert problem == (
+            f"the schema is empty, and {newest_version()} is needed: run `caps db upgrade`"
+        )
         for before in (None, newest_version()):
             done = await database.transact(lambda found: upgrade(found, "it"), Mode.MIGRATE)
             assert done == (before, newest_version())
@@ -108,6 +112,45 @@ async def test_a_check_finds_what_was_changed(store_url: str, statement: str, pr
     await run(store_url, statement)
     async with open_store(store_url) as store:
         assert await store.read(lambda connection: problems(connection, "it")) == [problem]
+
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "9001"
+down_revision = "{newest}"
+
+
+def upgrade():
+    op.add_column("sessions", sa.Column("colour", sa.Text, server_default="red"))
+    {failure}
+"""
+
+
+async def test_an_older_store_is_migrated_and_keeps_what_it_has(
+    store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A migration that fails leaves the old version; one that succeeds is done once."""
+    async with open_store(store_url) as store:
+        await store.write(lambda found: Sessions(found).change("ann", "s"))
+    newer = shutil.copytree(migrate.MIGRATIONS, tmp_path / "newer")
+    monkeypatch.setattr(migrate, "MIGRATIONS", newer)
+    newest, step = newest_version(), newer / "v9001_next.py"
+    step.write_text(NEXT.format(newest=newest, failure="raise RuntimeError('half way')"))
+    with pytest.raises(RuntimeError, match="half way"):
+        async with open_store(store_url):
+            pass
+    async with open_database(store_url) as database:
+        assert await database.transact(current_version, Mode.READ) == newest
+    step.write_text(NEXT.format(newest=newest, failure="pass"))
+    for _ in range(2):
+        async with open_store(store_url) as store:
+            rows = await store.read(
+                lambda found: found.execute(sa.text("select name, colour from sessions")).all()
+            )
+            assert [tuple(row) for row in rows] == [("s", "red")]
+            assert await store.read(current_version) == "9001"
 
 
 async def test_tables_of_others_are_left_alone(store_url: str) -> None:

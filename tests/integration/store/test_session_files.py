@@ -86,6 +86,22 @@ out
 """
 
 
+@pytest.mark.spec(
+    "004-files-read-returns",
+    "004-files-write-returns",
+    "004-files-list-returns",
+    "004-files-grep-returns",
+    "004-files-delete-returns",
+    "004-files-stat-returns",
+    "004-files-read-auto",
+    "004-files-write-auto",
+    "004-files-list-auto",
+    "004-files-grep-auto",
+    "004-files-delete-auto",
+    "004-files-stat-auto",
+    "004-files-parents",
+    "004-files-parents-why",
+)
 async def test_the_six_functions_in_the_sandbox(host: Host) -> None:
     """Every parameter and field of the specification, and parents that are made."""
     assert await host.value(SIX) == [
@@ -185,6 +201,7 @@ class TestReading:
 
 
 class TestOwners:
+    @pytest.mark.spec("004-files-isolated", "004-files-session-scoped", "004-files-separation")
     async def test_nothing_crosses_sessions_or_principals(self, host: Host) -> None:
         """The tree belongs to both together, whichever way it is asked."""
         await host.answer("write", path="/a", content="mine")
@@ -195,6 +212,13 @@ class TestOwners:
             assert (await host.call("grep", pattern=".", **other)).unwrap()["match_count"] == 0
         assert (await host.answer("read", path="/a"))["content"] == "mine"
 
+    @pytest.mark.spec(
+        "004-files-context",
+        "004-files-context-required",
+        "004-files-context-fields",
+        "004-files-context-session",
+        "004-files-context-store",
+    )
     async def test_without_a_session_there_are_no_files(self, host: Host) -> None:
         """The refusal says what to do; nothing is stored."""
         for result in (
@@ -383,13 +407,13 @@ class TestLabels:
         async def salary() -> int:
             return 90
 
-        @registry.capability("web.send", egress=True)
+        @registry.capability("mail.send", egress=True)
         async def send(text: str) -> None: ...
 
         policy = {
             **POLICY,
             "id": "closed",
-            "allow": ["session_files.*", "hr.*", "web.*"],
+            "allow": ["session_files.*", "hr.*", "mail.*"],
             "flows": [{"id": "closed", "after": ["private"], "deny": ["egress"]}],
         }
         await host.answer("write", path="/open", content="menu")
@@ -418,7 +442,7 @@ try:
 except caps.ProviderError:
     pass
 try:
-    await caps.web.send("x")
+    await caps.mail.send("x")
     out = "sent"
 except caps.PolicyDeniedError as error:
     out = error.reason

@@ -2,7 +2,8 @@
 
 A page is hostile input for a parser in C or Rust, which no thread could be stopped in. A process
 that takes too long is killed, and the next page gets a new one. Processes are started on first use
-and kept; principals take turns.
+and kept, each for the pages of one principal: should a page ever take one over, it sees no page of
+anybody else. Principals take turns.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ CONVERSION_SECONDS: Final = 5.0
 # More than the largest body as UTF-8: the answer must fit a message to the worker.
 MAX_CONVERTED_BYTES: Final = 12 * 1024 * 1024
 _START_SECONDS: Final = 20.0
-_PAGES_OF_ONE: Final = 500  # then it is replaced, whatever it has kept
+# Then a process is replaced, whatever it has kept. The seconds are far below its own CPU limit.
+_PAGES_OF_ONE: Final = 500
+_SECONDS_OF_ONE: Final = 120.0
 
 _FORMS: Final = {"markdown": MARKDOWN, "text": TEXT}
 _CHILD: Final = Path(__file__).with_name("child.py")
@@ -36,16 +39,18 @@ _CHILD: Final = Path(__file__).with_name("child.py")
 class _Converter:
     """One process."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, principal: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
         self._requests = process.stdin
         self._answers = BufferedByteReceiveStream(process.stdout)
+        self.principal = principal
         self.pages = 0
+        self.seconds = 0.0
 
     @classmethod
-    async def start(cls) -> _Converter:
+    async def start(cls, principal: str) -> _Converter:
         # Isolated mode: neither the environment nor the directory decides what it imports.
         command = [sys.executable, "-I", str(_CHILD)]
         process = await anyio.open_process(
@@ -57,7 +62,7 @@ class _Converter:
             cwd="/",
             start_new_session=True,
         )
-        converter = cls(process)
+        converter = cls(process, principal)
         try:
             with anyio.fail_after(_START_SECONDS):
                 await converter._answer()  # it is ready
@@ -69,8 +74,15 @@ class _Converter:
     async def convert(self, form: int, page: bytes) -> bytes | None:
         """The result; None if the page cannot be converted."""
         self.pages += 1
+        began = anyio.current_time()
         await self._requests.send(HEADER.pack(form, len(page)) + page)
-        return await self._answer()
+        found = await self._answer()
+        self.seconds += anyio.current_time() - began
+        return found
+
+    @property
+    def is_worn(self) -> bool:
+        return self.pages >= _PAGES_OF_ONE or self.seconds >= _SECONDS_OF_ONE
 
     async def _answer(self) -> bytes | None:
         state, size = HEADER.unpack(await self._answers.receive_exactly(HEADER.size))
@@ -94,6 +106,7 @@ class Converters:
     def __init__(self) -> None:
         self._slots = FairSlots(CONVERTERS, CONVERTERS)
         self._idle: list[_Converter] = []
+        self._busy = 0
 
     async def convert(
         self,
@@ -105,21 +118,25 @@ class Converters:
         """`html` in another form. ProviderError if that fails or takes longer than `seconds`."""
         page = html.encode("utf-8", "replace")
         await self._slots.acquire(principal)
+        self._busy += 1
         try:
-            found = await self._convert(_FORMS[form], page, seconds)
+            found = await self._convert(principal, _FORMS[form], page, seconds)
         finally:
+            self._busy -= 1
             self._slots.release(principal)
         if found is None:
             raise ProviderError(f"the page cannot be converted to {form}; fetch it as it is")
         return found.decode("utf-8", "replace")
 
-    async def _convert(self, form: int, page: bytes, seconds: float) -> bytes | None:
-        converter = self._idle.pop() if self._idle else await self._start()
+    async def _convert(
+        self, principal: str, form: int, page: bytes, seconds: float
+    ) -> bytes | None:
+        converter = await self._converter_of(principal)
         kept = False
         try:
             with anyio.move_on_after(seconds):
                 found = await converter.convert(form, page)
-                kept = converter.pages < _PAGES_OF_ONE
+                kept = not converter.is_worn
                 return found
             raise ProviderError(f"converting the page took longer than {seconds:g} seconds")
         except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream):
@@ -130,9 +147,21 @@ class Converters:
             else:
                 await converter.end()
 
-    async def _start(self) -> _Converter:
+    async def _converter_of(self, principal: str) -> _Converter:
+        """An idle process of this principal, or a new one in the place of somebody else's.
+
+        The callers that have a slot, this one included, are counted in `_busy`.
+        """
+        for index, each in enumerate(self._idle):
+            if each.principal == principal:
+                return self._idle.pop(index)
+        while len(self._idle) > CONVERTERS - self._busy:
+            await self._idle.pop(0).end()
+        return await self._start(principal)
+
+    async def _start(self, principal: str) -> _Converter:
         try:
-            return await _Converter.start()
+            return await _Converter.start(principal)
         except (anyio.IncompleteRead, anyio.EndOfStream, OSError, TimeoutError):
             raise ProviderError("the converter of pages does not start on this host") from None
 

@@ -1,8 +1,9 @@
 """(4) Where printed text goes: the captured output, or an object that user code put in its place.
 
-`print`, `sys.stdout`, `pprint.pprint` and a library's own printing all write to the same stream, so
-`redirect_stdout` affects all of them. A stream does little: an object that a user puts in its place
-is called as user code could call it, with plain text.
+`print`, `pprint.pprint` and a library's own printing write to what is in the place of the stream
+now, so `redirect_stdout` affects all of them. The stream itself, which user code may have kept,
+always writes to the captured output. An object that a user puts in its place is called as user code
+could call it, with plain text.
 """
 
 from __future__ import annotations
@@ -21,10 +22,16 @@ def _no_flush() -> None:
     """The flush of a sink that buffers nothing."""
 
 
-class Stream(metaclass=Sealed):
-    """`sys.stdout` or `sys.stderr` of user space."""
+def _plain_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+    return "".join((text, ""))  # a plain str, as a subclass may have methods of its own
 
-    __slots__ = ("_flush", "_instead", "_sink", "name")
+
+class Stream(metaclass=Sealed):
+    """`sys.stdout` or `sys.stderr` of user space: the captured output."""
+
+    __slots__ = ("_flush", "_sink", "name")
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -34,17 +41,11 @@ class Stream(metaclass=Sealed):
         self.name = name
         self._sink = sink
         self._flush = flush
-        self._instead: list[Any] = []
 
     def write(self, text: str) -> int:
         """Write text. Returns its length."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        plain = "".join((text, ""))  # a plain str, as a subclass may have methods of its own
-        if self._instead:
-            self._instead[-1].write(plain)
-        else:
-            self._sink(plain)
+        plain = _plain_text(text)
+        self._sink(plain)
         return len(plain)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -52,12 +53,7 @@ class Stream(metaclass=Sealed):
             self.write(line)
 
     def flush(self) -> None:
-        if self._instead:
-            flush = getattr(self._instead[-1], "flush", None)
-            if flush is not None:
-                flush()
-        else:
-            self._flush()
+        self._flush()
 
     def isatty(self) -> bool:
         return False
@@ -75,18 +71,41 @@ class Stream(metaclass=Sealed):
         return f"<captured output {self.name}>"
 
 
+class CurrentStream(metaclass=Sealed):
+    """What is in the place of a stream now. User code never gets it, but `print` writes to it."""
+
+    __slots__ = ("_instead", "_sink", "original")
+
+    def __init__(self, original: Stream) -> None:
+        self.original = original
+        self._sink = original._sink
+        self._instead: list[Any] = []
+
+    def write(self, text: str) -> int:
+        """Write text. Returns its length."""
+        plain = _plain_text(text)
+        if self._instead:
+            self._instead[-1].write(plain)
+        else:
+            self._sink(plain)
+        return len(plain)
+
+    def flush(self) -> None:
+        flush = getattr(self._instead[-1] if self._instead else self.original, "flush", None)
+        if flush is not None:
+            flush()
+
+
 class Redirection(metaclass=Sealed):
     """`with redirect_stdout(buffer):`"""
 
     __slots__ = ("_stream", "_target")
 
-    def __init__(self, stream: Stream, target: Any) -> None:
+    def __init__(self, stream: CurrentStream, target: Any) -> None:
         self._stream = stream
         self._target = target
 
     def __enter__(self) -> Any:
-        if self._target is self._stream:
-            raise ValueError("a stream cannot be redirected to itself")
         self._stream._instead.append(self._target)
         return self._target
 
@@ -105,16 +124,16 @@ class OutputStreams(metaclass=Sealed):
         sink: Callable[[str], None] = _discard,
         flush: Callable[[], None] = _no_flush,
     ) -> None:
-        self.stdout = Stream("<stdout>", sink, flush)
-        self.stderr = Stream("<stderr>", sink, flush)
+        self.stdout = CurrentStream(Stream("<stdout>", sink, flush))
+        self.stderr = CurrentStream(Stream("<stderr>", sink, flush))
 
-    def current(self, stream: Stream) -> Any:
-        """The object that is in the place of `stream` now."""
-        return stream._instead[-1] if stream._instead else stream
+    def current(self, stream: CurrentStream) -> Any:
+        """The object that is in the place of a stream now."""
+        return stream._instead[-1] if stream._instead else stream.original
 
-    def replace(self, stream: Stream, target: Any) -> None:
-        """Put `target` in the place of `stream`; the stream itself takes its place back."""
-        stream._instead[:] = [] if target is stream else [target]
+    def replace(self, stream: CurrentStream, target: Any) -> None:
+        """Put `target` in the place of a stream; the stream itself takes its place back."""
+        stream._instead[:] = [] if target is stream.original else [target]
 
     def redirect_stdout(self, new_target: Any) -> Redirection:
         """`contextlib.redirect_stdout`."""
@@ -125,7 +144,7 @@ class OutputStreams(metaclass=Sealed):
         return Redirection(self.stderr, new_target)
 
 
-def make_print(stdout: Stream) -> Callable[..., None]:
+def make_print(stdout: CurrentStream) -> Callable[..., None]:
     """`print` to the captured output, or to the object that the code passes as `file`."""
 
     def print(  # noqa: A001 - the name that user space sees

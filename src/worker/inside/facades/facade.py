@@ -82,7 +82,7 @@ def make_facade(name: str, names: Mapping[str, Any]) -> Facade:
     base = _AdvisingFacade if name in _MODULES_WITH_ALTERNATIVES else Facade
     if any(type(value) is Variable and value.write is not None for value in names.values()):
         base = _VariableFacade
-    facade: Facade = _FacadeType(name, (base,), {**attributes, "__slots__": ()})()
+    facade: Facade = _FacadeType(name, (base,), {**attributes, "__name__": name, "__slots__": ()})()
     show_as_module(type(facade))
     return facade
 

@@ -138,6 +138,20 @@ def check_length(name: str, bases: Iterable[type], namespace: Container[str] = (
             raise TypeError(f"`{name}` cannot change the length of a `{kind.__name__}`")
 
 
+def check_operation(cls: type, name: str) -> None:
+    """Raise TypeError if a class derives from `cls` in which this method could corrupt memory.
+
+    The reasons are those of `check_init` and `check_length`.
+    """
+    kinds: dict[str, tuple[type, ...]] = {"__init__": (property,), "__len__": (str, bytes)}
+    waiting = [cls] if name in kinds else []
+    while waiting:
+        kind = waiting.pop()
+        if issubclass(kind, kinds[name]):
+            raise TypeError(f"`{name}` of `{kind.__name__}` cannot be changed")
+        waiting.extend(type.__subclasses__(kind))
+
+
 def add_iterator(cls: type) -> None:
     """Give `cls` an iterator in Python if it has items but no `__iter__`.
 

@@ -25,6 +25,7 @@ from caps.worker.inside.language.class_rules import (
     check_fields,
     check_init,
     check_length,
+    check_operation,
     check_slots,
     is_as_expected,
     resolve_metaclass,
@@ -33,6 +34,7 @@ from caps.worker.inside.language.class_rules import (
 from caps.worker.inside.language.identifiers import (
     CHECKED,
     NAMEDTUPLE_NAMES,
+    OPERATIONS,
     PUBLIC_UNDERSCORE_NAMES,
     READABLE,
     SIGNALS,
@@ -125,6 +127,18 @@ class OwnClasses:
         if isinstance(owner, type) and vars(owner).get("__module__") != "__main__":
             raise TypeError(f"`{owner.__name__}` is not a class of your own making")
         return self.register(owner)
+
+    def inherits_private_names(self, cls: type) -> bool:
+        """Whether a library class among the ancestors of `cls` has private names."""
+        return bool(self._foreign_names[cls])
+
+    def set_operation(self, cls: Any, name: str, value: Any) -> None:
+        """Set a method of `identifiers.OPERATIONS` of a class, under the rules of its statement."""
+        if not self.is_own(cls):
+            raise AttributeError(f"`{name}` can be set of your own classes only")
+        check_operation(cls, name)
+        type.__setattr__(cls, name, value)
+        add_iterator(cls)
 
     def is_own(self, value: Any) -> bool:
         """Whether `value` is a class that user code defined."""
@@ -263,7 +277,10 @@ class AttributeGuards:
         return True
 
     def setattr(self, value: Any, name: str, new: Any) -> None:
-        self.check_writable(value, _checked_name(name))
+        if _checked_name(name) in OPERATIONS:
+            self._own.set_operation(value, name, new)
+            return
+        self.check_writable(value, name)
         setattr(value, name, new)
 
     def delattr(self, value: Any, name: str) -> None:

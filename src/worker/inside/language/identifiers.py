@@ -53,17 +53,21 @@ OPERATIONS = frozenset(
 # out are methods that change how every attribute is read, what a class is, or how objects are
 # copied (`__getattribute__`, `__prepare__`, `__instancecheck__`, `__mro_entries__`, `__reduce__`,
 # …), and `__del__`, which would run in the middle of our own code.
-HOOKS = _dunders("class_getitem delattr delete get getattr init_subclass new set set_name setattr")
+HOOKS = _dunders(
+    "class_getitem delattr delete get getattr init_subclass new set set_name setattr subclasshook"
+)
 
 DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
 
 # Double-underscore attributes that describe an object and give access to nothing else.
 READABLE = OPERATIONS | _dunders(
-    "cause context doc members name notes qualname stderr stdout suppress_context traceback version"
+    "cause context doc members name notes optional_keys qualname required_keys stderr stdout "
+    "suppress_context total traceback version"
 )
 
-# Those that code may also set; `special_methods.AttributeWriter` checks on which objects.
-WRITABLE = _dunders("cause context doc name qualname suppress_context traceback")
+# Those that code may also set, and operations, which a decorator adds to a class;
+# `special_methods.AttributeWriter` checks on which objects.
+WRITABLE = OPERATIONS | _dunders("cause context dict doc name qualname suppress_context traceback")
 
 # Attributes that user code must not get unchanged: methods of `str` that read attributes by name,
 # the object of an AttributeError, which a library never meant to expose, the dictionaries of
@@ -72,8 +76,8 @@ WRITABLE = _dunders("cause context doc name qualname suppress_context traceback"
 # harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
 REFLECTED = _dunders(
-    "annotations base bases defaults dict func kwdefaults match_args module mro self slots "
-    "subclasses wrapped"
+    "annotations base bases dataclass_fields defaults dict func kwdefaults match_args module mro "
+    "self slots subclasses wrapped"
 )
 CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 

@@ -3,7 +3,10 @@
     "…".format          checked by `format_strings`
     error.obj           the object, unless it is a frame, a module or similar
     context.flags       unchanged; the context is kept alive
-    x.__dict__          a dictionary that writes through, without what is not the user's
+    x.__dict__          a dictionary that writes through, without what is not the user's; of a
+                        builtin class, what its attributes are
+    C.__dataclass_fields__
+                        a description of each field
     C.__mro__, C.mro()  without the library classes in between
     C.__subclasses__()  only the user's own classes
     x.__init__          one in C: only of the user's own objects
@@ -24,11 +27,11 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from caps.worker.inside.language.format_strings import BoundText, UnboundText
-from caps.worker.inside.language.identifiers import OPERATIONS
+from caps.worker.inside.language.identifiers import CHECKED, OPERATIONS, needs_guard
 from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.language.private_attributes import OWN_GUARD
 
@@ -140,6 +143,11 @@ def own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
     return view
 
 
+def _is_plain_name(name: str) -> bool:
+    """Whether every object shows its attribute of this name unchanged."""
+    return (not name.startswith("_") and not needs_guard(name)) or name in OPERATIONS - CHECKED
+
+
 def _passes(check: Callable[[str], None], name: Any) -> bool:
     try:
         check(name)
@@ -156,14 +164,20 @@ def _is_operation(name: Any, attribute: Any) -> bool:
 class Reflection:
     """Reads the attributes of `identifiers.CHECKED`."""
 
+    # `dataclasses.fields` of user space, which the module that defines it puts here.
+    describe_fields: ClassVar[list[Callable[[type], Iterable[Any]]]] = []
+
     def __init__(self, own: OwnClasses, check_writable: Callable[[Any, str], None]) -> None:
         self._own = own
         self._check_writable = check_writable
         self._contexts: dict[int, Any] = {}
+        # The dictionaries that code has set as `__dict__`, and what really stands there.
+        self._shared: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._readers: dict[str, Callable[[Any], Any]] = {
             "__annotations__": self._annotations,
             "__base__": self._base,
             "__bases__": lambda value: self._classes(value, "__bases__"),
+            "__dataclass_fields__": self._fields,
             "__defaults__": lambda value: _of_function(value, "__defaults__"),
             "__dict__": self.dictionary,
             "__func__": _function_of_method,
@@ -214,14 +228,45 @@ class Reflection:
                     or _passes(lambda one: self._check_writable(value, one), name)
                 )
             }
+        if isinstance(value, type) and value in _PLAIN_CLASSES:
+            return {name: getattr(value, name) for name in vars(value) if _is_plain_name(name)}
         if not is_users_function(value) and not self._own.is_own(type(value)):
             raise AttributeError(f"a `{type(value).__name__}` does not show its `__dict__`")
         return own_dict(value.__dict__, lambda name: self._check_writable(value, name))
 
+    def share_dictionary(self, value: Any, new: Any) -> None:
+        """`value.__dict__ = new`. Objects that get the same dictionary share their attributes.
+
+        The real dictionary stays ours, as user code could write any name into its own one. So
+        what is written to that one later does not become an attribute.
+        """
+        if not self._own.is_own(type(value)):
+            raise AttributeError("`__dict__` can be set of objects of your own classes only")
+        if type(new) is not dict:
+            kind = type(new).__name__
+            raise TypeError(f"`__dict__` is set to a plain dictionary, not a `{kind}`")
+        # What one object may write, a library could read as its own private state of another.
+        if self._own.inherits_private_names(type(value)):
+            raise AttributeError(f"`__dict__` of a `{type(value).__name__}` belongs to the library")
+        _kept, real = self._shared.setdefault(id(new), (new, {}))
+        for name, attribute in new.items():
+            self._check_writable(value, _plain_name(name))
+            real.setdefault(name, attribute)
+        object.__setattr__(value, "__dict__", real)
+
+    def _fields(self, value: Any) -> dict[str, Any]:
+        cls = value if isinstance(value, type) else type(value)
+        if not self._own.is_own(cls) or not hasattr(cls, "__dataclass_fields__"):
+            raise AttributeError(f"`{cls.__name__}` is no dataclass of your own")
+        return {view.name: view for view in self.describe_fields[0](cls)}
+
     def _annotations(self, value: Any) -> dict[str, Any]:
-        if not is_users_function(value) and not self._own.is_own(value):
-            raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
-        return dict(inspect.get_annotations(value))
+        if is_users_function(value) or self._own.is_own(value):
+            return dict(inspect.get_annotations(value))
+        for kind in type(value).__mro__:  # an object shows those of its class
+            if self._own.is_own(kind) and inspect.get_annotations(kind):
+                return dict(inspect.get_annotations(kind))
+        raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
 
     def _shows_bases(self, value: Any) -> bool:
         return self._own.is_own(value) or (isinstance(value, type) and value in _PLAIN_CLASSES)

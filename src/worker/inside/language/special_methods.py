@@ -10,6 +10,8 @@ can do by calling the inherited one:
                         get a class only after it has been checked
     def __new__         returns an object of the user's, or a plain value: copying writes the whole
                         state of an object, including private names, into the returned object
+    def __subclasshook__
+                        gets classes as `type` shows them
     super().__setattr__(n, v), object.__setattr__(self, n, v)
                         follow the rules of `setattr`, on the user's own objects
     super().__new__(cls), str.__new__(cls, …)
@@ -25,7 +27,8 @@ from collections.abc import Callable
 from typing import Any
 
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
-from caps.worker.inside.language.identifiers import refusal
+from caps.worker.inside.language.identifiers import OPERATIONS, refusal
+from caps.worker.inside.language.opaque_types import shown_type
 from caps.worker.inside.language.reflection import is_users_function
 
 _ATTRIBUTE_CHANGES = frozenset({"__delattr__", "__setattr__"})
@@ -58,6 +61,8 @@ class Hooks:
             return self._checked_class(name, function)
         if name == "__new__":
             return self._checked_new(function)
+        if name == "__subclasshook__":
+            return _checked_subclass_hook(function)
         return function
 
     def _checked_new(self, function: Any) -> Any:
@@ -136,7 +141,7 @@ class Hooks:
 
     def writer(self, target: Any) -> AttributeWriter:
         """An object that sets `__name__` and the other writable attributes of `target`."""
-        return AttributeWriter(target, self._own)
+        return AttributeWriter(target, self._own, self._attributes.reflection.share_dictionary)
 
 
 def _checked_getattr(function: Any) -> Any:
@@ -146,6 +151,13 @@ def _checked_getattr(function: Any) -> Any:
         return function(one, name)
 
     return getattr
+
+
+def _checked_subclass_hook(function: Any) -> Any:
+    def subclass_hook(cls: Any, other: Any) -> Any:
+        return function(cls, shown_type(other) if isinstance(other, type) else other)
+
+    return subclass_hook
 
 
 def _checked_change(name: str, function: Any) -> Any:
@@ -161,16 +173,24 @@ def _checked_change(name: str, function: Any) -> Any:
 class AttributeWriter:
     """Replaces an object while one of `identifiers.WRITABLE` is set; user code never keeps it."""
 
-    __slots__ = ("_own", "_target")
+    __slots__ = ("_own", "_share", "_target")
     _own: OwnClasses
+    _share: Callable[[Any, Any], None]
     _target: Any
 
-    def __init__(self, target: Any, own: OwnClasses) -> None:
+    def __init__(self, target: Any, own: OwnClasses, share: Callable[[Any, Any], None]) -> None:
         object.__setattr__(self, "_target", target)
         object.__setattr__(self, "_own", own)
+        object.__setattr__(self, "_share", share)
 
     def __setattr__(self, name: str, value: Any) -> None:
         target = self._target
+        if name in OPERATIONS:
+            self._own.set_operation(target, name, value)
+            return
+        if name == "__dict__":
+            self._share(target, value)
+            return
         if name in _EXCEPTION_ATTRIBUTES:
             if not isinstance(target, BaseException):
                 raise AttributeError(f"`{name}` belongs to exceptions")

@@ -72,7 +72,8 @@ class UserSpace:
     def enter(self) -> None:
         """Make this the user space of this process."""
         enter(self._channel.loop, None)
-        sys.stdout = self._output.stdout  # what a library prints is captured, too
+        # What a library prints is captured, too.
+        sys.stdout = self._output.stdout
         self._unhandled.install()
 
     def grant(self, manifest: ManifestMessage, limits: WorkerLimits) -> None:

@@ -13,8 +13,8 @@ import time
 from typing import Any
 
 from caps.worker.inside.channel.interrupts import interruptible
-from caps.worker.inside.channel.output import OutputStreams, Stream
-from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.channel.output import CurrentStream, OutputStreams
+from caps.worker.inside.facades.allowlist import offered_names
 from caps.worker.inside.facades.facade import Variable, make_facade
 from caps.worker.inside.stdlib.context import StdlibContext
 
@@ -36,12 +36,12 @@ def sys_names(context: StdlibContext) -> dict[str, Any]:
         "setrecursionlimit": setrecursionlimit,
         "stderr": _stream_variable(output, output.stderr),
         "stdout": _stream_variable(output, output.stdout),
-        "__stderr__": output.stderr,
-        "__stdout__": output.stdout,
+        "__stderr__": output.stderr.original,
+        "__stdout__": output.stdout.original,
     }
 
 
-def _stream_variable(output: OutputStreams, stream: Stream) -> Variable:
+def _stream_variable(output: OutputStreams, stream: CurrentStream) -> Variable:
     def write(target: Any) -> None:
         output.replace(stream, target)
 
@@ -96,7 +96,7 @@ def os_names(_context: StdlibContext) -> dict[str, Any]:
         """`os.getenv`."""
         return environ.get(key, default)
 
-    pure = {name: getattr(posixpath, name) for name in FACADES["os.path"].split()}
+    pure = {name: getattr(posixpath, name) for name in offered_names("os.path", posixpath)}
     path = make_facade("os.path", {**pure, **_PATH_NAMES})
     return {"environ": environ, "getcwd": getcwd, "getenv": getenv, "path": path}
 

@@ -1,9 +1,11 @@
 """Rename a facade, so that an import looks for its names elsewhere."""
 
 # stopped: raises AttributeError
-# because: has no attribute '__name__'
+# because: can be set of your own functions and classes only
 
 import functools, math
 def json(): pass
 functools.wraps(json)(math)
-math.__name__
+if math.__name__ != "math":
+    escaped()
+math.__name__ = "json"

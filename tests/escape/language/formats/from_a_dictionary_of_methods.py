@@ -1,6 +1,6 @@
 """Find the real `format` among the methods of a string by `vars`."""
 
-# stopped: raises TypeError
-# because: vars() needs an object of your own: a `type` does not show its `__dict__`
+# stopped: raises KeyError
+# because: format
 
 take(vars(str)["format"])

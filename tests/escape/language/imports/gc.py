@@ -1,7 +1,10 @@
-"""Import the module that lists every object."""
+"""Use the module that lists every object."""
 
-# stopped: raises ModuleNotFoundError
-# because: `gc` cannot be imported here
+# stopped: raises AttributeError
+# because: module 'gc' has no attribute 'get_objects' here
 
 import gc
+for name in ("get_referrers", "get_referents", "garbage", "callbacks", "freeze", "disable", "set_debug"):
+    if hasattr(gc, name):
+        escaped()
 take(gc.get_objects())

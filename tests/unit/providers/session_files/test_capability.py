@@ -13,6 +13,21 @@ from caps.providers.session_files.tree import SeenVersions
 REGISTRY = builtin_registry(plugins="off")
 
 
+@pytest.mark.spec(
+    "004-files-status",
+    "004-files-id",
+    "004-files-purpose",
+    "004-files-prompt",
+    "004-files-tools",
+    "004-files-icon",
+    "004-files-category",
+    "004-files-read",
+    "004-files-write",
+    "004-files-list",
+    "004-files-grep",
+    "004-files-delete",
+    "004-files-stat",
+)
 def test_it_is_listed_as_specified() -> None:
     """Key, status, icon, category, prompt and six tools."""
     (known,) = [each for each in REGISTRY.known_capabilities() if each.key == "session_file_system"]
@@ -37,6 +52,24 @@ def test_an_agent_gets_its_functions_and_its_own_tree() -> None:
     assert REGISTRY.bind(resolved.policy).granted == resolved.policy.allow
 
 
+@pytest.mark.spec(
+    "004-files-read-parameters",
+    "004-files-read-path",
+    "004-files-write-parameters",
+    "004-files-write-path",
+    "004-files-write-content",
+    "004-files-write-encoding",
+    "004-files-list-parameters",
+    "004-files-list-path",
+    "004-files-grep-parameters",
+    "004-files-grep-pattern",
+    "004-files-grep-path-pattern",
+    "004-files-delete-parameters",
+    "004-files-delete-path",
+    "004-files-delete-recursive",
+    "004-files-stat-parameters",
+    "004-files-stat-path",
+)
 @pytest.mark.parametrize(
     ("function", "parameters"),
     [
@@ -49,9 +82,19 @@ def test_an_agent_gets_its_functions_and_its_own_tree() -> None:
     ],
 )
 def test_the_parameters_are_those_of_the_specification(function: str, parameters: set[str]) -> None:
-    """And those for versions and pages."""
+    """And those for versions and pages; the same ones are required, with the same defaults."""
     schema = REGISTRY.capabilities[f"session_files.{function}"].spec.schema_in
     assert set(schema["properties"]) == parameters
+    assert set(schema.get("required", ())) == parameters & {
+        *({"path"} if function != "list" else ()),
+        "content",
+        "pattern",
+    }
+    defaults = {"path": "/", "encoding": "text", "recursive": False, "path_pattern": None}
+    for name in parameters & set(defaults) - set(schema.get("required", ())):
+        assert schema["properties"][name]["default"] == defaults[name]
+    if "encoding" in parameters:
+        assert schema["properties"]["encoding"]["enum"] == ["text", "base64"]
 
 
 @pytest.mark.process

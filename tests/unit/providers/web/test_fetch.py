@@ -36,6 +36,17 @@ async def fetched(server: WebServer, url: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.spec("004-web-tool")
+@pytest.mark.spec("004-web-parameters")
+@pytest.mark.spec("004-web-url")
+@pytest.mark.spec("004-web-returns")
+@pytest.mark.spec("004-web-r-url")
+@pytest.mark.spec("004-web-r-status")
+@pytest.mark.spec("004-web-r-content-type")
+@pytest.mark.spec("004-web-r-size")
+@pytest.mark.spec("004-web-r-last-modified")
+@pytest.mark.spec("004-web-r-format")
+@pytest.mark.spec("004-web-r-content")
 async def test_a_page_as_it_is(server: WebServer) -> None:
     """Every field of the answer."""
     url = server.page(
@@ -57,6 +68,8 @@ async def test_a_page_as_it_is(server: WebServer) -> None:
     }
 
 
+@pytest.mark.spec("004-web-method")
+@pytest.mark.spec("004-web-r-content")
 async def test_head_has_no_content(server: WebServer) -> None:
     """The size is the declared one."""
     url = server.page("/x", "twelve bytes", "text/plain")
@@ -75,6 +88,12 @@ async def test_an_error_page_is_an_answer(server: WebServer) -> None:
 @pytest.mark.parametrize(
     "content_type", ["image/png", "application/pdf", "video/mp4", "application/octet-stream"]
 )
+@pytest.mark.spec("004-web-r-error")
+@pytest.mark.spec("004-web-errors")
+@pytest.mark.spec("004-web-binary")
+@pytest.mark.spec("004-web-binary-text")
+@pytest.mark.spec("004-web-metadata")
+@pytest.mark.spec("004-web-understand")
 async def test_binary_content_is_metadata_and_an_error(
     server: WebServer, content_type: str
 ) -> None:
@@ -98,6 +117,9 @@ async def test_binary_content_that_calls_itself_text(server: WebServer, body: by
     assert (answer["error"], answer["size"]) == (BINARY, len(body))
 
 
+@pytest.mark.spec("004-web-timeouts")
+@pytest.mark.spec("004-web-first-byte")
+@pytest.mark.spec("004-web-first-byte-error")
 async def test_a_server_that_does_not_respond(server: WebServer) -> None:
     """The message of the specification, after the time of the specification."""
     url = server.route("/slow", Exchange.hang)
@@ -132,6 +154,8 @@ async def test_interim_responses_without_end(server: WebServer) -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.spec("004-web-body")
+@pytest.mark.spec("004-web-r-truncated")
 async def test_a_body_that_stops_arriving(server: WebServer) -> None:
     """What arrived, with the suffix of the specification."""
 
@@ -306,6 +330,7 @@ async def test_encodings_of_text(
         ("/x", "attachment; filename*=zip''abc", "abc"),
     ],
 )
+@pytest.mark.spec("004-web-r-filename")
 async def test_file_names(
     server: WebServer, path: str, disposition: str, filename: str | None
 ) -> None:
@@ -333,6 +358,8 @@ async def test_file_names(
         "https://example.org/\nHost: evil",
     ],
 )
+@pytest.mark.spec("004-web-invalid")
+@pytest.mark.spec("004-web-url")
 async def test_what_is_not_a_url_is_a_validation_error(url: str) -> None:
     """Before anything else is decided."""
     async with web_calls(policy()) as calls:
@@ -340,6 +367,7 @@ async def test_what_is_not_a_url_is_a_validation_error(url: str) -> None:
             await calls.fetch(url)
 
 
+@pytest.mark.spec("004-web-network")
 async def test_no_connection_and_no_host(server: WebServer) -> None:
     """Errors that name the host."""
     with WebServer() as other:

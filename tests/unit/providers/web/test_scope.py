@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from caps.providers.web import WebScope
+from caps.security.review.scope_answers import ObservedArguments
 from caps.security.review.width import Breadth
 
 
@@ -106,6 +107,31 @@ def test_no_change_allows_what_is_never_reached() -> None:
     wide = scope(hosts=["*"])
     assert wide.change_for("fetch", {"url": "http://a b/"}) is None
     assert wide.change_for("fetch", {"url": "http://169.254.169.254/"}) is None
+
+
+def test_the_narrowest_scope_for_what_was_seen() -> None:
+    """For `caps policy learn`: it allows the calls, and not the one outside."""
+    calls = [
+        ObservedArguments("fetch", {"url": "https://b.org/x"}),
+        ObservedArguments("fetch", {"url": "http://127.0.0.1:8080/", "method": "HEAD"}),
+        ObservedArguments("fetch", {"url": "https://b.org/y"}),
+        ObservedArguments("fetch", {}, frozenset({"url"})),
+    ]
+    proposal = WebScope.covering(calls, scope(loopback=True, max_bytes=10))
+    assert proposal is not None
+    assert proposal.scope == {
+        "hosts": ["127.0.0.1", "b.org"],
+        "ports": [443, 8080],
+        "schemes": ["http", "https"],
+        "methods": ["GET", "HEAD"],
+        "loopback": True,
+        "max_bytes": 10,
+    }
+    assert next(part.calls for part in proposal.parts if part.place == ("hosts", 1)) == (0, 2)
+    learned = WebScope.model_validate(proposal.scope)
+    assert [learned.violation("fetch", call.shown) for call in calls[:3]] == [None] * 3
+    assert learned.violation("fetch", proposal.outside[0].shown) is not None
+    assert WebScope.covering(calls[3:], None) is None
 
 
 def test_concerns_of_a_wide_scope() -> None:

@@ -21,6 +21,7 @@ from caps.worker.inside.stdlib.user_modules.library_source import (
     cut_library_source,
     read_library_source,
 )
+from caps.worker.inside.stdlib.user_modules.native import WEAK_REFERENCES, weak_reference_facade
 from caps.worker.inside.stdlib.user_modules.table import (
     EXTENDED,
     HIDDEN_LIBRARY_MODULES,
@@ -111,6 +112,8 @@ class UserModules:
         hidden = _PART_NAMES.get(name, name)
         if hidden in HIDDEN_MODULES:
             return self.load_hidden(hidden, globals["__builtins__"])
+        if hidden == WEAK_REFERENCES and hidden not in self._hidden:
+            self._hidden[hidden] = weak_reference_facade(self._own)
         if hidden in self._hidden:
             return self._hidden[hidden]
         return self._import(name, globals, locals, fromlist, level)

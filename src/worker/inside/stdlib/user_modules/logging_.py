@@ -224,16 +224,26 @@ _loggers: dict[str, Logger] = {}
 
 
 def getLogger(name: str | None = None) -> Logger:  # noqa: N802 - the library's name
-    """The logger of this name; its parent is the one before the last dot."""
+    """The logger of this name; its parent is the nearest one above it that exists."""
     if not name or name == root.name:
         return root
     if not isinstance(name, str):
         raise TypeError("A logger name must be a string")
     if name not in _loggers:
-        logger = _loggers[name] = Logger(name)
-        above = name.rpartition(".")[0]
-        logger.parent = getLogger(above) if above else root
+        logger = Logger(name)
+        logger.parent = _nearest_above(name)
+        for each, below in _loggers.items():
+            if each.startswith(f"{name}.") and below.parent is logger.parent:
+                below.parent = logger
+        _loggers[name] = logger
     return _loggers[name]
+
+
+def _nearest_above(name: str) -> Logger:
+    above = name.rpartition(".")[0]
+    while above and above not in _loggers:
+        above = above.rpartition(".")[0]
+    return _loggers[above] if above else root
 
 
 def basicConfig(  # noqa: N802 - the library's name

@@ -65,6 +65,43 @@ class _Warns:
         self._case.fail(self._case.text_of(self._msg, f"{name} not triggered"))
 
 
+class _Logs:
+    """The context of `assertLogs` and `assertNoLogs`; records go to no other handler meanwhile."""
+
+    def __init__(self, case: Any, logger: Any, level: Any, none: bool) -> None:
+        import logging
+
+        self._case, self._none = case, none
+        self._logger = logger if isinstance(logger, logging.Logger) else logging.getLogger(logger)
+        self._level = logging.INFO if level is None else level
+        self.records: list[Any] = []
+        self.output: list[str] = []
+        self._handler = logging.Handler()
+        self._handler.emit = self._note  # type: ignore[method-assign]
+
+    def _note(self, record: Any) -> None:
+        self.records.append(record)
+        self.output.append(f"{record.levelname}:{record.name}:{record.getMessage()}")
+
+    def __enter__(self) -> _Logs | None:
+        logger = self._logger
+        self._before = logger.handlers[:], logger.level, logger.propagate
+        logger.handlers[:] = [self._handler]
+        logger.setLevel(self._level)
+        self._handler.setLevel(self._level)
+        logger.propagate = False
+        return None if self._none else self
+
+    def __exit__(self, kind: Any, error: BaseException | None, tb: object) -> None:
+        logger = self._logger
+        logger.handlers[:], level, logger.propagate = self._before
+        logger.setLevel(level)
+        if error is None and self._none and self.records:
+            self._case.fail(f"Unexpected logs found: {self.output!r}")
+        if error is None and not self._none and not self.records:
+            self._case.fail(f"no logs of level {self._level} or higher triggered on {logger.name}")
+
+
 class Assertions:
     """What a test can check."""
 
@@ -208,6 +245,12 @@ class Assertions:
         **kwargs: Any,
     ) -> Any:
         return _call_in(_Warns(self, expected_warning, expected_regex, msg), args, kwargs)
+
+    def assertLogs(self, logger: Any = None, level: Any = None) -> Any:  # noqa: N802
+        return _Logs(self, logger, level, none=False)
+
+    def assertNoLogs(self, logger: Any = None, level: Any = None) -> Any:  # noqa: N802
+        return _Logs(self, logger, level, none=True)
 
 
 def _call_in(context: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

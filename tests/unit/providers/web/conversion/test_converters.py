@@ -34,6 +34,11 @@ def test_there_are_twenty_pages() -> None:
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("markdown", ".md"), ("text", ".txt")])
+@pytest.mark.spec("004-web-elements")
+@pytest.mark.spec("004-web-predictable")
+@pytest.mark.spec("004-web-provides")
+@pytest.mark.spec("004-web-consistent")
+@pytest.mark.spec("004-web-licensing")
 async def test_awkward_pages(form: Literal["markdown", "text"], suffix: str) -> None:
     """As the expected files say, byte for byte."""
     async with open_converters() as converters:
@@ -133,6 +138,11 @@ async def test_the_process_has_no_environment_and_little_else(
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.spec("004-web-purpose")
+@pytest.mark.spec("004-web-as-markdown")
+@pytest.mark.spec("004-web-as-text")
+@pytest.mark.spec("004-web-r-format")
+@pytest.mark.spec("004-web-built-in")
 async def test_fetched_pages_are_converted() -> None:
     """HTML only; markdown wins over text."""
     with WebServer() as server:
@@ -157,3 +167,25 @@ async def test_a_partial_page_is_converted_before_its_suffix() -> None:
         "# Hi\n\nxxxxxx\n\n\n[..more content left out, the policy allows 20 bytes...]"
     )
     assert answer["truncated"]
+
+
+async def test_a_process_converts_the_pages_of_one_principal() -> None:
+    """Another one gets another process; there are never more than the bound."""
+    async with open_converters() as converters:
+        pids = {}
+        for principal in ("ada", "eve", "ada", "joe", "eve"):
+            await converters.convert(principal, "<p>x</p>", "text")
+            pids[principal] = {each.principal: each._process.pid for each in converters._idle}
+            assert len(converters._idle) <= converter.CONVERTERS
+        assert pids["ada"]["ada"] != pids["eve"]["eve"] != pids["joe"]["joe"]
+        assert [each.principal for each in converters._idle] == ["joe", "eve"]
+
+
+async def test_a_process_that_has_done_much_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its pages, and by its time."""
+    for name, most in (("_PAGES_OF_ONE", 1), ("_SECONDS_OF_ONE", 0.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(converter, name, most)
+            async with open_converters() as converters:
+                assert await converters.convert("ada", "<p>x</p>", "text") == "x\n"
+                assert converters._idle == []
