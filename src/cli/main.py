@@ -10,7 +10,13 @@ from typing import Any
 
 import click
 
-from caps.cli.exits import MAX_MESSAGE_CHARACTERS, ExitCode, fail, fail_of_system
+from caps.cli.exits import (
+    MAX_MESSAGE_CHARACTERS,
+    ExitCode,
+    fail,
+    fail_of_system,
+    report_errors,
+)
 from caps.cli.gc_pause import gc_paused, loaded
 from caps.cli.streams import exit_without_output, flush_output, is_of_output, prepare_streams
 from caps.cli.unknown_variables import warn_unknown_variables
@@ -87,7 +93,8 @@ class _LazyGroup(click.Group):
         # accept. No plugin may do that to policies. Searching for plugins takes time, too.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         try:
-            with loaded(), _errors_in_one_line():
+            # Every command may find that the configuration file cannot be used.
+            with loaded(), report_errors(), _errors_in_one_line():
                 return super().invoke(ctx)
         except KeyboardInterrupt:  # while a command was still loading
             fail("interrupted", ExitCode.INTERRUPTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+
+def _configured(variable: Variable) -> str | None:
+    """The value in the configuration file: click itself knows the environment only."""
+    return variable.read() or None
+
+
 policy_option = click.option(
     "--policy",
     "policy_paths",
@@ -40,7 +47,7 @@ registry_option = click.option(
     "registry_name",
     metavar="MODULE:NAME",
     envvar=Variable.REGISTRY.key,
-    default=lambda: Variable.REGISTRY.read() or None,  # the configuration file
+    default=functools.partial(_configured, Variable.REGISTRY),
     show_envvar=True,
     help="A registry of your own, or a function that makes one, instead of the built-in one.",
 )
@@ -50,7 +57,7 @@ approvals_option = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     envvar=Variable.APPROVALS_PATH.key,
-    default=lambda: Variable.APPROVALS_PATH.read() or None,  # the configuration file
+    default=functools.partial(_configured, Variable.APPROVALS_PATH),
     show_envvar=True,
     help="Where calls wait for approvals; by default in the user's state directory.",
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from caps import AuditSettings
+from caps.agents.tool_cards.settings import CardSettings
 from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
@@ -51,6 +52,7 @@ def settings() -> tuple[object, ...]:
         isolation_mode(None),
         capability_timeout_ms(None),
         plugin_mode(None),
+        CardSettings.from_environment(),
     )
 
 
@@ -64,7 +66,7 @@ def test_a_stated_default_is_what_happens_without_the_variable(
     without = settings()
     monkeypatch.setenv(variable.key, stated_default(variable) or "")
     assert settings() == without
-    others = {"sync": "os", "full": "best-effort", "refuse": "skip", "0": "1"}
+    others = {"sync": "os", "full": "best-effort", "refuse": "skip", "0": "1", "off": "refuse"}
     other = others.get(stated_default(variable) or "", "7")
     monkeypatch.setenv(variable.key, "4096" if variable is Variable.AUDIT_ROTATE_BYTES else other)
     assert settings() != without

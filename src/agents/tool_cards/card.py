@@ -122,8 +122,13 @@ def checked(payload: CardPayload) -> CardPayload:
         raise ToolCardError(
             f"`side_effects` must be at most {_MAX_SIDE_EFFECTS} words, each of them once"
         )
-    if len(canonical(payload)) > MAX_CARD_BYTES:
+    text = canonical(payload)
+    if len(text) > MAX_CARD_BYTES:
         raise ToolCardError(f"the card is larger than {MAX_CARD_BYTES} bytes")
+    try:
+        plain_json(strict_json(text.decode()))  # 1e16 becomes an integer that readers round
+    except NotJsonError as error:
+        raise _not_json(error) from None
     check_schema(payload.input_schema, "input_schema")
     check_schema(payload.output_schema, "output_schema")
     return payload
