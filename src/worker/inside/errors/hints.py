@@ -62,6 +62,17 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     return hint_for_package(error)
 
 
+def add_hint(error: BaseException) -> None:
+    """Add the hint for a name that does not exist to the text of the error, which code may print.
+
+    Of other errors code may catch many, and searching for similar names takes long.
+    """
+    if type(error) in (NameError, UnboundLocalError):
+        hint, message = hint_for(error), _builtin_message(error)
+        if hint is not None and message is not None and not message.endswith(hint):
+            error.args = (f"{message}; {hint}",)
+
+
 def hint_for_syntax(message: str, source: str = "") -> str | None:
     """The same for a message of the compiler about this source."""
     if "'return' outside function" in message:
@@ -91,6 +102,8 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
 
 
 def _hint_for_open(source_line: str) -> str:
+    if not source_line:
+        return "there are no files here; a policy may grant `files.read` and `files.write`"
     is_written = _OPENED_TO_WRITE.search(source_line[:_MAX_LINE]) is not None
     name = "files.write" if is_written else "files.read"
     return f"there are no files here; {use_instead(name, _FILE_CALLS[name])}"
