@@ -27,11 +27,7 @@ from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.broker.flow import FlowState
-from caps.capabilities.broker.idempotency import (
-    CUT_SHORT,
-    IdempotencyCache,
-    IdempotentCall,
-)
+from caps.capabilities.broker.idempotency import CUT_SHORT, IdempotencyCache, IdempotentCall
 from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.invoke import call_provider
 from caps.capabilities.broker.lifecycle import Call
