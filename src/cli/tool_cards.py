@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
 from caps.cli.exits import report_errors
 from caps.cli.options import load_registry
 from caps.protocol.environment import Variable
@@ -18,12 +16,6 @@ if TYPE_CHECKING:
     from caps.store.database import Store
 
 T = TypeVar("T")
-
-url_option = click.option(
-    "--url",
-    metavar="URL",
-    help="The store; by default CAPS_DATABASE_URL, else the file in the user's state directory.",
-)
 
 
 def with_tool_cards(url: str | None, work: Callable[[ToolCards, KeyRing], Awaitable[T]]) -> T:

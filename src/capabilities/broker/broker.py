@@ -27,15 +27,12 @@ from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
 from caps.capabilities.broker.flow import FlowState
-from caps.capabilities.broker.idempotency import (
-    CUT_SHORT,
-    IdempotencyCache,
-    IdempotentCall,
-)
+from caps.capabilities.broker.idempotency import CUT_SHORT, IdempotencyCache, IdempotentCall
 from caps.capabilities.broker.in_flight import CallsInFlight
-from caps.capabilities.broker.invoke import call_provider, error_response
+from caps.capabilities.broker.invoke import call_provider
 from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.broker.nested import BrokerHost
+from caps.capabilities.broker.outcomes import error_response
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.streams import ItemStream
 from caps.capabilities.broker.usage import UsageMeter

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from caps.capabilities.artifacts import ArtifactStore
-from caps.capabilities.broker.invoke import Outcome
+from caps.capabilities.broker.outcomes import Outcome
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.telemetry.metrics import Metrics
 from caps.protocol.messages import CapabilityRequestMessage

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import anyio
 import msgspec
 
-from caps.capabilities.broker.invoke import error_response
+from caps.capabilities.broker.outcomes import error_response
 from caps.protocol.errors import LimitExceededError, ProviderError
 from caps.security.decision import Decision
 from caps.security.policies.flow_rules import NO_MARKS

@@ -1,4 +1,4 @@
-"""(7) Calling a provider: its deadline, its errors, and whether its result may leave.
+"""(7) Calling a provider: its deadline and its errors; `outcomes` checks its result.
 
 Foreign exceptions stop here. User space sees only the message that a provider chose to show. The
 audit log gets the class of the error and a digest of its text, which may quote arguments; the log
@@ -17,26 +17,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import msgspec
 
+from caps.capabilities.broker.outcomes import Outcome, check_result, checked, failed
 from caps.capabilities.grant import BoundCapability
 from caps.capabilities.provider import CallContext, Provider, run_without_suspending
 from caps.protocol.errors import (
-    CALL_ERRORS,
     CapabilityTimeoutError,
-    CapsError,
     LimitExceededError,
     PolicyDeniedError,
     ProviderError,
     ValidationError,
 )
-from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
-from caps.protocol.messages import CallFailure
 from caps.security.audit.model.records import CallStatus
-from caps.security.audit.model.sanitize import truncate
 from caps.security.reasons import ReasonCode
 from caps.security.scopes import AllScopes, ScopeViolationError
 from caps.worker.host.supervisor.byte_budget import CallShare, current_share
-from caps.worker.host.supervisor.interface import CallResponse
-from caps.worker.host.supervisor.off_loop import run_off_loop
 
 
 class CancellableCall(msgspec.Struct, eq=False):
@@ -55,23 +49,13 @@ class CancellableCall(msgspec.Struct, eq=False):
         self.scope.cancel()
 
 
-# The rest of a response is far smaller than the difference.
-MAX_RESULT_BYTES = DEFAULT_LIMITS.max_frame_bytes - 64 * 1024
 # What a call reserves before its provider builds the result. A plain function has its arguments,
 # the result and its encoded form in memory at once; a coroutine mostly waits.
 _BUILT_BYTES = 4 * 1024 * 1024
 _AWAITED_BYTES = 256 * 1024
-_LARGE_RESULT_BYTES = 64 * 1024
-_SMALL_ITEMS = 64
-_SMALL_CHARACTERS = 4096
-_SCALARS = (int, float, bool, type(None))
-_MAX_MESSAGE_CHARACTERS = 4096
-_MAX_DETAILS_BYTES = 64 * 1024
 
 _ARTIFACTS_EXCEEDED = ReasonCode.ARTIFACTS_EXCEEDED.value
 _STOPPED = ProviderError("the call was stopped; whether it had its effect is not known")
-
-_encoder = msgspec.msgpack.Encoder()
 
 logger = logging.getLogger(__name__)
 
@@ -83,19 +67,6 @@ try:
     from sniffio import current_async_library_cvar as _async_library
 except ImportError:  # then anyio detects asyncio by itself
     _async_library = None
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended: the answer for the worker, and the rest for the audit."""
-
-    status: CallStatus
-    answer: CallResponse
-    reason: str | None = None
-    """Why the call was denied after all: by its scope, a revocation or the deadline."""
-    detail: str | None = None
-    error_text: str | None = None
-    """The text of an error. It may quote arguments, so the audit log gets only its digest."""
-    bytes_out: int = 0
 
 
 async def call_provider(
@@ -132,13 +103,13 @@ async def call_provider(
         return outcome
     assert deadline.cancelled_caught
     if stoppable.was_stopped:
-        return _failed(CallStatus.CANCELLED, _STOPPED, None)
+        return failed(CallStatus.CANCELLED, _STOPPED, None)
     late = CapabilityTimeoutError(
         f"`{context.capability}` did not answer within {context.timeout_ms} ms",
         capability=context.capability,
         timeout_ms=context.timeout_ms,
     )
-    return _failed(CallStatus.TIMEOUT, late, None)
+    return failed(CallStatus.TIMEOUT, late, None)
 
 
 def call_inline(
@@ -181,7 +152,7 @@ def _call_outside_task(
         raise
     except BaseException as error:  # noqa: BLE001 - what never suspends is not cancelled or closed
         return _declared_failure(error, bound, policy_id) or _unexpected_failure(context, error)
-    return _checked(bound, context, result)
+    return checked(bound, context, result)
 
 
 def _run_to_end(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
@@ -206,13 +177,13 @@ def _declared_failure(
         case ScopeViolationError():
             return _refused_by_scope(bound, policy_id, error)
         case ValidationError():
-            return _failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
+            return failed(CallStatus.DENIED, error, ReasonCode.PAYLOAD_INVALID.value)
         case LimitExceededError() if error.details.get("reason") == _ARTIFACTS_EXCEEDED:
-            return _failed(CallStatus.DENIED, error, _ARTIFACTS_EXCEEDED)
+            return failed(CallStatus.DENIED, error, _ARTIFACTS_EXCEEDED)
         case ProviderError() | LimitExceededError() | CapabilityTimeoutError():
-            return _failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
+            return failed(CallStatus.PROVIDER_ERROR, error, None, cause=error)
         case PolicyDeniedError():  # of a call that the provider made
-            return _failed(CallStatus.DENIED, error, str(error.details.get("reason", "")))
+            return failed(CallStatus.DENIED, error, str(error.details.get("reason", "")))
         case _:
             return None
 
@@ -248,62 +219,9 @@ async def _invoke(
     return await check_result(bound, context, result)
 
 
-async def check_result(bound: BoundCapability, context: CallContext, result: Any) -> Outcome:
-    """The outcome with the encoded result; a large one is checked in a thread."""
-    if _is_small(result):
-        return _checked(bound, context, result)
-    size = rough_size(result)
-    return await run_off_loop(context.execution_id, size, _checked, bound, context, result)
-
-
-def rough_size(result: Any) -> int:
-    """An estimate in bytes, which stops counting where a result is large anyway."""
-    size, todo = 0, [result]
-    while todo and size <= _LARGE_RESULT_BYTES:
-        item = todo.pop()
-        size += 64 + (len(item) if type(item) in (str, dict, list) else 0)
-        if type(item) is dict and size <= _LARGE_RESULT_BYTES:
-            todo.extend(item.values())
-        elif type(item) is list and size <= _LARGE_RESULT_BYTES:
-            todo.extend(item)
-    return size
-
-
-def _is_small(result: Any) -> bool:
-    """Whether checking and encoding `result` certainly takes no time."""
-    if type(result) in (dict, list) and len(result) <= _SMALL_ITEMS:
-        return all(map(_is_small_scalar, result.values() if type(result) is dict else result))
-    return _is_small_scalar(result)
-
-
-def _is_small_scalar(value: Any) -> bool:
-    return len(value) <= _SMALL_CHARACTERS if type(value) is str else type(value) in _SCALARS
-
-
 def _is_async(provider: Provider) -> bool:
     call = getattr(provider, "__call__", None)  # noqa: B004 - its kind matters, not its presence
     return inspect.iscoroutinefunction(provider) or inspect.iscoroutinefunction(call)
-
-
-def _checked(bound: BoundCapability, context: CallContext, result: Any) -> Outcome:
-    """The outcome with the encoded result, if that fits its schema and the channel."""
-    try:
-        check_json_like(result)
-        problems = bound.schema_out.problems(result)
-        encoded = _encoder.encode(result) if not problems else b""
-    except Exception as error:  # noqa: BLE001 - code of the provider's own types runs here
-        return _bad_output(context, type(error).__name__, _text_of(error), error)
-    if problems:
-        first = problems[0]
-        # The path has names of the result, which may be values, such as the keys of a mapping.
-        return _bad_output(context, "SchemaMismatch", f"{first.path}: expected {first.expected}")
-    if len(encoded) > MAX_RESULT_BYTES:
-        return _bad_output(context, f"{len(encoded)} bytes, over {MAX_RESULT_BYTES}")
-    return Outcome(
-        status=CallStatus.OK,
-        answer=CallResponse(result=msgspec.Raw(encoded)),
-        bytes_out=len(encoded),
-    )
 
 
 def _unexpected_failure(context: CallContext, error: BaseException) -> Outcome:
@@ -318,38 +236,7 @@ def _unexpected_failure(context: CallContext, error: BaseException) -> Outcome:
         *(context.capability, context.request_id, context.execution_id),
         exc_info=error,
     )
-    return _failed(CallStatus.PROVIDER_ERROR, shown, None, cause=error)
-
-
-def _bad_output(
-    context: CallContext, detail: str, text: str | None = None, cause: Exception | None = None
-) -> Outcome:
-    """The outcome of a result that may not leave: `text` goes to the log of the host only."""
-    error = ProviderError(
-        f"`{context.capability}` gave a result that does not fit its schema or the channel",
-        capability=context.capability,
-    )
-    logger.error(
-        "the result of `%s` in request %a of execution `%s` does not fit: %a",
-        *(context.capability, context.request_id, context.execution_id, text or detail),
-        exc_info=cause,
-    )
-    return Outcome(
-        status=CallStatus.INVALID_OUTPUT,
-        answer=error_response(error),
-        detail=detail,
-        error_text=text,
-    )
-
-
-def _text_of(error: BaseException) -> str | None:
-    """The text of an error; None if it has none. `__str__` is code of the provider, too."""
-    try:
-        return str(error) or None
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - then the class has to be enough
-        return None
+    return failed(CallStatus.PROVIDER_ERROR, shown, None, cause=error)
 
 
 def _refused_by_scope(
@@ -365,42 +252,6 @@ def _refused_by_scope(
         reason=ReasonCode.SCOPE_VIOLATION.value,
         policy_id=policy_id,
     )
-    return _failed(
+    return failed(
         CallStatus.DENIED, denied, ReasonCode.SCOPE_VIOLATION.value, detail=f"outside `{rule}`"
     )
-
-
-def _failed(
-    status: CallStatus,
-    error: CapsError,
-    reason: str | None,
-    *,
-    detail: str | None = None,
-    cause: BaseException | None = None,
-) -> Outcome:
-    """The outcome with `error` for user space, and `cause` for the audit log."""
-    return Outcome(
-        status=status,
-        answer=error_response(error),
-        reason=reason,
-        detail=type(cause).__name__ if cause is not None else detail,
-        error_text=None if cause is None else _text_of(cause),
-    )
-
-
-def error_response(error: CapsError) -> CallResponse:
-    """The response for `error`; it fits the channel, whatever a provider put into the error."""
-    failure = CallFailure(
-        code=error.code if error.code in CALL_ERRORS else ProviderError.code,
-        message=truncate(str(error.message), _MAX_MESSAGE_CHARACTERS),
-        details=error.details if _fits_channel(error.details) else {},
-    )
-    return CallResponse(failure=failure)
-
-
-def _fits_channel(details: dict[str, Any]) -> bool:
-    try:
-        check_json_like(details)
-        return len(_encoder.encode(details)) <= _MAX_DETAILS_BYTES
-    except Exception:  # noqa: BLE001 - as for results
-        return False

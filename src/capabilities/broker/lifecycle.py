@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from caps.capabilities.broker.invoke import Outcome, error_response
+from caps.capabilities.broker.outcomes import Outcome, error_response
 from caps.capabilities.provider import CallContext
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.records import CallStatus, DecisionMade, OutcomeRecorded

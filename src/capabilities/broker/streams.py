@@ -19,7 +19,7 @@ import anyio
 import anyio.lowlevel
 import msgspec
 
-from caps.capabilities.broker.invoke import (
+from caps.capabilities.broker.outcomes import (
     MAX_RESULT_BYTES,
     Outcome,
     check_result,

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from caps.cli.options import json_option
-from caps.cli.tool_cards import url_option, with_tool_cards
+from caps.cli.options import json_option, store_option
+from caps.cli.tool_cards import with_tool_cards
 
 
 @click.group()
@@ -16,7 +16,7 @@ def keys() -> None:
 
 
 @keys.command("list")
-@url_option
+@store_option
 @json_option
 def list_(url: str | None, as_json: bool) -> None:
     """Print the keys, their states, and when they were created."""
@@ -49,7 +49,7 @@ def list_(url: str | None, as_json: bool) -> None:
     show_default=True,
     help="What the new key signs with.",
 )
-@url_option
+@store_option
 def rotate(alg: str, url: str | None) -> None:
     """Make a new key the active one.
 
@@ -63,7 +63,7 @@ def rotate(alg: str, url: str | None) -> None:
 
 @keys.command()
 @click.argument("key_id")
-@url_option
+@store_option
 def revoke(key_id: str, url: str | None) -> None:
     """Delete the secret of the key KEY_ID for good.
 

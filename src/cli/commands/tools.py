@@ -10,8 +10,8 @@ import click
 
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.input_files import read_input
-from caps.cli.options import json_option, load_registry, registry_option
-from caps.cli.tool_cards import url_option, with_tool_cards
+from caps.cli.options import json_option, load_registry, registry_option, store_option
+from caps.cli.tool_cards import with_tool_cards
 from caps.protocol.text import printable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def tools() -> None:
 
 @tools.command()
 @click.option("--file", required=True, metavar="FILE", help="The card as JSON; `-` reads input.")
-@url_option
+@store_option
 @json_option
 def publish(file: str, url: str | None, as_json: bool) -> None:
     """Sign a card and store it. A published version never changes."""
@@ -41,7 +41,7 @@ def publish(file: str, url: str | None, as_json: bool) -> None:
 
 
 @tools.command("list")
-@url_option
+@store_option
 @json_option
 def list_(url: str | None, as_json: bool) -> None:
     """Print all cards, and which are not valid."""
@@ -61,7 +61,7 @@ def list_(url: str | None, as_json: bool) -> None:
 @tools.command()
 @click.argument("name")
 @click.option("--version", help="By default the version that was published last.")
-@url_option
+@store_option
 def show(name: str, version: str | None, url: str | None) -> None:
     """Print the card NAME as JSON. Ends with 7 if it is not valid."""
     found = with_tool_cards(url, lambda cards, _: cards.find(name, version))
@@ -72,7 +72,7 @@ def show(name: str, version: str | None, url: str | None) -> None:
 
 
 @tools.command()
-@url_option
+@store_option
 @json_option
 def verify(url: str | None, as_json: bool) -> None:
     """Verify checksum and signature of all cards. Ends with 7 if one is not valid."""
@@ -89,7 +89,7 @@ def verify(url: str | None, as_json: bool) -> None:
 
 
 @tools.command()
-@url_option
+@store_option
 def resign(url: str | None) -> None:
     """Sign all valid cards with the active key. Ends with 7 if a card is not valid."""
     done = with_tool_cards(url, lambda cards, _: cards.resign())

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from caps.capabilities.broker.idempotency import IdempotentCall
-from caps.capabilities.broker.invoke import Outcome
 from caps.capabilities.broker.lifecycle import Call
+from caps.capabilities.broker.outcomes import Outcome
 from caps.security.audit import CallStatus
 from caps.security.reasons import ReasonCode
 from caps.security.request import ApprovalUse
