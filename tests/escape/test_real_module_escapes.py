@@ -59,7 +59,7 @@ BY_NUMPY = {
         "(np.ctypeslib.ctypes.CDLL(None))"
     ),
     "the host's code": "'caps.security.policy' in np.f2py.sys.modules",
-    "another module": "np.f2py.sys.modules['importlib'].import_module('sqlite3')",
+    "another module": "np.f2py.sys.modules['importlib'].import_module('ftplib')",
 }
 
 # Through packages that were prepared: these have files in memory, and functions that refuse.
