@@ -7,8 +7,8 @@ the shares until it ends. So slow providers hold up their own caller, and nobody
 
 from __future__ import annotations
 
-import itertools
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final, TypeVar
 
@@ -24,9 +24,11 @@ PROVIDER_THREADS_PER_EXECUTION = 16
 _RUNTIME_THREADS = 16
 _RUNTIME_THREADS_PER_PRINCIPAL = 4
 
-_TURN_ITEMS: Final = 256
+_TURN_SECONDS: Final = 0.005
 
 _turn = threading.Lock()
+# Held by the one that gets the next turn: a thread that ends its turn cannot take it again at once.
+_next_turn = threading.Lock()
 
 
 # One set for each event loop: its runtimes share it.
@@ -67,13 +69,21 @@ async def run_in_runtime_thread(
 def in_turns(items: Iterable[T]) -> Generator[T, None, None]:
     """Yield `items` for a loop in a provider thread that computes much, one such thread at a time.
 
-    The event loop competes with every computing thread for the interpreter. Threads take turns of
-    some items each, so that it competes with one of them and not with dozens.
+    The event loop competes with every computing thread for the interpreter. Threads take turns of a
+    few milliseconds each, so that it competes with one of them and not with dozens. No item is
+    taken before it is wanted: a few of them may be all that fits into memory.
     """
     rest = iter(items)
     while True:
-        with _turn:
-            some = list(itertools.islice(rest, _TURN_ITEMS))
-            if not some:
+        with _next_turn:
+            _turn.acquire()
+        try:
+            end = time.monotonic() + _TURN_SECONDS
+            for item in rest:
+                yield item
+                if time.monotonic() > end:
+                    break
+            else:
                 return
-            yield from some
+        finally:
+            _turn.release()

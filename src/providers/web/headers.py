@@ -25,8 +25,8 @@ _VALUE = re.compile(r"[\x20-\x7e]*")
 _REFUSED = frozenset(
     """
     accept-encoding connection content-encoding content-length content-type expect forwarded host
-    http2-settings if-range keep-alive max-forwards range te trailer transfer-encoding upgrade via
-    x-cluster-client-ip x-host x-http-method x-http-method-override x-method-override
+    http2-settings if-range keep-alive max-forwards proxy range te trailer transfer-encoding upgrade
+    via x-cluster-client-ip x-host x-http-method x-http-method-override x-method-override
     x-original-host x-original-url x-real-ip x-rewrite-url
     """.split()
 )
@@ -43,7 +43,8 @@ def checked_headers(given: Mapping[str, str]) -> dict[str, str]:
         lower = name.lower()
         if not _NAME.fullmatch(name):
             raise _invalid(name, "a name of a header")
-        if lower in _REFUSED or lower.startswith(_REFUSED_PREFIXES):
+        plain = lower.replace("_", "-")  # many servers take one for the other
+        if plain in _REFUSED or plain.startswith(_REFUSED_PREFIXES):
             raise _invalid(name, "a header that callers may set")
         if lower in seen:
             raise _invalid(name, "each header once")

@@ -44,3 +44,34 @@ def test_a_loop_that_is_left_early_ends_its_turn() -> None:
         for _ in in_turns(range(10)):
             raise OSError("gone")
     assert not threads._turn.locked()
+
+
+def test_a_thread_with_slow_items_gives_the_others_their_turn() -> None:
+    """After each of them: they belong to other callers."""
+    began, ended = threading.Event(), threading.Event()
+    slow = 0
+
+    def compute() -> None:
+        nonlocal slow
+        for _ in in_turns(range(300)):
+            began.set()
+            if ended.wait(0.02):
+                break
+            slow += 1
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    began.wait()
+    assert list(in_turns(range(3))) == [0, 1, 2]
+    ended.set()
+    thread.join()
+    assert slow < 50
+
+
+def test_no_item_is_taken_before_it_is_wanted() -> None:
+    """Each may be a line of many megabytes."""
+    items = iter(range(9))
+    turns = in_turns(items)
+    assert next(turns) == 0
+    turns.close()
+    assert next(items) == 1
