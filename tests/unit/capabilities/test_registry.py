@@ -180,6 +180,7 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
 
 def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:
     """Nothing of it is left out, also if it is revoked or watched."""
+    registry.refuse_uncarded(["box.take"])
     injected = registry.inject("tools", "e1", {"allow": ["box.*"]})
     grant = injected.revoking("box.put").for_learning()
     for field in fields(grant):  # none would be missed for having its default
@@ -317,3 +318,19 @@ def test_flags_are_not_converted(registry: CapabilityRegistry, fields: dict[str,
 
 
 async def noop() -> None: ...
+
+
+def test_grants_refuse_functions_without_a_valid_tool_card() -> None:
+    """Those that are made afterwards, and for good: also the next runs of a session."""
+    registry = CapabilityRegistry()
+    registry.register(CapabilitySpec(name="shelf.put"), provider)
+    policy = registry.bind({"allow": ["shelf.put"]})
+    before = registry.inject("caps", "1", policy)
+    registry.refuse_uncarded(["shelf.put"])
+    grant = registry.inject("caps", "2", policy)
+    assert before.uncarded == frozenset()
+    assert grant.uncarded == grant.named("3").uncarded == grant.revoking("x").uncarded
+    assert grant.uncarded == {"shelf.put"}
+    assert grant.chain.granted == ("shelf.put",)  # code may ask, so that it is recorded
+    registry.refuse_uncarded([])
+    assert registry.inject("caps", "4", policy).uncarded == frozenset()

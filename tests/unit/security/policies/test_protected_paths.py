@@ -290,3 +290,13 @@ class TestLongPaths:
         policy = loaded({"allow": ["files.read"], "scopes": {"files": {"allowlist": ["/b"]}}})
         path = "/" + "a/" * 50_000
         assert explain(REGISTRY, policy, Request("files.read", {"path": path})).changes == ()
+
+
+def test_the_configuration_file_is_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code that could write it would choose the policy."""
+    file = tmp_path / "caps.toml"
+    file.write_text("isolation = 'full'")
+    monkeypatch.setenv("CAPS_CONFIG", str(file))
+    assert file in {each.path for each in default_protected_paths()}
