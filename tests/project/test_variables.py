@@ -14,6 +14,7 @@ from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
+from caps.service.signin.tokens import token_terms
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +52,7 @@ def settings() -> tuple[object, ...]:
         isolation_mode(None),
         capability_timeout_ms(None),
         plugin_mode(None),
+        token_terms(),
     )
 
 

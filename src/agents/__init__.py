@@ -1,0 +1,1 @@
+"""Stored agents, and what they amount to. Nothing of HTTP is here."""
