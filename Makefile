@@ -1,11 +1,11 @@
 # Everyday commands. `make run` and `make test` need python3 with venv, and nothing else.
 
 PYTHON ?= python3
-VENV   := .venv
+VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run serve setup dev test quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
+.PHONY: help run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,6 +25,9 @@ setup: $(VENV)/.core ## make .venv and install
 dev: $(VENV)/.dev ## the same with what the tests need
 
 test: lint types tests ## lint, types and all tests
+
+test-all: ## `make test` on each supported Python that is found
+	@$(PYTHON) scripts/python_versions.py --test
 
 quick: lint types ## lint, types and the tests that start no process: under 90 seconds
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not process"
@@ -74,9 +77,10 @@ bench-quick: $(VENV)/.bench ## the same with few samples, under a minute
 	$(BIN)/python -m bench --quick
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-3.* .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.core: pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) scripts/python_versions.py
 	@echo "installing caps into $(VENV); the first time takes a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .

@@ -1,1 +1,4 @@
-"""Stored agents, and what they amount to. Nothing of HTTP is here."""
+"""What agents are and amount to, and what describes and vouches for their tools.
+
+Nothing of HTTP, and nothing that decides about a call.
+"""

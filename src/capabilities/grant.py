@@ -126,6 +126,8 @@ class Grant:
     namespace: str
     chain: PolicyChain
     revoked: frozenset[str] = field(default=frozenset())
+    uncarded: frozenset[str] = field(default=frozenset())
+    """Without a valid tool card, as the registry knew it when the execution started."""
     learning: bool = False
     """User space also gets wrappers for what is withheld, so that its attempts reach the broker,
     which refuses and records them as usual. This widens the manifest, never a decision."""
@@ -171,6 +173,7 @@ class Grant:
             namespace=self.namespace,
             chain=self.chain,
             revoked=self.revoked,
+            uncarded=self.uncarded,
             learning=self.learning,
         )
 

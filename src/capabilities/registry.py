@@ -61,6 +61,7 @@ class CapabilityRegistry:
         self._domains: dict[str, RegisteredDomain] = {}
         self._capabilities: dict[str, RegisteredCapability] = {}
         self._catalogue = Catalogue()
+        self._uncarded: frozenset[str] = frozenset()
 
     def __contains__(self, name: object) -> bool:
         return name in self._capabilities
@@ -275,7 +276,16 @@ class CapabilityRegistry:
             raise RegistrationError(
                 f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
             )
-        return Grant(execution_id=execution_id, namespace=namespace, chain=chain)
+        return Grant(
+            execution_id=execution_id, namespace=namespace, chain=chain, uncarded=self._uncarded
+        )
+
+    def refuse_uncarded(self, names: Iterable[str]) -> None:
+        """From now on, grants refuse these functions: no valid tool card describes them.
+
+        Replaces the names of an earlier call. Executions that are running keep their grant.
+        """
+        self._uncarded = frozenset(names)
 
     def terms_of(self, *loaded: LoadedPolicy) -> Grant:
         """Policies applied to everything registered, for the tools that review policies.

@@ -10,6 +10,7 @@ which streams, `schema_out` is that of `T` in `AsyncIterator[T]`. A parameter an
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from collections.abc import (
@@ -134,7 +135,8 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    if not inspect.isroutine(function):
+    # From Python 3.14 on, a `partial` counts as a routine.
+    if isinstance(function, functools.partial) or not inspect.isroutine(function):
         raise RegistrationError(f"a `{_name(function)}` is not a function; wrap it in one")
     if inspect.isgeneratorfunction(function):
         raise RegistrationError(

@@ -21,15 +21,18 @@ _COMMANDS = {
     "audit": ("caps.cli.audit", "audit"),
     "call": ("caps.cli.commands.call", "call"),
     "capabilities": ("caps.cli.commands.capabilities", "capabilities"),
+    "config": ("caps.cli.commands.config", "config"),
     "db": ("caps.cli.commands.db", "db"),
     "doctor": ("caps.cli.commands.doctor", "doctor"),
     "functions": ("caps.cli.commands.functions", "functions"),
+    "keys": ("caps.cli.commands.keys", "keys"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.commands.repl", "repl"),
     "run": ("caps.cli.commands.run", "run"),
     "secrets": ("caps.cli.commands.secrets", "secrets"),
     "serve": ("caps.cli.commands.serve", "serve"),
     "token": ("caps.cli.commands.token", "token"),
+    "tools": ("caps.cli.commands.tools", "tools"),
 }
 
 

@@ -40,6 +40,7 @@ registry_option = click.option(
     "registry_name",
     metavar="MODULE:NAME",
     envvar=Variable.REGISTRY.key,
+    default=lambda: Variable.REGISTRY.read() or None,  # the configuration file
     show_envvar=True,
     help="A registry of your own, or a function that makes one, instead of the built-in one.",
 )
@@ -49,6 +50,7 @@ approvals_option = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     envvar=Variable.APPROVALS_PATH.key,
+    default=lambda: Variable.APPROVALS_PATH.read() or None,  # the configuration file
     show_envvar=True,
     help="Where calls wait for approvals; by default in the user's state directory.",
 )

@@ -1,8 +1,8 @@
 """Every environment variable of Caps: its name, what it sets, and its default.
 
-All modules read their variables through this table. `cli.unknown_variables` warns of names that it
-does not have, and `scripts/variable_tables.py` writes the tables of the documents from it. A worker
-has no environment and reads none of them.
+All modules read their variables through this table, which also reads the configuration file.
+`cli.unknown_variables` warns of names that it does not have, and `scripts/variable_tables.py`
+writes the tables of the documents from it. A worker has no environment and reads none of them.
 """
 
 from __future__ import annotations
@@ -73,12 +73,14 @@ class Variable(enum.Enum):
         "CAPS_AUDIT_SINKS",
         "[sinks](#sinks), as URLs separated by spaces or newlines; `--audit-sink URL` adds one",
         "none",
+        True,
     )
     DATABASE_URL = (
         "CAPS_DATABASE_URL",
         "the [store](docs/store.md): `postgresql://user@host/database`, or `sqlite:////path` of a "
         "file",
         "`$XDG_STATE_HOME/caps/caps.db`",
+        True,
     )
     STORE_KEY_FILE = (
         "CAPS_STORE_KEY_FILE",
@@ -103,6 +105,29 @@ class Variable(enum.Enum):
         "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
         "the longest time that a capability call may take, in milliseconds",
         "`30000`",
+    )
+    SIGNING_SECRET = (
+        "CAPS_CAPABILITY_SIGNING_SECRET",
+        "the secret that signs [tool cards](docs/tool-cards.md), at least 16 bytes",
+        "none: a random key is created on first use",
+        True,
+    )
+    CAPABILITY_CARDS = (
+        "CAPS_CAPABILITY_CARDS",
+        "[tool cards](docs/tool-cards.md): `off`; `refuse`: do not start if a card fails its "
+        "check; `quarantine`: start, and refuse calls of the functions without a valid card",
+        "`off`",
+    )
+    REQUIRED_AGENTS = (
+        "CAPS_CAPABILITY_REQUIRED_AGENTS",
+        "agent types that need a valid tool card, separated by spaces",
+        "none",
+    )
+    CONFIG = (
+        "CAPS_CONFIG",
+        "a [configuration file](docs/configuration.md), TOML or JSON, with values of the other "
+        "variables; a variable in the environment comes first",
+        "none",
     )
     ISOLATION = (
         "CAPS_ISOLATION",
@@ -134,11 +159,30 @@ class Variable(enum.Enum):
         "`refuse`",
     )
 
-    def __init__(self, key: str, sets: str, default: str) -> None:
+    def __init__(self, key: str, sets: str, default: str, masked: bool = False) -> None:
         self.key = key
         self.sets = sets
         self.default = default
+        self.masked = masked
+        """It can hold a secret, so no command prints it."""
 
     def read(self, environment: Mapping[str, str] | None = None) -> str:
-        """The value in the environment of this process, or another; empty if it is not set."""
-        return (os.environ if environment is None else environment).get(self.key, "")
+        """The value in the environment of this process, else in the configuration file.
+
+        Of another environment only what is in it. Empty if it is not set. Raises
+        ConfigurationError if there is a configuration file that cannot be used.
+        """
+        value = (os.environ if environment is None else environment).get(self.key, "")
+        if value or environment is not None or self is Variable.CONFIG:
+            return value
+        path = os.environ.get(Variable.CONFIG.key)
+        if not path:
+            return ""
+        from caps.protocol.disk.config_file import configured_values
+
+        return configured_values(path).get(self, "")
+
+    @property
+    def setting(self) -> str:
+        """Its name in the configuration file: `CAPS_AUDIT_PATH` is `audit.path`."""
+        return self.key.removeprefix(PREFIX).lower().replace("_", ".", 1)

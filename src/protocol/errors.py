@@ -13,6 +13,8 @@ embedding program catches them on the host. They are split by where the fault ca
     │   ├── AgentInvalidError        an agent's capabilities do not fit the registry
     │   ├── RegistrationError        a function, capability or domain cannot be registered
     │   ├── ConfigurationError       an environment variable or argument is out of range
+    │   ├── ToolCardError            a tool card or its key cannot be used (`agents.tool_cards`)
+    │   │   └── CardConflictError    another card has this name and version
     │   ├── ExecutionUnknownError    no execution or session of that id is running here
     │   ├── SessionBusyError         a session runs one cell at a time
     │   └── SessionEndedError        the session is over; says why; open a new one

@@ -12,7 +12,7 @@ can therefore only take away. An allowed call names the last policy, which is th
 - `deny` beats `allow`: a capability under a `deny` rule is withheld.
 - Deny by default: a capability under no `allow` rule is withheld.
 - A capability whose domain has scopes is withheld when the policy gives that domain none.
-- A capability that was revoked since the execution started is refused.
+- A capability that was revoked meanwhile, or lacks the tool card that is required, is refused.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
 - Nothing is allowed while `limits.concurrency` calls are in flight. Of these three limits the
@@ -49,7 +49,7 @@ from caps.protocol.text import nearest
 from caps.security.policies.flow_rules import NO_MARKS, given_labels
 from caps.security.policies.names import domain_of, quoted
 from caps.security.policy import RuleEffect, SecurityPolicy
-from caps.security.reasons import LIMITS, Problem, ReasonCode
+from caps.security.reasons import LIMITS, WITHDRAWN, Problem, ReasonCode
 from caps.security.request import ApprovalUse, KeyUse, Request, Usage
 from caps.security.terms import CapabilityTerms, GrantTerms, PolicyTerms
 
@@ -125,9 +125,10 @@ def decide(grant: GrantTerms, request: Request, usage: Usage) -> Decision:
                 dry_run, dry_run_policy = terms.dry_run, policy.policy_id
             asked.append((policy, terms))
         policy, own = asked[-1]
-        if own.name in grant.revoked:
-            message = f"`{own.name}` was revoked after the execution started"
-            return _refusal(policy, ReasonCode.REVOKED, message)
+        revoked = own.name in grant.revoked
+        if revoked or own.name in grant.uncarded:
+            reason = ReasonCode.REVOKED if revoked else ReasonCode.TOOL_CARD_INVALID
+            return _refusal(policy, reason, f"`{own.name}` {WITHDRAWN[reason]}")
         refused = (
             _over_limit(grant, asked, usage)
             or _conflict(policy, own, usage)

@@ -18,6 +18,7 @@ class ReasonCode(enum.StrEnum):
     DENIED_BY_RULE = "denied_by_rule"
     SCOPE_MISSING = "scope_missing"
     REVOKED = "revoked"
+    TOOL_CARD_INVALID = "tool_card_invalid"
     APPROVAL_REQUIRED = "approval_required"
     APPROVAL_DENIED = "approval_denied"
     APPROVAL_TIMEOUT = "approval_timeout"
@@ -38,6 +39,12 @@ LIMITS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.CALLS_EXCEEDED: "calls",
     ReasonCode.CONCURRENCY_EXCEEDED: "concurrency",
     ReasonCode.RATE_EXCEEDED: "rates",
+}
+
+# What is said of a capability that the policies grant and that is refused for another reason.
+WITHDRAWN: Final[Mapping[ReasonCode, str]] = {
+    ReasonCode.REVOKED: "was revoked after the execution started",
+    ReasonCode.TOOL_CARD_INVALID: "has no valid tool card that describes it as it is",
 }
 
 

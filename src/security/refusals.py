@@ -70,6 +70,8 @@ def _why(decision: Decision) -> str:
             return ": nobody approved it in time"
         case ReasonCode.REVOKED:
             return ": it was revoked"
+        case ReasonCode.TOOL_CARD_INVALID:
+            return ": it has no valid tool card"
         case ReasonCode.INTERNAL_ERROR:
             return ": the request could not be checked"
         case _:

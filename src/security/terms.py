@@ -73,3 +73,6 @@ class GrantTerms(PolicyTerms, Protocol):
 
     @property
     def revoked(self) -> AbstractSet[str]: ...
+    @property
+    def uncarded(self) -> AbstractSet[str]:
+        """The capabilities without a valid tool card, if cards are required."""

@@ -60,11 +60,12 @@ written = io.StringIO()
 loader = unittest.TestLoader()
 suite = unittest.TestSuite([loader.loadTestsFromTestCase(Sums), loader.loadTestsFromTestCase(Waits)])
 result = unittest.TextTestRunner(stream=written).run(suite)
-assert result.testsRun == 8 and not result.wasSuccessful()
+# Python 3.12.1, alone of all versions, does not count the test that is skipped.
+assert result.testsRun in (7, 8) and not result.wasSuccessful()
 assert (len(result.failures), len(result.errors), len(result.skipped)) == (2, 1, 1)
 text = written.getvalue()
 assert "[1] != [2]" in text or "Lists differ: [1] != [2]" in text
-assert "KeyError: 'no'" in text and "Ran 8 tests in " in text
+assert "KeyError: 'no'" in text and f"Ran {result.testsRun} tests in " in text
 assert "FAILED (failures=2, errors=1, skipped=1, expected failures=1)" in text
 assert seen.count("class") == 1 and seen[1:3] == ["down", "clean"]
 

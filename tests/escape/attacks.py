@@ -50,8 +50,11 @@ class Attack:
         return None if found is None else found[1]
 
     def mark(self, name: str) -> str | None:
-        found = re.search(rf"^# {name}: (.+)$", self.source, re.MULTILINE)
-        return None if found is None else found[1]
+        return next(iter(self.marks_of(name)), None)
+
+    def marks_of(self, name: str) -> list[str]:
+        """All marks of this name."""
+        return re.findall(rf"^# {name}: (.+)$", self.source, re.MULTILINE)
 
     @property
     def marks(self) -> set[str]:

@@ -468,7 +468,10 @@ SYSTEM: dict[str, tuple[str, str]] = {
     "environment of the host": ("import os\ndict(os.environ)['PATH']\nescaped()", "KeyError"),
     "file by io": ("import io\nio.open('/etc/passwd')\nescaped()", "`caps.files.read` instead"),
     "descriptor by io": ("from io import FileIO\nFileIO(0)\nescaped()", "cannot import name"),
-    "network by urllib": ("from urllib import request\nescaped()", "`caps.web.fetch` instead"),
+    "network by urllib": (
+        "from urllib import request\nescaped()",
+        "cannot import name 'request' from 'urllib' here",
+    ),
     "network by a dotted name": (
         "import urllib.request\nescaped()",
         "`urllib.request` cannot be imported here",

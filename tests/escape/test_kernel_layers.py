@@ -169,12 +169,11 @@ def test_the_layer_stops_it_alone(ground: ProvingGround, attack: KernelAttack, l
 @pytest.mark.parametrize(("attack", "layer"), _cases({"seccomp"}))
 def test_the_filter_stops_it_alone(ground: ProvingGround, attack: KernelAttack, layer: str) -> None:
     """It ends as it has to under the filter, and in no such way without it."""
-    ended_so = ENDINGS[attack.mark("stopped") or ""]
     without = NEEDS[layer] | attack.never_without
     stopped = ground.run(layer, without | {layer}, attack)
-    assert ended_so(stopped), f"{stopped.status.value}, {stopped.error or stopped.value}"
+    assert attack.stopped(stopped), f"{stopped.status.value}, {stopped.error or stopped.value}"
     free = ground.run(layer, without, attack)
-    assert not ended_so(free) or worked(free), f"it ends so without {layer}, too"
+    assert not attack.stopped(free) or worked(free), f"it ends so without {layer}, too"
 
 
 @pytest.mark.process

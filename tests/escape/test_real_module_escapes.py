@@ -15,7 +15,7 @@ from caps import MemoryAuditLog, Runtime
 from caps.worker.host.zygote.source import ZygoteSource
 from escape.attacks import locked_down
 from support.escape_targets import EscapeTargets
-from support.kernel_attacks import ATTACKS, ENDINGS, KernelAttack, worked
+from support.kernel_attacks import ATTACKS, KernelAttack, worked
 
 POLICY = {
     "id": "escape",
@@ -42,7 +42,10 @@ BY_NUMPY = {
     "another process": "np.f2py.subprocess.run(['/bin/true']).returncode == 0",
     "a fork": "np.f2py.os.fork() > 0",
     "a signal to the zygote": "np.f2py.os.kill(1, 9) is None",
-    "a socket": "np.f2py.sys.modules['socket'].create_connection(('127.0.0.1', PORT))",
+    "a socket": (
+        "(np.f2py.sys.modules.get('socket') or np.f2py.sys.modules['importlib']"
+        ".import_module('socket')).create_connection(('127.0.0.1', PORT))"
+    ),
     "a pickle that runs a command": (
         "np.load(io.BytesIO(b'cos\\nsystem\\n(S\"true\"\\ntR.'), allow_pickle=True) == 0"
     ),
@@ -56,7 +59,7 @@ BY_NUMPY = {
         "(np.ctypeslib.ctypes.CDLL(None))"
     ),
     "the host's code": "'caps.security.policy' in np.f2py.sys.modules",
-    "another module": "np.f2py.sys.modules['importlib'].import_module('sqlite3')",
+    "another module": "np.f2py.sys.modules['importlib'].import_module('ftplib')",
 }
 
 # Through packages that were prepared: these have files in memory, and functions that refuse.
@@ -166,6 +169,4 @@ def test_the_attack_does_not_work_beside_a_real_module(
     host.reset()
     result = unspoken.run_sync(f"import numpy\n{attack.program(host.facts)}")
     assert not worked(result), f"it worked: {result.value!r}"
-    ending = attack.mark("stopped")
-    assert ending is not None
-    assert ENDINGS[ending](result), f"{result.status.value}, {result.error or result.value}"
+    assert attack.stopped(result), f"{result.status.value}, {result.error or result.value}"

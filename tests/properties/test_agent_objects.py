@@ -12,6 +12,10 @@ from support.capability_examples import example_registry
 
 REGISTRY = example_registry()
 KNOWN = {each.key: each for each in REGISTRY.known_capabilities()}
+NEEDED: dict[str, dict[str, Any]] = {
+    "files": {"dirs": ["/data"]},
+    "secrets": {"hosts": {"github": ["api.github.com"]}},
+}
 CONTEXT = ResolverContext(workspace_dir="/work")
 
 JSON = st.recursive(
@@ -55,7 +59,7 @@ def valid_agents(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     agent: dict[str, dict[str, Any]] = {}
     for key in draw(st.lists(st.sampled_from(sorted(KNOWN)), unique=True)):
         own = [tool.key for tool in KNOWN[key].tools]
-        agent[key] = {"dirs": ["/data"]} if key == "files" else {}
+        agent[key] = dict(NEEDED.get(key, {}))
         if draw(st.booleans()) and own:
             agent[key]["tools"] = draw(st.lists(st.sampled_from(own), unique=True))
         # Its tools have the names of those of `files`.
@@ -83,5 +87,5 @@ def check(agent: Any, resolved: ResolvedCapabilities) -> None:
     }
     assert set(resolved.policy.allow) == expected
     assert {tool.function for tool in resolved.tools} == expected
-    assert set(resolved.policy.scopes) <= {"files", "session_files"}
+    assert set(resolved.policy.scopes) <= {"files", "secrets", "session_files", "web"}
     assert list(resolved.versions) == list(entries)

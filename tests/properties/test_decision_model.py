@@ -68,6 +68,7 @@ class Grant:
     limits: Limits
     terms: Mapping[str, CapabilityTerms]
     revoked: frozenset[str]
+    uncarded: frozenset[str] = frozenset()
 
     @property
     def links(self) -> tuple[Grant, ...]:
@@ -76,17 +77,19 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A policy as JSON, what is registered, what was revoked, and one request."""
+    """A policy as JSON, what is registered, what was revoked or has no card, and one request."""
 
     source: dict[str, Any]
     registered: frozenset[str]
     revoked: frozenset[str]
+    uncarded: frozenset[str]
     request: Request
     usage: Usage
 
     def decision(self) -> Decision:
         policy = load_policy(self.source).policy
-        return decide(bound(policy, self.registered, self.revoked), self.request, self.usage)
+        grant = bound(policy, self.registered, self.revoked)
+        return decide(replace(grant, uncarded=self.uncarded), self.request, self.usage)
 
 
 def bound(policy: SecurityPolicy, registered: frozenset[str], revoked: frozenset[str]) -> Grant:
@@ -154,6 +157,7 @@ def model(world: World) -> str:
         (not covered(source["allow"]), "not_allowed"),
         (scoped and domain not in source["scopes"], "scope_missing"),
         (name in world.revoked, "revoked"),
+        (name in world.uncarded, "tool_card_invalid"),
         (usage.past_deadline, "deadline_passed"),
         (usage.calls + 1 > limits["calls"], "calls_exceeded"),
         (usage.in_flight + 1 > limits["concurrency"], "concurrency_exceeded"),
@@ -232,6 +236,7 @@ worlds = st.builds(
     source=policies,
     registered=mostly(frozenset(NAMES), st.frozensets(names)),
     revoked=mostly(frozenset[str](), st.frozensets(names, max_size=2)),
+    uncarded=mostly(frozenset[str](), st.frozensets(names, max_size=2)),
     request=st.builds(
         Request,
         capability=names,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import selectors
+import warnings
 from typing import Any
 
 import pytest
@@ -56,7 +57,8 @@ def run_natively(source: str, monkeypatch: pytest.MonkeyPatch) -> str:
     clock, printed = IdleClock(), io.StringIO()
     monkeypatch.setattr(asyncio, "new_event_loop", lambda: ClockLoop(clock))
     monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: ClockLoop(clock))
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of names that user space still has
         try:
             exec(compile(source, "<agent>", "exec"), {"__name__": "__main__"})
         except BaseException as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from support.facade_samples_of_formats import FORMAT_SAMPLES
 from support.facade_samples_of_types import TYPE_SAMPLES
+from support.facade_samples_of_versions import with_newer_samples
 
 DATA_SAMPLES: dict[str, list[str]] = {
     "array": [
@@ -122,7 +123,14 @@ DATA_SAMPLES: dict[str, list[str]] = {
         "import hmac\nm = hmac.new(b'k', b'm', 'sha256')\n[m.hexdigest(), isinstance(m, hmac.HMAC),"
         "hmac.digest(b'k', b'm', 'sha256'), hmac.compare_digest(b'a', b'a')]",
     ],
-    "html": ["import html\n[html.escape('<a>&\"'), html.unescape('&lt;&eacute;&#8364;')]"],
+    "html": [
+        "import html\n[html.escape('<a>&\"'), html.unescape('&lt;&eacute;&#8364;'),"
+        "html.entities.html5['gt;']]",
+    ],
+    "html.entities": [
+        "import html.entities as e\n[e.codepoint2name[62], e.entitydefs['lt'], e.html5['gt;'],"
+        "e.name2codepoint['amp']]",
+    ],
     "io": [
         "import io\n[io.text_encoding('utf-8'), io.text_encoding(None)]",
         "import io\ns = io.StringIO('a\\nb'); s.seek(0, io.SEEK_END); s.write('c')\n"
@@ -287,4 +295,4 @@ DATA_SAMPLES["posixpath"] = [
     for program in DATA_SAMPLES["os.path"]
 ]
 
-SAMPLES = {**DATA_SAMPLES, **TYPE_SAMPLES, **FORMAT_SAMPLES}
+SAMPLES = with_newer_samples({**DATA_SAMPLES, **TYPE_SAMPLES, **FORMAT_SAMPLES})

@@ -44,6 +44,7 @@ class FaultHost:
 
     place: Path
     fault: Callable[[], None] = lambda: None
+    principal: str = "anonymous"
 
     @property
     def log(self) -> Path:
@@ -73,7 +74,7 @@ class FaultHost:
 
     def run_with_fault(self, runtime: Runtime) -> ExecutionResult:
         """Run the program: one write, the fault, another write."""
-        return runtime.run_sync(PROGRAM)
+        return runtime.run_sync(PROGRAM, principal=self.principal)
 
     def recorded_writes(self) -> set[str]:
         """The files that decisions on record allowed to write."""

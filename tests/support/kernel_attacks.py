@@ -3,8 +3,8 @@
 Every file is one attack. Its docstring says what it tries, its last expression is true if it
 worked, and its marks say
 
-- `# stopped: ...`, how exactly it has to end (the keys of `ENDINGS`), so that an attack which
-  merely breaks proves nothing;
+- `# stopped: ...`, how exactly it has to end (a key of `ENDINGS`; `... or ...` where that depends
+  on the C library), so that an attack which merely breaks proves nothing;
 - `# alone: ...`, the layers of which each stops it with the others left out;
 - `# control: works`, that the same file succeeds outside the sandbox, which is tested too;
 - `# unsafe without <layer>: ...`, the layer that it never runs without, and why;
@@ -37,6 +37,15 @@ class KernelAttack(Attack):
     def never_without(self) -> frozenset[str]:
         """The layers without which it could harm the machine."""
         return frozenset(re.findall(r"^# unsafe without (\w+): .+$", self.source, re.MULTILINE))
+
+    @property
+    def endings(self) -> list[str]:
+        """How it may end."""
+        return (self.mark("stopped") or "").split(" or ")
+
+    def stopped(self, result: ExecutionResult) -> bool:
+        """Whether it ended as it has to."""
+        return any(ENDINGS[ending](result) for ending in self.endings)
 
     def program(self, host: Mapping[str, object]) -> str:
         """The attack with its tools, what it may look for, and the numbers of its system calls."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
+_SINCE = re.compile(r"\(from Python (\d+)\.(\d+) on\)")
 _HEADER = re.compile(r"# what: (.+)\n# why: (.+)\n# raises: (\w+): (.+)\n")
 
 
@@ -17,6 +19,12 @@ class Construct:
     name: str
     title: str
     source: str
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether this version of Python has it; the title says from which version on."""
+        found = _SINCE.search(self.title)
+        return found is None or sys.version_info >= (int(found[1]), int(found[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,11 @@ def constructs() -> list[Construct]:
         Construct(name, source.partition("\n")[0].removeprefix("# "), source)
         for name, source in sources.items()
     ]
+
+
+def constructs_here() -> list[Construct]:
+    """Those that this version of Python has."""
+    return [one for one in constructs() if one.runs_here]
 
 
 def refused() -> list[Refused]:

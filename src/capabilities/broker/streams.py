@@ -69,7 +69,7 @@ class ItemStream:
         deadline: anyio.CancelScope,
     ) -> Outcome:
         """Pass on all items that the code wants. Raises what the provider raises."""
-        if rough_size(payload) > MAX_ARGUMENT_BYTES:
+        if rough_size(dict(payload)) > MAX_ARGUMENT_BYTES:
             raise ValidationError(
                 f"the arguments of the stream `{bound.name}` may have {MAX_ARGUMENT_BYTES} bytes",
                 capability=bound.name,

@@ -21,7 +21,9 @@ class Metric:
         self.name = name
         self.documentation = documentation
         self.labels = tuple(labels)
-        self._lock = threading.Lock()
+        # Python 3.14 lets an interrupt come between taking a lock and the block that it guards, so
+        # that it stays taken. The thread that was interrupted can still take this one again.
+        self._lock = threading.RLock()
 
 
 class Counter(Metric):

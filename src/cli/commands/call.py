@@ -19,13 +19,13 @@ from caps.cli.options import (
     audit_settings,
     audit_sink_option,
     json_option,
-    load_registry,
     policy_option,
     principal_or_user,
     registry_option,
     session_option,
 )
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
+from caps.cli.tool_cards import carded_registry
 from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def call(
             with gc_paused():
                 from caps.capabilities.runtime.runtime import Runtime
 
-                registry = load_registry(registry_name)
+                registry = carded_registry(registry_name)
             with Runtime(
                 policy_paths or None,
                 registry=registry,

@@ -23,7 +23,6 @@ from caps.cli.options import (
     audit_option,
     audit_settings,
     audit_sink_option,
-    load_registry,
     policy_option,
     principal_option,
     principal_or_user,
@@ -34,6 +33,7 @@ from caps.cli.options import (
 )
 from caps.cli.signals import exit_on_sigterm
 from caps.cli.streams import ProgramOutput
+from caps.cli.tool_cards import carded_registry
 from caps.protocol.errors import SessionEndedError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def repl(
         telemetry(metrics_port, metrics_address) as instruments,
         Runtime(
             policy_paths or None,
-            registry=load_registry(registry_name),
+            registry=carded_registry(registry_name),
             audit=audit_settings(audit_path, audit_sinks),
             approver=announcing_approver(directory),
             **instruments,

@@ -20,7 +20,6 @@ from caps.cli.options import (
     audit_settings,
     audit_sink_option,
     json_option,
-    load_registry,
     policy_option,
     principal_option,
     principal_or_user,
@@ -32,6 +31,7 @@ from caps.cli.options import (
 from caps.cli.render.artifact_files import ArtifactDirectory
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.streams import ProgramOutput
+from caps.cli.tool_cards import carded_registry
 from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def run(
                 from caps.cli.telemetry import telemetry
                 from caps.worker.host.zygote.source import ZygoteSource
 
-                registry = load_registry(registry_name)
+                registry = carded_registry(registry_name)
             with (
                 telemetry(metrics_port, metrics_address) as instruments,
                 Runtime(

@@ -13,10 +13,10 @@ from caps.capabilities.provider import ProviderError
 from caps.capabilities.threads import in_turns
 from caps.providers.files.resolve import Target
 
-Offset = Annotated[int | None, Field(ge=0, le=2**62, description="the first byte, from 0")]
-Length = Annotated[int | None, Field(ge=0, le=2**62, description="how many bytes at most")]
-FirstLine = Annotated[int | None, Field(ge=1, le=2**53, description="the first line, from 1")]
-LastLine = Annotated[int | None, Field(ge=1, le=2**53, description="the last line, included")]
+Offset = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="the first byte, from 0")]
+Length = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="how many bytes at most")]
+FirstLine = Annotated[int | None, Field(ge=1, le=2**53 - 1, description="the first line, from 1")]
+LastLine = Annotated[int | None, Field(ge=1, le=2**53 - 1, description="the last line, included")]
 
 _CHUNK: Final = 256 * 1024
 

@@ -114,7 +114,7 @@ async def list_findings(context: CallContext, section: Section | None = None) ->
 
 
 async def remove(
-    context: CallContext, number: Annotated[int, Field(ge=0, le=2**53)]
+    context: CallContext, number: Annotated[int, Field(ge=0, le=2**53 - 1)]
 ) -> FindingRemoved:
     """Remove a finding by its number."""
 

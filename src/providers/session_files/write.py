@@ -29,7 +29,7 @@ IfVersion = Annotated[
     int | None,
     Field(
         ge=0,
-        le=2**63 - 1,
+        le=2**53 - 1,
         description="The `version` that was read: refused if the file has another one now; 0 if "
         "there must be no file.",
     ),

@@ -13,7 +13,6 @@ mounted ConfigMap, the target moves with every update and the name does not.
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -29,8 +28,9 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import nearest, printable
 from caps.security.policies.flow_rules import FlowRule
 from caps.security.policies.names import MAX_QUOTED, quoted
-from caps.security.policies.plain_json import JSON_DEPTH, NotJsonError, plain_json
+from caps.security.policies.plain_json import NotJsonError, plain_json
 from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
+from caps.security.policies.strict_json import strict_json
 from caps.security.policy import (
     Limits,
     PolicyTest,
@@ -40,8 +40,6 @@ from caps.security.policy import (
 MAX_POLICY_BYTES: Final = 1024 * 1024
 # The number of problems that an error lists; each costs a search for the key that was meant.
 _MAX_PROBLEMS = 100
-# Far more digits than any number in a policy needs, and few enough to be cheap to convert.
-_MAX_DIGITS = 400
 
 # The id of the empty policy, so that a denial shows that no policy was given.
 NO_POLICY_ID = "no-policy-given"
@@ -176,50 +174,15 @@ def _decoded(source: str, data: bytes) -> str:
         raise _invalid(source, "is not UTF-8", f"line {line} column {column}") from None
 
 
-class _RepeatedKey(dict[str, Any]):
-    """An object with a repeated key. The parser does not know its path; a later walk finds it."""
-
-    key = ""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) == len(pairs):
-        return value
-    repeated = _RepeatedKey(value)
-    seen: set[str] = set()
-    repeated.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-    return repeated
-
-
-def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _MAX_DIGITS else math.inf
-
-
 def _parsed(source: str, text: str) -> Any:
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
-        repeated = _repeated_key(value, ())
+        return strict_json(text)
     except json.JSONDecodeError as error:
         what = f"is not JSON, {error.msg[:1].lower()}{error.msg[1:]}"
         raise _invalid(source, what, f"line {error.lineno} column {error.colno}") from None
-    except RecursionError:
-        raise _invalid(source, f"nested deeper than {JSON_DEPTH} levels") from None
-    if repeated is not None:
-        raise _invalid(source, "key is given twice", json_place(repeated))
-    return value
-
-
-def _repeated_key(value: object, path: _Path) -> _Path | None:
-    if isinstance(value, _RepeatedKey):
-        return (*path, value.key)
-    items: list[tuple[str | int, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    found = (_repeated_key(item, (*path, key)) for key, item in items)
-    return next((place for place in found if place is not None), None)
+    except NotJsonError as error:
+        place = (json_place(error.path),) if error.path else ()
+        raise _invalid(source, str(error), *place) from None
 
 
 def _validated(source: str, value: dict[str, Any]) -> SecurityPolicy:

@@ -23,16 +23,17 @@ _MODULE = re.compile(MODULE_PATTERN[1:-1])
 # Code has these as facades; a test compares the list with the tables of `src/worker/inside`.
 FACADE_MODULES: Final = frozenset(
     "abc array asyncio base64 binascii bisect calendar cmath collections colorsys contextlib "
-    "contextvars copy csv dataclasses datetime decimal difflib enum fnmatch fractions functools "
-    "graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword math numbers "
-    "operator os pathlib posixpath pprint random re secrets statistics string struct sys textwrap "
-    "time tomllib traceback types typing unicodedata urllib uuid warnings zlib zoneinfo".split()
+    "contextvars copy csv dataclasses datetime decimal difflib enum errno fnmatch fractions "
+    "functools gc graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword math "
+    "numbers operator os pathlib posixpath pprint random re secrets statistics string struct sys "
+    "textwrap time tomllib traceback types typing unicodedata urllib uuid warnings zlib "
+    "zoneinfo".split()
 )
 
 # Only access to the machine and the interpreter: files, processes, sockets, memory, imports.
 MACHINE_MODULES: Final = frozenset(
     "atexit bdb builtins cffi code codeop concurrent crypt ctypes curses dbm ensurepip "
-    "faulthandler fcntl filecmp fileinput ftplib gc getpass glob grp http imaplib imp importlib "
+    "faulthandler fcntl filecmp fileinput ftplib getpass glob grp http imaplib imp importlib "
     "inspect linecache mailbox marshal mmap modulefinder msvcrt multiprocessing netrc nntplib "
     "nt os pdb pip pipes pkgutil platform poplib posix profile pty pwd pyseccomp readline "
     "resource runpy sched select selectors setuptools shelve shutil signal site smtpd smtplib "

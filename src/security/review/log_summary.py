@@ -27,6 +27,7 @@ _NEVER: Final = frozenset(
         ReasonCode.DENIED_BY_RULE,
         ReasonCode.FLOW_DENIED,
         ReasonCode.REVOKED,
+        ReasonCode.TOOL_CARD_INVALID,
         ReasonCode.APPROVAL_DENIED,
         ReasonCode.APPROVAL_TIMEOUT,
         ReasonCode.INTERNAL_ERROR,

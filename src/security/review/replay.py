@@ -39,7 +39,9 @@ from caps.security.terms import PolicyTerms as LinkTerms
 _SLACK_S = 1.0
 
 _RAISED = "(error)"  # not the name of a key
-_STAYS_REFUSED = frozenset({ReasonCode.PAYLOAD_INVALID, ReasonCode.REVOKED})
+_STAYS_REFUSED = frozenset(
+    {ReasonCode.PAYLOAD_INVALID, ReasonCode.REVOKED, ReasonCode.TOOL_CARD_INVALID}
+)
 # Flows and the approval are the last rules: a call that got this far had passed all others.
 _PASSED_SCOPE = frozenset(
     {
@@ -137,6 +139,7 @@ class _OneOf:
         self.terms = link.terms
         self.links = (link,)
         self.revoked = frozenset[str]()
+        self.uncarded = frozenset[str]()
 
 
 class Replayer:

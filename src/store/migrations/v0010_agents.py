@@ -8,7 +8,7 @@ from alembic import op
 from caps.store.columns import OrderedText, UtcTime
 
 revision = "0010"
-down_revision = "0002"
+down_revision = "0003"
 
 
 def upgrade() -> None:

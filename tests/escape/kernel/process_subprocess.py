@@ -6,4 +6,5 @@
 
 import subprocess
 
+subprocess._USE_POSIX_SPAWN = False  # that is an attack of its own
 subprocess.run(["/bin/sh", "-c", "exit 0"], check=True).returncode == 0

@@ -1,9 +1,9 @@
 """Start a thread.
 
-Seccomp refuses to guard its stack, and would kill the clone: a worker has one.
+Seccomp refuses to guard its stack, or kills the clone: a worker has one thread.
 """
 
-# stopped: harmless
+# stopped: harmless or killed
 # alone: seccomp rlimits
 # control: works
 

@@ -89,7 +89,7 @@ def test_validate_shows_what_they_grant_together(desk: Desk) -> None:
     """The tests of each are run for it alone."""
     result = desk.caps("policy", "validate", *desk.both)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("policies `ceiling` and `own` are valid: together grant 5 of")
+    assert result.stdout.startswith("policies `ceiling` and `own` are valid: together grant 9 of")
     found = json.loads(desk.caps("policy", "validate", *desk.both, "--json").stdout)
     assert [each["policy"] for each in found["policies"]] == ["ceiling", "own"]
     assert (found["tests"], found["withheld_by"]["math.add"]) == (1, "own")

@@ -248,6 +248,7 @@ def mend():
     (disk / "ballast").unlink()
 settings = {{}}
 host.fault = fault
+host.principal = "p" * 5000  # no record fits into what the last page of the log has left
 {RUN}
 shutil.copytree(disk, kept)
 """

@@ -13,7 +13,7 @@ import pytest
 from caps import MemoryAuditLog, Runtime
 from support.cpython.differences import RECORDED, expected, modules, problems, reasons
 from support.cpython.runs import POLICY, run_module
-from support.cpython.test_files import find_file
+from support.cpython.sources import find_file
 
 
 @pytest.fixture(scope="module")

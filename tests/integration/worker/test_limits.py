@@ -253,7 +253,7 @@ async def test_memory_that_is_used_up_by_small_objects_is_the_same_limit() -> No
 async def test_code_may_catch_the_memory_error_and_end() -> None:
     """Its result is sent, although it left no memory for that; so is that of the next cell."""
     fill = "x = []\ntry:\n    while True: x.append(object())\nexcept MemoryError:\n    pass\n'full'"
-    policy = {"limits": {"memory_mb": 40}}
+    policy = {"limits": {"memory_mb": 64}}
     async with (
         Runtime(policy, audit=MemoryAuditLog()) as runtime,
         runtime.session() as session,

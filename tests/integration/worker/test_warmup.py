@@ -45,7 +45,7 @@ def test_a_warm_up_leaves_nothing_and_says_nothing() -> None:
     told = subprocess.run(
         (sys.executable, "-I", "-c", REHEARSED), capture_output=True, text=True, check=True
     )
-    assert told.stderr == "[[], b'', 'Stream']"
+    assert told.stderr == "[[], b'', 'CurrentStream']"
 
 
 async def test_code_in_a_worker_finds_only_its_own_names() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caps.protocol.messages import MAX_SOURCE_BYTES
 from support.cpython.refusals import is_test, without_refusals
-from support.cpython.test_files import TestFile
+from support.cpython.sources import SourceFile
 
 STAND_IN = Path(__file__).parents[2] / "cpython" / "stand_in.py"
 _MARGIN = 8 * 1024  # for the call at the end, which names the tests to leave out
@@ -28,7 +28,7 @@ class TestProgram:
 
 def make_programs(module: str) -> list[TestProgram]:
     """The programs that together run all tests of a module: several if it is long."""
-    file = TestFile()
+    file = SourceFile()
     body, front = file.adapt(module)
     future = "from __future__ import annotations\n" if file.has_future(module) else ""
     head = future + STAND_IN.read_text()

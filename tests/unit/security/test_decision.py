@@ -76,6 +76,7 @@ class Grant:
     policy_sha256: str = "ab" * 32
     limits: Limits = field(default_factory=lambda: Limits(calls=10, concurrency=2))
     revoked: frozenset[str] = frozenset()
+    uncarded: frozenset[str] = frozenset()
     above: tuple[Grant, ...] = ()
 
     @property
@@ -198,6 +199,13 @@ class TestRules:
         grant = grant_of(Terms(dry_run="files.read", scope=Beneath()))
         assert (asked(grant).allowed, asked(grant).dry_run_rule) == (True, "files.read")
         assert asked(grant, UNUSED, path="/etc/a").dry_run_rule is None
+
+    def test_a_capability_without_a_valid_tool_card_is_refused(self) -> None:
+        """Only that one, and only if cards are required."""
+        decision = asked(grant_of(SCOPED, uncarded=frozenset({"files.read"})))
+        assert decision.reason is ReasonCode.TOOL_CARD_INVALID
+        other = asked(grant_of(SCOPED, uncarded=frozenset({"files.write"})))
+        assert other.allowed
 
     def test_a_revoked_capability_is_refused(self) -> None:
         """A grant can be taken back while the execution runs."""

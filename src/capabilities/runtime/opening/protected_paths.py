@@ -1,4 +1,4 @@
-"""What no scope may change: the policy file, approvals, audit log and store of a runtime."""
+"""What no scope may change: the files of policy, configuration, approvals, audit log and store."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from caps.protocol.disk.store_files import store_files
+from caps.protocol.environment import Variable
 from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
@@ -18,6 +19,7 @@ from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 _APPROVALS: Final = "the approvals directory"
 _AUDIT: Final = "the audit directory"
 _STORE: Final = "the store"
+_CONFIG: Final = "the configuration file"
 
 
 def protected_paths_of(
@@ -30,7 +32,7 @@ def protected_paths_of(
         found.append(ProtectedPath(_APPROVALS, approver.directory))
     if isinstance(audit, AuditLog):
         found += [ProtectedPath(_AUDIT, place) for place in audit.places]
-    return (*found, *_store_paths())
+    return (*found, *_other_paths())
 
 
 def default_protected_paths() -> tuple[ProtectedPath, ...]:
@@ -39,9 +41,13 @@ def default_protected_paths() -> tuple[ProtectedPath, ...]:
     return (
         ProtectedPath(_APPROVALS, default_approvals_directory()),
         *(ProtectedPath(_AUDIT, place) for place in places),
-        *_store_paths(),
+        *_other_paths(),
     )
 
 
-def _store_paths() -> tuple[ProtectedPath, ...]:
-    return tuple(ProtectedPath(_STORE, place) for place in store_files())
+def _other_paths() -> tuple[ProtectedPath, ...]:
+    found = [ProtectedPath(_STORE, place) for place in store_files()]
+    configured = Variable.CONFIG.read()
+    if configured:
+        found.append(ProtectedPath(_CONFIG, Path(configured).absolute()))
+    return tuple(found)

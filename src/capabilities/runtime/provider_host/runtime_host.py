@@ -67,7 +67,12 @@ class RuntimeHost:
             flow=flow,
             parent=ParentCall(broker=broker, request_id=context.request_id),
         )
-        grant = Grant(execution_id=new_id(), namespace=outer.namespace, chain=chain)
+        grant = Grant(
+            execution_id=new_id(),
+            namespace=outer.namespace,
+            chain=chain,
+            uncarded=outer.uncarded,
+        )
         try:
             return await opened.run(grant, request)
         finally:

@@ -294,6 +294,9 @@ class Task(Future):
                 self._wait_for(awaited)
         finally:
             _running = before
+            # From Python 3.12 on, the frames in the traceback of an error keep this frame alive.
+            # Through it the error would keep its own task, and its loss would be noticed late.
+            del self, woken
 
     def _take_error(self, woken: Future | None) -> BaseException:
         """The error that the step starts with."""

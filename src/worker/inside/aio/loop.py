@@ -188,6 +188,8 @@ class Loop(metaclass=Sealed):
                 raise
             except BaseException as error:  # noqa: BLE001 - the callback is user code
                 self._lost.append(("Exception in callback", error))
+            # For the same reason as at the end of `Task._step`.
+            del callback, argument
 
     def _report_lost(self) -> None:
         while self._error_handler is not None and self._lost:

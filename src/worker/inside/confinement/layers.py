@@ -89,6 +89,7 @@ def limit_zygote(without: Mapping[str, Layer]) -> Layer:
     hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
     stack = within_hard_limit(resource.RLIMIT_STACK, _STACK_BYTES)
     resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
+    linux.tell_stack_size(stack)
     _grow_stack()
     return _RLIMITS
 

@@ -41,6 +41,9 @@ _PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
 _SECCOMP_MODE_FILTER: Final = 2
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
+# The arguments and the environment of a process are above the first frame, in the same mapping.
+_STACK_MARGIN: Final = 1024 * 1024
+
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REMOUNT, _MS_REC, _MS_PRIVATE = 32, 16384, 1 << 18
 _MNT_DETACH: Final = 2
@@ -64,6 +67,24 @@ def _number_of(call: dict[str, int]) -> int:
     if machine not in call:
         raise OSError(errno.ENOSYS, f"no system call numbers are known for {machine}")
     return call[machine]
+
+
+def tell_stack_size(size: int) -> None:
+    """Tell the interpreter that the stack of this thread may grow to `size` bytes.
+
+    Python 3.14 reads the limit when it starts, and aborts when the stack outgrows it. Does nothing
+    where the interpreter or the C library has no function for it: then the first limit stays.
+    """
+    try:
+        protect = ctypes.pythonapi.PyUnstable_ThreadState_SetStackProtection
+        top = ctypes.c_void_p.in_dll(_libc, "__libc_stack_end").value or 0
+    except (AttributeError, ValueError):
+        return
+    protect.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+    current = ctypes.pythonapi.PyThreadState_Get
+    current.restype = ctypes.c_void_p
+    usable = size - _STACK_MARGIN
+    _checked(protect(current(), top - usable, usable), "the protection of the stack")
 
 
 def unshare(flags: int) -> None:

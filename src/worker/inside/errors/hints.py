@@ -62,6 +62,17 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     return hint_for_package(error)
 
 
+def add_hint(error: BaseException) -> None:
+    """Add the hint for a name that does not exist to the text of the error, which code may print.
+
+    Of other errors code may catch many, and searching for similar names takes long.
+    """
+    if type(error) in (NameError, UnboundLocalError):
+        hint, message = hint_for(error), _builtin_message(error)
+        if hint is not None and message is not None and not message.endswith(hint):
+            error.args = (f"{message}; {hint}",)
+
+
 def hint_for_syntax(message: str, source: str = "") -> str | None:
     """The same for a message of the compiler about this source."""
     if "'return' outside function" in message:
@@ -91,6 +102,8 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
 
 
 def _hint_for_open(source_line: str) -> str:
+    if not source_line:
+        return "there are no files here; a policy may grant `files.read` and `files.write`"
     is_written = _OPENED_TO_WRITE.search(source_line[:_MAX_LINE]) is not None
     name = "files.write" if is_written else "files.read"
     return f"there are no files here; {use_instead(name, _FILE_CALLS[name])}"
@@ -117,12 +130,18 @@ def _variables(error: BaseException) -> Iterator[Any]:
 
 def _attributes(value: object) -> Iterator[Any]:
     """The attributes of `value`. Runs no code of the user's, unlike `dir`."""
-    for cls in type.mro(type(value)) if type(type(value)) is type else ():
+    if type(value) is type:  # a class has its own attributes and those of its bases
+        classes = type.mro(value)
+    else:
+        classes = type.mro(type(value)) if type(type(value)) is type else []
+    for cls in classes:
         names = type.__dict__["__dict__"].__get__(cls)
         yield from itertools.islice(names.copy(), _MAX_CANDIDATES)
         own = names.get("__dict__")
-        if type(own) is GetSetDescriptorType:
-            yield from itertools.islice(dict.copy(own.__get__(value)), _MAX_CANDIDATES)
+        if type(own) is GetSetDescriptorType and type(value) is not type:
+            found = own.__get__(value)
+            if type(found) is dict:
+                yield from itertools.islice(dict.copy(found), _MAX_CANDIDATES)
 
 
 def _builtin_message(error: Any) -> str | None:

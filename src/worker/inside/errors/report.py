@@ -67,18 +67,19 @@ def _describe(error: BaseException, programs: Programs) -> ErrorReport:
     last = steps[-1] if steps else None
     line, column, end = last.position if last else (None, None, None)
     source_line = _source_line(last.program, last.position[0]) if last else None
-    hint = hint_for(error, source_line or "")
+    hint, message = hint_for(error, source_line or ""), message_of(error)
+    is_said = hint is not None and message.endswith(hint)
     return ErrorReport(
         type=_type_name(error),
         code=_error_code(error),
-        message=message_of(error),
+        message=message,
         filename=last.program.filename if last else None,
         line=line,
         column=column,
         end_column=end,
         source_line=source_line,
         hint=hint,
-        traceback=traceback_text(error, programs, hint=hint),
+        traceback=traceback_text(error, programs, hint=None if is_said else hint),
         frames=_report_frames(steps),
         details=_details(error),
     )

@@ -10,6 +10,8 @@ attribute whose name can be set), `types.coroutine` (it changes functions), `uui
 
 from __future__ import annotations
 
+import sys
+
 _PATH_NAMES = (
     "altsep basename commonpath commonprefix curdir dirname extsep isabs join normcase normpath "
     "pardir pathsep sep split splitdrive splitext"
@@ -94,7 +96,8 @@ FACADES: dict[str, str] = {
     ),
     "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
     "hmac": "HMAC compare_digest digest new",
-    "html": "escape unescape",
+    "html": "entities escape unescape",
+    "html.entities": "codepoint2name entitydefs html5 name2codepoint",
     "io": "BytesIO SEEK_CUR SEEK_END SEEK_SET StringIO UnsupportedOperation text_encoding",
     "ipaddress": (
         "AddressValueError IPV4LENGTH IPV6LENGTH IPv4Address IPv4Interface IPv4Network IPv6Address "
@@ -200,18 +203,45 @@ FACADES: dict[str, str] = {
 
 # Names that versions of Python after the oldest supported one have added.
 NEWER_NAMES: dict[str, str] = {
+    "base64": "z85decode z85encode",
+    "calendar": (
+        "APRIL AUGUST DECEMBER Day FEBRUARY JANUARY JULY JUNE MARCH MAY Month NOVEMBER OCTOBER "
+        "SEPTEMBER"
+    ),
+    "collections.abc": "Buffer",
     "copy": "replace",
+    "csv": "QUOTE_NOTNULL QUOTE_STRINGS",
+    "decimal": "IEEEContext IEEE_CONTEXT_MAX_BITS",
+    "fnmatch": "filterfalse",
+    "functools": "Placeholder",
+    "heapq": "heapify_max heappop_max heappush_max heappushpop_max heapreplace_max",
+    "io": "Reader Writer",
     "itertools": "batched",
     "math": "fma sumprod",
     "operator": "is_none is_not_none",
+    "os.path": "splitroot",
+    "posixpath": "splitroot",
     "random": "binomialvariate",
-    "statistics": "kde",
-    "typing": "ReadOnly TypeIs get_protocol_members is_protocol override",
+    "re": "PatternError",
+    "statistics": "kde kde_random",
+    "string": "templatelib",
+    "typing": ("NoDefault ReadOnly TypeAliasType TypeIs get_protocol_members is_protocol override"),
+    "uuid": "MAX NIL uuid7 uuid8",
 }
 
-# Loaded at start-up, because the interpreter imports them on first use: for huge integers and for
-# `strptime`.
-ON_DEMAND = "_pylong _strptime"
+if sys.version_info >= (3, 14):
+    FACADES["string.templatelib"] = "Interpolation Template convert"
+
+
+def offered_names(module: str, real: object) -> list[str]:
+    """The names of a module that user space gets; of newer ones those that `real` has."""
+    newer = [name for name in NEWER_NAMES.get(module, "").split() if hasattr(real, name)]
+    return FACADES[module].split() + newer
+
+
+# Loaded at start-up, because the interpreter imports them on first use: for huge integers, for
+# `strptime`, and for annotations with names that are not defined (from Python 3.14 on).
+ON_DEMAND = "_ast_unparse _pylong _strptime"
 
 # The encodings of `str.encode` and `bytes.decode`; these are also modules imported on first use.
 ENCODINGS = (

@@ -14,6 +14,7 @@ from typing import Any
 
 from caps.protocol.errors import USER_ERRORS
 from caps.worker.inside.channel.output import CurrentStream, make_print
+from caps.worker.inside.errors.hints import add_hint
 from caps.worker.inside.language.class_rules import freeze_class_data
 from caps.worker.inside.language.guards import (
     AttributeGuards,
@@ -31,6 +32,7 @@ from caps.worker.inside.language.private_attributes import (
 )
 from caps.worker.inside.language.special_methods import Hooks
 from caps.worker.inside.language.transformer import (
+    CAUGHT_GUARD,
     CHANGE_GUARD,
     FREEZE_GUARD,
     HOOK_GUARD,
@@ -103,6 +105,7 @@ def make_builtins(
         "setattr": guards.setattr,
         "type": safe_type,
         "vars": guards.vars,
+        CAUGHT_GUARD: add_hint,
         CHANGE_GUARD: guards.check_augmented,
         CLEAN_CLASSES: own.clean,
         FREEZE_GUARD: freeze_class_data,

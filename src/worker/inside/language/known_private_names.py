@@ -82,12 +82,12 @@ def _collect_strings() -> set[str]:
 
 def _all_classes() -> Iterator[type]:
     """All classes, also the static ones of the interpreter, which the collector does not track."""
-    seen: set[type] = set()
+    seen: set[int] = set()  # by identity: a metaclass may compare and hash in its own way
     pending: list[type] = [object]
     while pending:
         owner = pending.pop()
-        if owner not in seen:
-            seen.add(owner)
+        if id(owner) not in seen:
+            seen.add(id(owner))
             yield owner
             pending += type.__subclasses__(owner)
 

@@ -65,6 +65,7 @@ from caps.worker.inside.language.private_attributes import (
 )
 from caps.worker.inside.language.visitor import CachedVisitor
 
+CAUGHT_GUARD = "<caught>"
 CHANGE_GUARD = "<change>"
 FREEZE_GUARD = "<freeze>"
 HOOK_GUARD = "<hook>"
@@ -177,7 +178,13 @@ class Transformer(CachedVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.check(node, node.name)
-        return self._visit_contents(node)
+        handler = self._visit_contents(node)
+        if node.name is not None:  # so that the code sees the hint, too, if it prints the error
+            first = handler.body[0]
+            value = ast.copy_location(ast.Name(node.name, ast.Load()), first)
+            call = guarded(CAUGHT_GUARD, value, value)
+            handler.body.insert(0, ast.copy_location(ast.Expr(call), first))
+        return handler
 
     # -- attributes and calls -------------------------------------------------------------------
 

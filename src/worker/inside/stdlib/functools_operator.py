@@ -14,7 +14,6 @@ functools.singledispatch, …method     evaluate annotations that are strings: h
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 import typing
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.language.reflection import is_users_function
 from caps.worker.inside.stdlib.class_makers.type_hints import HintEvaluator
 from caps.worker.inside.stdlib.context import StdlibContext
+from caps.worker.inside.stdlib.text_annotations import annotations_of
 
 _COPIED = ("__name__", "__qualname__")
 _METHOD_KINDS = (classmethod, staticmethod)
@@ -201,7 +201,7 @@ def _is_dispatch_type(kind: Any) -> bool:
 
 
 def _annotated_type(function: Any) -> Any:
-    found = next(iter(inspect.get_annotations(function).items()), None)
+    found = next(iter(annotations_of(function).items()), None)
     if found is None:
         raise TypeError(
             f"Invalid first argument to `register()`: {function!r:.80}. "
@@ -272,5 +272,5 @@ def _copy_names(
                 setattr(wrapper, name, value)
     if type(wrapper) is types.FunctionType and is_users_function(wrapped):
         if "__annotations__" in assigned and is_users_function(wrapper):
-            wrapper.__annotations__ = dict(inspect.get_annotations(wrapped))
+            wrapper.__annotations__ = dict(annotations_of(wrapped))
         wrapper.__wrapped__ = wrapped  # type: ignore[attr-defined]

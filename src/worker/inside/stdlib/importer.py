@@ -20,8 +20,8 @@ from caps.worker.inside.facades.allowlist import (
     ENCODINGS,
     FACADES,
     MODULE_ALTERNATIVES,
-    NEWER_NAMES,
     ON_DEMAND,
+    offered_names,
 )
 from caps.worker.inside.facades.alternatives import use_instead
 from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
@@ -33,7 +33,7 @@ from caps.worker.inside.stdlib.copying import restrict_copying
 from caps.worker.inside.stdlib.functools_operator import restrict_wrapping
 from caps.worker.inside.stdlib.instance_methods import pin_inherited, restrict_methods
 from caps.worker.inside.stdlib.replacements import REPLACEMENTS
-from caps.worker.inside.stdlib.types_typing import restrict_aliases
+from caps.worker.inside.stdlib.types_typing import restrict_aliases, restrict_forward_references
 from caps.worker.inside.stdlib.user_modules.loader import UserModules, load_sources
 from caps.worker.inside.stdlib.user_modules.native import native_facades
 from caps.worker.inside.stdlib.user_modules.table import LATE_NAMES, PARTS, USER_MODULES
@@ -49,6 +49,7 @@ def load_facades() -> Mapping[str, Facade]:
     pin_inherited()
     restrict_wrapping()
     restrict_aliases()
+    restrict_forward_references()
     for encoding in ENCODINGS.split():
         codecs.lookup(encoding)
     for module in ON_DEMAND.split():
@@ -56,12 +57,12 @@ def load_facades() -> Mapping[str, Facade]:
             importlib.import_module(module)
     load_time_zones()
     load_sources()
+    native_facades()
     facades: dict[str, Facade] = {}
     # Submodules first, because the facade of their parent holds them.
     for module in sorted(FACADES, key=lambda name: -name.count(".")):
         real = importlib.import_module(module)
-        allowed = f"{FACADES[module]} {NEWER_NAMES.get(module, '')}".split()
-        names = [name for name in allowed if hasattr(real, name)]
+        names = offered_names(module, real)
         submodules = {name: facades.get(f"{module}.{name}") for name in names}
         facades[module] = make_facade(
             module, {name: submodules[name] or getattr(real, name) for name in names}

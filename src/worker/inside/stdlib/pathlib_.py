@@ -73,7 +73,8 @@ class PurePosixPath:
         return self._path.as_posix()
 
     def as_uri(self) -> str:
-        return self._path.as_uri()
+        # Of a pure path it is deprecated from Python 3.14 on.
+        return pathlib.PosixPath(self._path).as_uri()
 
     def is_absolute(self) -> bool:
         return self._path.is_absolute()

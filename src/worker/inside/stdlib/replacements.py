@@ -45,7 +45,7 @@ from caps.worker.inside.stdlib.c_types.iterators import itertools_names
 from caps.worker.inside.stdlib.c_types.ordered_dict import OrderedDict
 from caps.worker.inside.stdlib.class_makers.enums import ENUMS
 from caps.worker.inside.stdlib.context import StdlibContext
-from caps.worker.inside.stdlib.text_annotations import special_annotations
+from caps.worker.inside.stdlib.text_annotations import annotations_of, with_plain_annotations
 
 
 class SequenceMatcher(difflib.SequenceMatcher[Any]):
@@ -152,8 +152,7 @@ def dataclasses_names(context: StdlibContext) -> dict[str, Any]:
             return functools.partial(dataclass, **options)
         if not own.is_own(cls):
             raise TypeError("a dataclass is made from a class statement")
-        with special_annotations(cls):
-            return own.register(_make_dataclass(own, cls, options))
+        return own.register(with_plain_annotations(cls, lambda: _make_dataclass(own, cls, options)))
 
     return {"dataclass": dataclass, "field": field, "fields": fields}
 
@@ -166,7 +165,7 @@ def _make_dataclass(own: OwnClasses, cls: type, options: dict[str, Any]) -> type
     chosen = {name: bool(value) for name, value in options.items()}
     # The compiler has checked the names of a class body, but a base may have others: the keys of a
     # typed dictionary are any strings.
-    names = [checked_name(name) for name in inspect.get_annotations(cls)]
+    names = [checked_name(name) for name in annotations_of(cls)]
     inherited = [checked_name(name) for name in getattr(cls, "__dataclass_fields__", ())]
     if any(needs_guard(name) for name in (*names, *inherited)):
         chosen["match_args"] = False  # a pattern reads fields without a guard
@@ -212,14 +211,17 @@ def _complete_dataclass(
         raise
 
 
-# Descriptors that run no user code when they are read from a class.
+# Descriptors that run no user code when they are read from a class. Some are descriptors only in
+# newer versions of Python.
 _HARMLESS_DESCRIPTORS = (
+    functools.partial,
     property,
     staticmethod,
     types.FunctionType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
     types.MethodDescriptorType,
+    types.MethodType,
     types.WrapperDescriptorType,
 )
 

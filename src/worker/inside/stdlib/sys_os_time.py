@@ -14,7 +14,7 @@ from typing import Any
 
 from caps.worker.inside.channel.interrupts import interruptible
 from caps.worker.inside.channel.output import CurrentStream, OutputStreams
-from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.facades.allowlist import offered_names
 from caps.worker.inside.facades.facade import Variable, make_facade
 from caps.worker.inside.stdlib.context import StdlibContext
 
@@ -96,7 +96,7 @@ def os_names(_context: StdlibContext) -> dict[str, Any]:
         """`os.getenv`."""
         return environ.get(key, default)
 
-    pure = {name: getattr(posixpath, name) for name in FACADES["os.path"].split()}
+    pure = {name: getattr(posixpath, name) for name in offered_names("os.path", posixpath)}
     path = make_facade("os.path", {**pure, **_PATH_NAMES})
     return {"environ": environ, "getcwd": getcwd, "getenv": getenv, "path": path}
 

@@ -5,6 +5,7 @@ types.SimpleNamespace       accepts any attribute name, also `__deepcopy__`: her
 typing.get_type_hints       evaluates annotations that are strings: here `type_hints` does
 typing.OrderedDict, …       create the library's own dictionaries: see `c_types`
 typing.get_origin, get_args return the real `type`: here its opaque type
+typing.ForwardRef.evaluate  evaluates any text (Python 3.14): here it stays a reference
 typing.Type[x] == y         compares the real `type` with any object behind `y`: here by identity
 """
 
@@ -37,10 +38,39 @@ _SHOWN_TYPES = (
 
 _Alias: Any = typing._GenericAlias  # type: ignore[attr-defined]
 
+# As in `annotationlib.Format`: a reference may stay what it is.
+_FORWARDREF = 3
+
 
 def restrict_aliases() -> None:
     """Have aliases compare what they stand for by identity. Runs in the zygote."""
     _Alias.__eq__ = _is_same_alias
+
+
+def restrict_forward_references() -> None:
+    """Have forward references evaluate text for the library only. Runs in the zygote."""
+    library: Any = typing
+    evaluate = getattr(library.ForwardRef, "evaluate", None)  # from Python 3.14 on
+    if evaluate is not None and evaluate.__module__ != __name__:
+        library.ForwardRef.evaluate = _restricted_evaluate(
+            evaluate, library.evaluate_forward_ref.__code__
+        )
+
+
+def _restricted_evaluate(library_evaluate: Any, caller: types.CodeType) -> Any:
+    """`ForwardRef.evaluate`, which evaluates only if it is called by the code `caller`.
+
+    User space cannot call that, but our own messages need it.
+    """
+
+    def evaluate(self: Any, *, format: Any = 1, **options: Any) -> Any:  # noqa: A002
+        if sys._getframe(1).f_code is caller:
+            return library_evaluate(self, format=format, **options)
+        if format == _FORWARDREF:
+            return self
+        raise TypeError("a forward reference is not evaluated in the sandbox")
+
+    return evaluate
 
 
 def _is_same_alias(self: Any, other: Any) -> Any:

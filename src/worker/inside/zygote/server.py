@@ -93,6 +93,9 @@ _ZYGOTE_ONLY = (
 # Modules that a real module may have loaded and a worker must not find either.
 _FORBIDDEN_IMPORTS = ("_posixsubprocess", "pyseccomp", "selectors", "subprocess")
 
+# Modules that the library loads from Python 3.12 on and never uses in a worker. A real module may.
+_UNUSED_IMPORTS = ("threading",)
+
 _LANGUAGE = Layer(name="language", enforcement=Enforcement.FULLY, detail="restricted python")
 # Applied in every worker by `become_worker`; a worker that fails to do so exits before it is ready.
 _PROCESS = Layer(
@@ -146,7 +149,7 @@ def main() -> NoReturn:
     template.queue_ready()
     signal.signal(signal.SIGINT, template.channel.interrupts.on_signal)
     if Argument.WITH_TOOLS not in requested:
-        _unload_modules()
+        _unload_modules(has_real_modules=bool(modules))
     drop_interpreter_access(_HOST)
     confinement = prepare_confinement(program, without, _RULESET)
     Zygote(control, WorkerSetup(confinement, template), script).serve(layers)
@@ -163,7 +166,7 @@ def _reset_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def _unload_modules() -> None:
+def _unload_modules(*, has_real_modules: bool) -> None:
     """Remove modules from `sys.modules`; our own code that uses them has references already.
 
     Done once, in the zygote, for all workers.
@@ -171,7 +174,8 @@ def _unload_modules() -> None:
     for name in _ZYGOTE_ONLY:
         if name not in sys.modules:  # misspelt or renamed: a worker would find the module
             raise LookupError(f"`{name}` is not loaded, so it cannot be forgotten")
-    prefixes = tuple(f"{name}." for name in (*_ZYGOTE_ONLY, *_FORBIDDEN_IMPORTS))
+    unused = () if has_real_modules else _UNUSED_IMPORTS
+    prefixes = tuple(f"{name}." for name in (*_ZYGOTE_ONLY, *_FORBIDDEN_IMPORTS, *unused))
     for name in list(sys.modules):
         if f"{name}.".startswith(prefixes):
             del sys.modules[name]

@@ -1,7 +1,7 @@
 """Give a library's object for a value that is not there."""
 
 # stopped: raises TypeError
-# because: <enum 'E'> has no members defined
+# because: <enum 'E'> has no members
 
 from enum import Enum
 class E(Enum):

@@ -1,7 +1,7 @@
 """Have a library's code read a property that gives the locals of its reader."""
 
 # stopped: raises AttributeError
-# because: property of 'nullcontext' object has no setter
+# because: of 'nullcontext' object has no setter
 # where: worker
 
 import contextlib

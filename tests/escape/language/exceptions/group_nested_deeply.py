@@ -1,7 +1,6 @@
 """Exhaust the stack by groups within groups."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or harmless
 
 error = ValueError()
 for _ in range(100_000):

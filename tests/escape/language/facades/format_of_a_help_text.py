@@ -1,6 +1,6 @@
 """Have the help text of an option show what is behind it."""
 
-# stopped: harmless
+# stopped: harmless or raises ValueError
 
 import argparse
 parser = argparse.ArgumentParser(prog="x")

@@ -5,7 +5,7 @@
 import contextlib
 import typing
 
-with contextlib.suppress(TypeError):
+with contextlib.suppress(AttributeError, TypeError):
     typing.TypeVar.__init__(print, "renamed")
 if print.__name__ == "renamed":
     escaped()

@@ -9,7 +9,7 @@ import typing
 class Descriptor:
     def __set_name__(self, owner, name): pass
 
-with contextlib.suppress(TypeError):
+with contextlib.suppress(AttributeError, TypeError):
     typing.TypeVarTuple.__init__(type(secret), "Secret")
 Descriptor().__set_name__(type(secret), "x")
 if secret._hidden == "loot":

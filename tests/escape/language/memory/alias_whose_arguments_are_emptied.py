@@ -1,6 +1,6 @@
 """Empty the arguments of an alias while it is shown."""
 
-# stopped: lost or harmless or raises RuntimeError
+# stopped: lost or harmless or raises RuntimeError or raises IndexError
 # where: worker
 
 class C:

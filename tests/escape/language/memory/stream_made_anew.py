@@ -5,5 +5,5 @@
 
 import io
 stream = io.BytesIO(bytes(100_000))
-view = stream.getbuffer()
-stream.__init__(b"")
+with stream.getbuffer():
+    stream.__init__(b"")

@@ -5,5 +5,5 @@
 
 import io
 stream = io.BytesIO(bytes(100))
-view = stream.getbuffer()
-stream.write(bytes(100_000))
+with stream.getbuffer():
+    stream.write(bytes(100_000))

@@ -1,10 +1,10 @@
 """Exhaust the stack by comparing deep tuples."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or harmless
 # where: worker
 
 one, other = (), ()
 for _ in range(100_000):
     one, other = (one,), (other,)
 one == other
+None

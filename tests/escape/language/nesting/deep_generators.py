@@ -1,11 +1,10 @@
 """Delegate to generators that are deeper than the stack."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or harmless
 # where: worker
 
 def f(inner): yield from inner
 g = iter([1])
 for _ in range(200_000): g = f(g)
 next(g)
-escaped()
+None

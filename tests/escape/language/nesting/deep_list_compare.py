@@ -1,10 +1,9 @@
 """Compare lists that are deeper than the stack."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or harmless
 # where: worker
 
 one, two = [], []
 for _ in range(200_000): one, two = [one], [two]
 one == two
-escaped()
+None

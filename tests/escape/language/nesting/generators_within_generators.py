@@ -1,7 +1,6 @@
 """Exhaust the stack by generators that ask each other."""
 
-# stopped: raises RecursionError
-# because: maximum recursion depth exceeded
+# stopped: raises RecursionError or harmless
 # where: worker
 
 def again(inner):
@@ -10,3 +9,4 @@ deep = iter([1])
 for _ in range(100_000):
     deep = again(deep)
 next(deep)
+None

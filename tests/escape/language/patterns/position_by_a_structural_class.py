@@ -1,6 +1,6 @@
 """Read the frame of a traceback by position, with a protocol that every object fulfils."""
 
-# stopped: harmless
+# stopped: harmless or raises TypeError
 
 from typing import Protocol, runtime_checkable
 

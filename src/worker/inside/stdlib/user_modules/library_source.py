@@ -49,8 +49,12 @@ class XMLParser(TargetParser):
         super().__init__(target=TreeBuilder() if target is None else target, encoding=encoding)
 """,
 }
-# The library makes this enum in a way that is private to `enum`.
-_REWRITTEN = {"ast": ("@_simple_enum(IntEnum)\nclass _Precedence:", "class _Precedence(IntEnum):")}
+_REWRITTEN = {
+    # How the program was started: from Python 3.14 on, for the name in the help text.
+    "argparse": ("_sys.modules['__main__'].__spec__", "None"),
+    # The library makes this enum in a way that is private to `enum`.
+    "ast": ("@_simple_enum(IntEnum)\nclass _Precedence:", "class _Precedence(IntEnum):"),
+}
 
 
 def read_library_source(name: str) -> bytes:
@@ -63,14 +67,18 @@ def read_library_source(name: str) -> bytes:
     origin = Path(spec.origin)
     file = origin.parent.joinpath(*inner).with_suffix(".py") if inner else origin
     # The block at the end is for the module as a command. It would run: see `UserModules.load`.
-    return file.read_bytes().partition(b"\nif __name__ ==")[0]
+    source = file.read_bytes().partition(b"\nif __name__ ==")[0]
+    if name == "ast" and importlib.util.find_spec("_ast_unparse") is not None:
+        # From Python 3.14 on, this part of `ast` is a module of its own.
+        return source + b"\n" + read_library_source("_ast_unparse") + b"\n_Unparser = Unparser\n"
+    return source
 
 
 def cut_library_source(name: str, source: str) -> str:
     """`source` of the module `name` as it runs in user space."""
-    if name not in KEPT and name not in LEFT_OUT:
-        return source
     text = source.replace(*_REWRITTEN[name]) if name in _REWRITTEN else source
+    if name not in KEPT and name not in LEFT_OUT:
+        return text
     lines = text.splitlines(keepends=True)
     for statement in _unwanted(name, ast.parse(text)):
         decorators = getattr(statement, "decorator_list", ())

@@ -7,10 +7,13 @@ values only.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
+import importlib
 import inspect
 import stat
 import sys
+from collections import namedtuple
 from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -48,6 +51,33 @@ def gettext(message: Any) -> Any:
 def ngettext(one: Any, many: Any, n: Any) -> Any:
     """`gettext.ngettext` without translations."""
     return one if n == 1 else many
+
+
+def can_colorize(**_options: Any) -> bool:
+    """`_colorize.can_colorize` where there is no terminal."""
+    return False
+
+
+def decolor(text: Any) -> Any:
+    """`_colorize.decolor` of text that has no colors."""
+    return text
+
+
+class _Theme(NamedTuple):
+    argparse: Any
+
+
+def get_theme(**_options: Any) -> _Theme:
+    """`_colorize.get_theme` without colors."""
+    return _Theme(_plain_section())
+
+
+@functools.cache
+def _plain_section() -> Any:
+    """The colors of `argparse`, all of them empty. Python 3.14 has them, and newer ones."""
+    colors: Any = importlib.import_module("_colorize").Argparse
+    names = [field.name for field in dataclasses.fields(colors)]
+    return namedtuple("Argparse", names)(*[""] * len(names))
 
 
 def find_caller(level: int) -> tuple[str, int, str]:
@@ -164,12 +194,17 @@ def weak_reference_facade(own: OwnClasses) -> Facade:
 @functools.cache
 def native_facades() -> dict[str, Facade]:
     """The hidden facades, by the name under which the modules import them."""
+    if sys.version_info >= (3, 14):
+        _plain_section()  # a worker can import nothing
     database = {name: getattr(sqlite_engine, name) for name in sqlite_engine.__all__}
     return {
         _engine("sqlite_engine"): make_facade("sqlite_engine", database),
         _engine("syntax_trees"): make_facade("syntax_trees", {"parse_source": parse_source}),
         _engine("xml_events"): make_facade("xml_events", {"XMLEvents": XMLEvents}),
         __name__: make_facade(__name__, {one.__name__: one for one in _OURS}),
+        "_colorize": make_facade(
+            "_colorize", {one.__name__: one for one in (can_colorize, decolor, get_theme)}
+        ),
         "gettext": make_facade("gettext", {"gettext": gettext, "ngettext": ngettext}),
         "shutil": make_facade("shutil", {"get_terminal_size": get_terminal_size}),
         "stat": make_facade("stat", {one.__name__: one for one in _MODES_OF_FILES}),

@@ -23,8 +23,9 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
         "BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError "
         "DuplicateSectionError Error ExtendedInterpolation Interpolation InterpolationDepthError "
         "InterpolationError InterpolationMissingOptionError InterpolationSyntaxError "
-        "MAX_INTERPOLATION_DEPTH MissingSectionHeaderError NoOptionError NoSectionError "
-        "ParsingError RawConfigParser SectionProxy"
+        "InvalidWriteError MAX_INTERPOLATION_DEPTH MissingSectionHeaderError "
+        "MultilineContinuationError NoOptionError NoSectionError ParsingError RawConfigParser "
+        "SectionProxy UNNAMED_SECTION UnnamedSectionDisabledError"
     ),
     "getopt": "GetoptError error getopt gnu_getopt",
     "html.parser": "HTMLParser",
@@ -47,10 +48,10 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
 # a class keeps its long form.
 KEPT: Final[Mapping[str, str]] = {
     "ast": (
-        "NodeTransformer NodeVisitor _ALL_QUOTES _INFSTR _MULTI_QUOTES _Precedence _SINGLE_QUOTES "
-        "_Unparser _line_pattern _pad_whitespace _splitlines_no_ff copy_location dump "
-        "fix_missing_locations get_docstring get_source_segment increment_lineno iter_child_nodes "
-        "iter_fields unparse walk"
+        "NodeTransformer NodeVisitor Unparser _ALL_QUOTES _INFSTR _MULTI_QUOTES _Precedence "
+        "_SINGLE_QUOTES _Unparser _line_pattern _pad_whitespace _splitlines_no_ff "
+        "copy_location dump fix_missing_locations get_docstring get_source_segment "
+        "increment_lineno iter_child_nodes iter_fields unparse walk"
     ),
     "xml.sax.saxutils": "__dict_replace escape quoteattr unescape",
 }

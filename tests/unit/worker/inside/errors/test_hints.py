@@ -81,6 +81,8 @@ def granted() -> Iterator[None]:
         ("value = 1\nvaleu", "did you mean `value`?"),
         ("def f(counter):\n    return conuter\nf(1)", "did you mean `counter`?"),
         ("'x'.uper()", "did you mean `upper`?"),
+        ("class A:\n    total = 1\nA.totl", "did you mean `total`?"),
+        ("int.frm_bytes", "did you mean `from_bytes`?"),
         (
             "class A:\n    def __init__(self):\n        self.total = 1\nA().totl",
             "did you mean `total`?",
@@ -93,6 +95,17 @@ def test_a_hint_names_what_is_there(source: str, hint: str) -> None:
     with pytest.raises((NameError, AttributeError)) as caught:
         run_program(program)
     assert describe(caught.value, {program.filename: program}).hint == hint
+
+
+def test_code_that_prints_a_caught_error_sees_the_hint() -> None:
+    """Once, also if it is raised again; the text of other errors stays."""
+    source = "value = 1\ntry:\n    valeu\nexcept NameError as error:\n    raise"
+    program = compile_source(source)
+    with pytest.raises(NameError) as caught:
+        run_program(program)
+    assert str(caught.value) == "name 'valeu' is not defined; did you mean `value`?"
+    report = describe(caught.value, {program.filename: program})
+    assert report.traceback.count("did you mean") == 1
 
 
 def test_an_attribute_is_suggested_without_asking_the_object() -> None:

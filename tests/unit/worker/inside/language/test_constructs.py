@@ -6,16 +6,17 @@ import ast
 import asyncio
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
 
 import pytest
 
-from support.language_files import constructs
+from support.language_files import constructs_here
 from support.language_programs import run
 
-FILES = {one.name: one.source for one in constructs()}
+FILES = {one.name: one.source for one in constructs_here()}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -25,9 +26,11 @@ def test_a_construct_is_what_python_does(name: str, monkeypatch: pytest.MonkeyPa
     code = compile(FILES[name], name, "exec", flags, dont_inherit=True)
     main = ModuleType("__main__")
     monkeypatch.setitem(sys.modules, "__main__", main)
-    outcome = eval(code, vars(main))
-    if outcome is not None:
-        asyncio.run(outcome)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what user space still has
+        outcome = eval(code, vars(main))
+        if outcome is not None:
+            asyncio.run(outcome)
 
 
 @pytest.mark.parametrize("name", FILES)

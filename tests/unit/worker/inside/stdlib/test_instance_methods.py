@@ -29,19 +29,20 @@ load_facades()
 _LEFT_OUT: tuple[Any, ...] = (
     collections.UserString,
     functools.cached_property,
+    getattr(functools, "_singledispatchmethod_get", None),
     getattr(types, "_GeneratorWrapper"),  # noqa: B009 - typeshed lacks it
     getattr(typing, "_BoundVarianceMixin", None),
 )
 
 
-def _classes() -> set[type]:
+def _classes() -> list[type]:
     """Every class in a module behind a facade, with its ancestors. User space gets no metaclass."""
-    found: set[type] = set()
+    found: dict[int, type] = {}  # by identity: a metaclass may compare in its own way
     for module in FACADES:
         for value in vars(importlib.import_module(module)).values():
             if isinstance(value, type) and not issubclass(value, type):
-                found.update(value.__mro__)
-    return found.difference(_LEFT_OUT)
+                found.update({id(kind): kind for kind in value.__mro__})
+    return [kind for kind in found.values() if not any(kind is left for left in _LEFT_OUT)]
 
 
 def _readable_functions() -> Iterator[tuple[str, types.FunctionType]]:

@@ -43,7 +43,7 @@ class _Substitutions(ast.NodeTransformer):
         return node
 
 
-class TestFile:
+class SourceFile:
     """Reads a test file and the modules of `test` that it imports."""
 
     def __init__(self) -> None:
