@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
+.PHONY: help run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,6 +14,11 @@ run: $(VENV)/.core ## run the tour: untrusted code under policies/tour.json
 	@$(BIN)/caps run examples/tour.py --policy policies/tour.json --audit .run/audit --trail
 	@echo
 	@$(BIN)/caps audit verify --audit .run/audit
+
+serve: $(VENV)/.dev ## serve the HTTP API on loopback, with SQLite and policies/tour.json; prints a token
+	@echo "a token for development, for 8 hours:"
+	@$(BIN)/caps token --role admin
+	@$(BIN)/caps serve --policy policies/tour.json --audit .run/service-audit
 
 setup: $(VENV)/.core ## make .venv and install
 

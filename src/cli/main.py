@@ -36,6 +36,8 @@ _COMMANDS = {
     "repl": ("caps.cli.commands.repl", "repl"),
     "run": ("caps.cli.commands.run", "run"),
     "secrets": ("caps.cli.commands.secrets", "secrets"),
+    "serve": ("caps.cli.commands.serve", "serve"),
+    "token": ("caps.cli.commands.token", "token"),
     "tools": ("caps.cli.commands.tools", "tools"),
 }
 

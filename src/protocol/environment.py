@@ -87,6 +87,20 @@ class Variable(enum.Enum):
         "the key that seals the secrets in the store; the file must exist",
         "`$XDG_STATE_HOME/caps/store.key`, created on first use",
     )
+    TOKEN_SECRET_FILE = (
+        "CAPS_TOKEN_SECRET_FILE",
+        "the secret that verifies tokens of the [service](docs/service.md), for HS256; at least 32 "
+        "bytes",
+        "`$XDG_STATE_HOME/caps/service.key`, created on first use, for loopback only",
+    )
+    TOKEN_JWKS = (
+        "CAPS_TOKEN_JWKS",
+        "the public keys that verify tokens instead, for RS256 and EdDSA: a file with a JSON Web "
+        "Key Set, or its `https://` URL",
+        "none",
+    )
+    TOKEN_ISSUER = ("CAPS_TOKEN_ISSUER", "the `iss` that a token must have", "`caps`")
+    TOKEN_AUDIENCE = ("CAPS_TOKEN_AUDIENCE", "the `aud` that a token must have", "`caps`")
     DEFAULT_TIMEOUT_MS = (
         "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
         "the longest time that a capability call may take, in milliseconds",

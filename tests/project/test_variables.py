@@ -15,6 +15,7 @@ from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
+from caps.service.signin.tokens import token_terms
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,6 +54,7 @@ def settings() -> tuple[object, ...]:
         capability_timeout_ms(None),
         plugin_mode(None),
         CardSettings.from_environment(),
+        token_terms(),
     )
 
 

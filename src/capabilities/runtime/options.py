@@ -25,3 +25,11 @@ def check_run_arguments(on_output: object, check: object = False) -> None:
     if on_output is not None and iscoroutinefunction(on_output):
         raise ConfigurationError("on_output must be a plain function; nobody awaits an `async def`")
     require(isinstance(check, bool), "check", check, "a `bool`")
+
+
+def check_execution_id(execution_id: object) -> None:
+    """Raise ConfigurationError unless it is None or has the form of an id."""
+    fits = isinstance(execution_id, str) and len(execution_id) == 32
+    fits = fits and frozenset("0123456789abcdef").issuperset(str(execution_id))
+    expected = "32 lowercase hexadecimal digits, or None"
+    require(execution_id is None or fits, "execution_id", execution_id, expected)

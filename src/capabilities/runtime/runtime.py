@@ -30,6 +30,7 @@ from caps.capabilities.runtime.opening.settings import (
     checked_settings,
 )
 from caps.capabilities.runtime.options import (
+    check_execution_id,
     check_revoke_arguments,
     check_run_arguments,
 )
@@ -222,10 +223,13 @@ class Runtime(RuntimeLifetime):
         inputs: Mapping[str, Any] | None = None,
         argv: Sequence[str] | None = None,
         check: bool = False,
+        execution_id: str | None = None,
     ) -> AsyncGenerator[StreamEvent, None]:
         """`run` as a stream of events: Started, Output, Decided, HandedOut, then Finished.
 
         A slow reader delays nothing. Leaving the loop, or `aclose`, kills the worker.
+        `execution_id` is its id in all records, for a program that keeps a record of its own
+        before the start: 32 hexadecimal digits that were never used before.
         """
 
         from caps.capabilities.runtime.stream import stream_execution
@@ -243,9 +247,10 @@ class Runtime(RuntimeLifetime):
                 inputs=await self._encoded(inputs, principal),
                 argv=arguments,
             )
-            return await self._execute(request, policy, replace)
+            return await self._execute(request, policy, replace, execution_id)
 
         check_run_arguments(None, check)
+        check_execution_id(execution_id)
         arguments = checked_arguments(argv)
         async with aclosing(stream_execution(self._open_here().tasks, execute)) as events:
             async for event in events:
@@ -347,10 +352,14 @@ class Runtime(RuntimeLifetime):
         return await opened.encode_inputs(inputs, self._settings.namespace, principal)
 
     async def _execute(
-        self, request: ExecutionRequest, policy: PoliciesGiven | None, replace: bool
+        self,
+        request: ExecutionRequest,
+        policy: PoliciesGiven | None,
+        replace: bool,
+        execution_id: str | None = None,
     ) -> ExecutionResult:
         chain = await self._chain(policy, replace)
-        return await self._open().run(self._inject(new_id(), chain), request)
+        return await self._open().run(self._inject(execution_id or new_id(), chain), request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
         return await self._open_here().chain_for(self.registry, policy, replace)

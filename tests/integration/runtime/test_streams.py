@@ -87,6 +87,19 @@ async def test_events_come_in_order_and_the_last_holds_the_result(scene: Scene) 
     assert (started.principal, started.execution_id) == ("ada", result.execution_id)
 
 
+async def test_a_program_can_choose_the_id_of_an_execution(scene: Scene) -> None:
+    """So it can keep a record of its own before the start; what is no id is refused."""
+    chosen = "0123456789abcdef" * 2
+    events = [event async for event in scene.runtime.stream("1", execution_id=chosen)]
+    assert finished(events).result.execution_id == chosen
+    assert {e.execution_id for e in scene.audit.events if isinstance(e, ExecutionStarted)} == {
+        chosen
+    }
+    for bad in ("", "x" * 32, chosen.upper(), chosen[1:], 7):
+        with pytest.raises(ConfigurationError, match="execution_id"):
+            await anext(scene.runtime.stream("1", execution_id=bad))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_output_comes_while_the_code_runs(scene: Scene) -> None:
     """It is there although the code waits for what only its reader will do."""

@@ -1,0 +1,57 @@
+"""`caps token`: a bearer token for development."""
+
+from __future__ import annotations
+
+import click
+
+from caps.cli.exits import report_errors
+from caps.cli.options import principal_or_user
+from caps.protocol.environment import Variable
+from caps.protocol.errors import ConfigurationError
+
+
+@click.command()
+@click.option(
+    "--role",
+    type=click.Choice(["viewer", "runner", "publisher", "admin"]),
+    default="runner",
+    show_default=True,
+)
+@click.option("--principal", default=None, help="Who it is for; by default the current user.")
+@click.option(
+    "--hours",
+    type=click.FloatRange(0.001, 24 * 365),
+    default=8.0,
+    show_default=True,
+    help="How long it is valid.",
+)
+def token(role: str, principal: str | None, hours: float) -> None:
+    """Print a token that `caps serve` accepts.
+
+    It is signed with the secret of CAPS_TOKEN_SECRET_FILE, else with the one for development.
+    """
+    with report_errors():
+        try:
+            from caps.service.signin.keys import (
+                configured_secret_file,
+                development_secret,
+                read_secret,
+            )
+            from caps.service.signin.tokens import make_token, token_terms
+        except ImportError as error:
+            raise ConfigurationError(
+                "tokens need the extra `service`; install `caps-runtime[service]`"
+            ) from error
+        if Variable.TOKEN_JWKS.read():
+            raise ConfigurationError(
+                f"{Variable.TOKEN_JWKS.key} holds public keys only; get a token from its issuer"
+            )
+        path = configured_secret_file()
+        made = make_token(
+            development_secret() if path is None else read_secret(path),
+            token_terms(),
+            principal=principal_or_user(principal),
+            role=role,
+            seconds=max(1, int(hours * 3600)),
+        )
+    click.echo(made)

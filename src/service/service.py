@@ -1,0 +1,95 @@
+"""What all routes share: the open runtime, the store, sign-in, and the executions under way."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from fastapi import Depends, Request
+
+from caps.agents.resolution import AgentResolver
+from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.runtime.runtime import Runtime
+from caps.security.audit.log.settings import AuditSettings
+from caps.security.policies.load import Policies, is_policy_given, listed
+from caps.service.executions.recovery import mark_lost
+from caps.service.executions.runner import ExecutionRunner
+from caps.service.limits import PrincipalLimits, RequestLimits
+from caps.service.secured_route import caller_of
+from caps.service.signin.roles import Principal
+from caps.service.signin.tokens import TokenVerifier
+from caps.store import open_store
+from caps.store.database import Store
+
+NO_POLICY = {"version": 1, "id": "nothing-is-granted"}
+
+
+class Service:
+    """An open service. Made by `open_service`."""
+
+    def __init__(
+        self,
+        *,
+        runtime: Runtime,
+        store: Store,
+        verifier: TokenVerifier,
+        limits: RequestLimits,
+        runner: ExecutionRunner,
+    ) -> None:
+        self.runtime = runtime
+        self.store = store
+        self.verifier = verifier
+        self.limits = limits
+        self.runner = runner
+        self.principals = PrincipalLimits(limits)
+        self.agents = AgentResolver(runtime)
+        self.draining = False
+
+
+@asynccontextmanager
+async def open_service(
+    *,
+    policy: Policies | None,
+    registry: CapabilityRegistry,
+    audit: AuditSettings,
+    verifier: TokenVerifier,
+    limits: RequestLimits,
+    drain_seconds: float,
+) -> AsyncIterator[Service]:
+    """A service on the store of the environment. Raises the errors of `Runtime` and of the store.
+
+    There is always a policy over those of callers: without one of the operator nothing is granted.
+    Executions that an earlier process left unfinished are marked before anything runs. When it
+    closes, executions get `drain_seconds` to end, and are then cancelled.
+    """
+    given = policy if is_policy_given(listed(policy)) else NO_POLICY
+    instance = _instance(audit.directory)
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(open_store())
+        runtime = Runtime(given, registry=registry, audit=audit)
+        await stack.enter_async_context(runtime)
+        # Now that the lock of the audit log is held, no other process of this instance runs.
+        await mark_lost(store, instance, audit.directory)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        runner = ExecutionRunner(runtime, store, tasks, instance, limits.pending_executions)
+        stack.push_async_callback(runner.drain, drain_seconds)
+        yield Service(runtime=runtime, store=store, verifier=verifier, limits=limits, runner=runner)
+
+
+def _instance(audit_directory: Path) -> str:
+    """The same after a restart, and of one process at a time: the audit log has one writer."""
+    return f"{socket.gethostname()}:{audit_directory.absolute()}"
+
+
+def service_of(request: Request) -> Service:
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service
+
+
+ServiceGiven = Annotated[Service, Depends(service_of)]
+Caller = Annotated[Principal, Depends(caller_of)]

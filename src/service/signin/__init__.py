@@ -1,0 +1,1 @@
+"""Who asks: bearer tokens, the keys that verify them, and roles."""

@@ -1,0 +1,32 @@
+"""The roles of a principal. A higher one may do everything that a lower one may."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+import msgspec
+
+
+class Role(enum.IntEnum):
+    """In ascending order; `PUBLIC` is not a role of a token: its routes need none."""
+
+    PUBLIC = 0
+    VIEWER = 1
+    RUNNER = 2
+    PUBLISHER = 3
+    ADMIN = 4
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+ROLES: Final = {role.word: role for role in Role if role is not Role.PUBLIC}
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks, from the token and nothing else."""
+
+    name: str
+    role: Role

@@ -1,0 +1,117 @@
+"""Bearer tokens: JWTs with `exp`, `iss`, `aud`, `sub` and `role`, all of them required.
+
+Every check is made here, and any error means that nobody has signed in.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+import jwt
+import msgspec
+
+from caps.protocol.environment import Variable
+from caps.protocol.errors import ConfigurationError
+from caps.service.signin.keys import KeySource, NoKeyError
+from caps.service.signin.roles import ROLES, Principal
+
+MAX_TOKEN_BYTES: Final = 8192
+MAX_PRINCIPAL_CHARACTERS: Final = 256
+LEEWAY_SECONDS: Final = 10
+_DEFAULT_ISSUER: Final = "caps"
+_DEFAULT_AUDIENCE: Final = "caps"
+_REQUIRED: Final = ["exp", "iss", "aud", "sub"]
+
+logger = logging.getLogger(__name__)
+
+
+class SignInError(Exception):
+    """Nobody has signed in. `code` is stable; the text may be shown."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TokenTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """Who must have issued a token, and for whom."""
+
+    issuer: str = _DEFAULT_ISSUER
+    audience: str = _DEFAULT_AUDIENCE
+
+
+def token_terms() -> TokenTerms:
+    """From the environment."""
+    return TokenTerms(
+        issuer=Variable.TOKEN_ISSUER.read() or _DEFAULT_ISSUER,
+        audience=Variable.TOKEN_AUDIENCE.read() or _DEFAULT_AUDIENCE,
+    )
+
+
+class TokenVerifier:
+    """Verifies tokens under fixed terms."""
+
+    def __init__(self, keys: KeySource, terms: TokenTerms) -> None:
+        self._keys = keys
+        self._terms = terms
+
+    async def principal(self, authorization: str | None) -> Principal:
+        """Who the `Authorization` header names. Raises SignInError."""
+        if authorization is None:
+            raise SignInError("token_missing", "a bearer token is needed")
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_BYTES:
+            raise SignInError("token_invalid", "the header holds no bearer token")
+        return _principal(await self._claims(token))
+
+    async def _claims(self, token: str) -> dict[str, Any]:
+        try:
+            header = jwt.get_unverified_header(token)
+            key = await self._keys.find(header.get("kid"))
+            return jwt.decode(
+                token,
+                key.key,
+                algorithms=[key.algorithm],
+                issuer=self._terms.issuer,
+                audience=self._terms.audience,
+                leeway=LEEWAY_SECONDS,
+                options={"require": _REQUIRED},
+            )
+        except jwt.ExpiredSignatureError:
+            raise SignInError("token_expired", "the token has expired") from None
+        except NoKeyError as error:
+            logger.warning("a token was refused: %s", error)
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            logger.info("a token was refused: %s", type(error).__name__)
+        raise SignInError("token_invalid", "the token is not valid")
+
+
+def _principal(claims: dict[str, Any]) -> Principal:
+    name, role = claims["sub"], claims.get("role")
+    if not isinstance(name, str) or not name.isprintable():
+        raise SignInError("token_invalid", "`sub` of the token is not a printable name")
+    if not 0 < len(name) <= MAX_PRINCIPAL_CHARACTERS:
+        raise SignInError("token_invalid", "`sub` of the token is empty or too long")
+    if not isinstance(role, str) or role not in ROLES:
+        raise SignInError("token_invalid", f"`role` of the token is none of {', '.join(ROLES)}")
+    return Principal(name=name, role=ROLES[role])
+
+
+def make_token(secret: bytes, terms: TokenTerms, *, principal: str, role: str, seconds: int) -> str:
+    """A token for development. Raises ConfigurationError for what no verifier would accept."""
+    issued = int(time.time())
+    claims = {
+        "sub": principal,
+        "role": role,
+        "iss": terms.issuer,
+        "aud": terms.audience,
+        "iat": issued,
+        "exp": issued + seconds,
+    }
+    try:
+        _principal(claims)
+    except SignInError as error:
+        raise ConfigurationError(str(error)) from None
+    return jwt.encode(claims, secret, algorithm="HS256")

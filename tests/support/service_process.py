@@ -1,0 +1,106 @@
+"""A real `caps serve` in a process of its own, and clients of it with tokens of any kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+
+SECRET = "a secret for the tests of the service, long enough"
+POLICY = {
+    "version": 1,
+    "id": "operator",
+    "allow": ["math.*", "time.now"],
+    "limits": {"wall_ms": 60_000, "cpu_ms": 30_000},
+}
+START_SECONDS = 60
+
+
+def claims(**changed: Any) -> dict[str, Any]:
+    """The claims of a good token, with changes; None leaves one out."""
+    now = int(time.time())
+    good = {"sub": "ada", "role": "admin", "iss": "caps", "aud": "caps", "exp": now + 600}
+    return {name: value for name, value in (good | changed).items() if value is not None}
+
+
+def token(secret: str = SECRET, algorithm: str = "HS256", **changed: Any) -> str:
+    return jwt.encode(claims(**changed), secret, algorithm=algorithm)
+
+
+class ServiceProcess:
+    """One service; `state` holds its store, audit log, secret and policy."""
+
+    def __init__(self, state: Path, store_url: str, *options: str) -> None:
+        self.state = state
+        (state / "secret").write_text(SECRET)
+        (state / "policy.json").write_text(json.dumps(POLICY))
+        environment = {
+            "PATH": os.environ["PATH"],
+            "XDG_STATE_HOME": str(state),
+            "CAPS_DATABASE_URL": store_url,
+            "CAPS_TOKEN_SECRET_FILE": str(state / "secret"),
+            "CAPS_POLICY_PATH": str(state / "policy.json"),
+            "CAPS_ISOLATION": os.environ.get("CAPS_ISOLATION", ""),
+        }
+        code = "from caps.cli.main import main; main()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, "serve", "--port", "0", *options],
+            env={name: value for name, value in environment.items() if value},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.log: list[str] = []
+        self._address: str | None = None
+        self._said = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+            if "serving on " in line:
+                self._address = line.split()[-1]
+                self._said.set()
+        self._said.set()
+
+    @property
+    def address(self) -> str:
+        assert self._said.wait(START_SECONDS), "the service did not start in time"
+        assert self._address is not None, "".join(self.log)
+        return self._address
+
+    def client(self, **changed: Any) -> httpx2.Client:
+        """A client with a token of these claims."""
+        headers = {"Authorization": f"Bearer {token(**changed)}"}
+        return httpx2.Client(base_url=self.address, headers=headers, timeout=60)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send the signal, and wait for the end."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(60)
+        self._reader.join(10)
+        return code
+
+
+@contextmanager
+def running_service(state: Path, store_url: str, *options: str) -> Iterator[ServiceProcess]:
+    service = ServiceProcess(state, store_url, *options)
+    try:
+        yield service
+    finally:
+        service.end(signal.SIGTERM)
+        assert service.process.stderr is not None
+        service.process.stderr.close()
