@@ -27,7 +27,7 @@ PREPARATIONS = (
     Preparation(package="scipy.io", parts="scipy.io.wavfile"),
     Preparation(
         package="scipy.optimize",
-        parts="scipy.optimize.elementwise scipy._lib.pyprima",
+        parts="scipy.optimize.elementwise scipy._lib.pyprima multiprocessing",  # for `workers`
         exercises=(_optimize,),
     ),
     Preparation(package="scipy.sparse", parts="scipy.sparse.csgraph scipy.sparse.linalg"),
