@@ -59,7 +59,7 @@ def current(url: str | None, as_json: bool) -> None:
 
         return await database.transact(current_version, Mode.READ), newest_version()
 
-    found, needed = _run(work, url)
+    found, needed = _missing(url) or _run(work, url)
     if as_json:
         click.echo(json.dumps({"current": found, "needed": needed}))
     else:
@@ -97,3 +97,18 @@ def _run(work: Callable[[Database], Awaitable[T]], url: str | None) -> T:
 
     with report_errors():
         return anyio.run(main)
+
+
+def _missing(url: str | None) -> tuple[None, str] | None:
+    """The versions of a SQLite store that does not exist yet: to ask for them creates nothing."""
+    from caps.store.open_store import require_libraries
+
+    with report_errors():
+        require_libraries()
+        from caps.store.migrate import newest_version
+        from caps.store.places import SqlitePlace, store_place
+
+        place = store_place(url)
+    if isinstance(place, SqlitePlace) and not place.path.exists():
+        return None, newest_version()
+    return None

@@ -311,7 +311,7 @@ def _require_changeable(entries: Collection[FileEntry]) -> None:
     for entry in entries:
         if entry.is_readonly:
             raise FileRefusedError(
-                f"`{printable(entry.path)}` is read-only; write to another path",
+                f"`{printable(entry.path)}` is read-only and cannot be changed",
                 refusal=FileRefusal.READ_ONLY,
                 path=entry.path,
                 labels=_labels(entries),

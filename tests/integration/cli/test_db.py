@@ -25,6 +25,8 @@ def test_the_three_commands(tmp_path: Path) -> None:
         (("check",), 0, "the store is as it should be\n"),
         (("check", "--json"), 0, '{"problems": []}\n'),
     ]
+    run_caps(tmp_path, "db", "current")
+    assert not (tmp_path / "caps").exists(), "asking creates nothing"
     for arguments, code, output in steps:
         done = run_caps(tmp_path, "db", *arguments)
         assert (done.returncode, done.stdout, done.stderr) == (code, output, "")

@@ -395,7 +395,7 @@ class TestLimits:
             ("write", {"path": "/in/a", "content": "y", "if_version": found["version"]}),
             ("delete", {"path": "/in", "recursive": True}),
         ):
-            assert "is read-only; write to another path" in await host.message(function, **payload)
+            assert "is read-only and cannot be changed" in await host.message(function, **payload)
 
 
 class TestLabels:

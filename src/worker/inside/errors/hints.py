@@ -16,6 +16,7 @@ from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
 
 _AWAIT = "the call was not awaited; write `await` before it"
+_STREAM = "it gives a stream of items; write `async for item in` before the call"
 _BY_NAME = {
     "breakpoint": "there is no debugger here; use `print`",
     "compile": "text is run with `exec` or `eval`",
@@ -52,6 +53,8 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     if message is None:
         return hint_for_package(error)
     kind = type(error)
+    if kind is TypeError and "object async_generator can't be used in 'await'" in message[:200]:
+        return _STREAM
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
     name = getattr(error, "name", None)

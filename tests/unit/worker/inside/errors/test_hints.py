@@ -42,6 +42,14 @@ def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
     gc.collect()  # the coroutine goes here, where its warning is expected
 
 
+def test_a_stream_that_is_awaited_is_explained() -> None:
+    """It is read with `async for`."""
+    program = compile_source("async def f():\n    yield 1\nawait f()")
+    with pytest.raises(TypeError) as caught:
+        run_program(program)
+    assert "`async for item in`" in str(describe(caught.value, {program.filename: program}).hint)
+
+
 def test_await_in_a_plain_function_is_explained() -> None:
     """Python says where it went wrong; the hint says what to write."""
     with pytest.raises(SourceError) as caught:
