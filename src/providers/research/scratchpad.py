@@ -85,6 +85,8 @@ async def add(
 ) -> FindingAdded:
     """Add a finding to a section of the scratchpad; the section is made if it is new."""
     heading = _heading(section)
+    if "\0" in f"{text}{heading}":  # not every database can store it
+        raise ProviderError("a finding has a NUL character; leave it out")
 
     def work(connection: Connection, session: StoredSession) -> tuple[Finding, int]:
         from caps.store.repositories.findings import Findings, Source

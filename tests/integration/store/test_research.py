@@ -150,3 +150,12 @@ async def test_concurrent_writers_lose_nothing_and_the_number_is_bounded(
     assert (await called(runtime, "list")).unwrap()["count"] == 8
     refused = [result.error.message for result in results if result.error is not None]
     assert set(refused) == {"the scratchpad has 8 findings; remove some first"}
+
+
+async def test_a_nul_character_is_refused_on_both_databases(runtime: Runtime) -> None:
+    """PostgreSQL cannot store one; the same call has the same answer everywhere."""
+    for payload in ({"text": "a\0b"}, {"text": "a", "section": "b\0"}):
+        refused = await called(runtime, "add", **payload)
+        assert refused.error is not None
+        assert refused.error.message == "a finding has a NUL character; leave it out"
+    assert (await called(runtime, "list")).unwrap()["count"] == 0
