@@ -56,6 +56,7 @@ from caps.worker.inside.zygote.arguments import (
 )
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
 from caps.worker.inside.zygote.forked_job import ForkedJob
+from caps.worker.inside.zygote.immortal import keep_for_ever
 
 _fork = os.fork  # workers with real modules get one that refuses
 
@@ -260,6 +261,8 @@ class Zygote:
         self._warm_ups_left -= 1
         WarmUp(self._script, {}, restricted=True).perform()
         gc.freeze()
+        if not self._warm_ups_left:
+            keep_for_ever()
 
     def _handle_order(self) -> None:
         data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _FDS_BUFFER_BYTES)
