@@ -100,6 +100,8 @@ def plan_of(value: object) -> Plan:
                 step=_step_of(plain, each["loc"]),
             )
             for each in error.errors(include_url=False)[:MAX_PROBLEMS]
+            # Also said of steps that are there and have problems of their own.
+            if each["type"] != "too_short" or each["loc"] != ("steps",) or not plain["steps"]
         ]
         raise plan_invalid(problems) from None
 

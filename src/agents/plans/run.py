@@ -84,7 +84,6 @@ async def run_plan(
     closed meanwhile.
     """
     checked.require_valid()
-    run = _PlanRun(checked, on_step)
     async with runtime.calls(
         principal=caller.principal,
         agent=caller.agent,
@@ -95,10 +94,19 @@ async def run_plan(
         execution_id=execution_id,
         on_decision=on_decision,
     ) as channel:
-        return await run.to_end(channel)
+        return await run_steps(checked, channel, on_step)
     raise ConfigurationError(
         "the runtime was closed while the plan ran; the audit log says which steps had begun"
     )
+
+
+async def run_steps(
+    checked: CheckedPlan,
+    channel: CallChannel,
+    on_step: Callable[[StepOutcome], None] | None = None,
+) -> PlanResult:
+    """Make the calls of all steps in one channel, until one is refused or fails."""
+    return await _PlanRun(checked, on_step).to_end(channel)
 
 
 class _PlanRun:

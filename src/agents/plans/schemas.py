@@ -145,7 +145,8 @@ def missing_hint(schema: Schema, token: str) -> str:
     """The end of a message about a place that cannot be: which property was meant, if one was."""
     for _ in range(_MAX_DEPTH):
         schema = schema.target() if "$ref" in schema.fields else schema
-    return did_you_mean(printable(token, MAX_QUOTED), schema.fields.get("properties", {}))
+    known = schema.fields.get("properties", {})
+    return "" if token in known else did_you_mean(printable(token, MAX_QUOTED), known)
 
 
 class _Pointing:

@@ -73,7 +73,7 @@ class _Validation:
         self._toolbox = Toolbox(registry)
         self._grant: Grant = registry.inject("caps", "plan", chain, budget=plan.budget)
         self._questions = Questions(self._grant)
-        self._problems: list[PlanProblem] = []
+        self._problems: list[tuple[int, PlanProblem]] = []
         self._places: dict[str, int] = {}
         self._templates: dict[int, Template] = {}
         self._outputs: dict[str, Schema] = {}
@@ -88,25 +88,25 @@ class _Validation:
             for index, each in enumerate(self._plan.steps)
             if (step := self._check(index, each)) is not None
         ]
+        by_step = sorted(self._problems, key=lambda each: each[0])
         return CheckedPlan(
             plan=self._plan,
             steps=tuple(ready),
-            problems=tuple(self._problems[:MAX_PROBLEMS]),
+            problems=tuple(problem for _, problem in by_step[:MAX_PROBLEMS]),
             cost=self._millionths / MILLION,
         )
 
     def _add(
         self, code: PlanCode, message: str, index: int, path: str = "", *, warning: bool = False
     ) -> None:
-        self._problems.append(
-            PlanProblem(
-                code=code,
-                message=message,
-                path=path or f"steps[{index}]",
-                step=self._plan.steps[index].id,
-                warning=warning,
-            )
+        problem = PlanProblem(
+            code=code,
+            message=message,
+            path=path or f"steps[{index}]",
+            step=self._plan.steps[index].id,
+            warning=warning,
         )
+        self._problems.append((index, problem))
 
     # -- ids and references ---------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class _Validation:
             certain = presence is Presence.IMPOSSIBLE
             shown = printable(token, MAX_QUOTED)
             before = pointed(schema, reference.at[: count - 1]).schema
-            hint = missing_hint(before, token) if certain else ""
+            hint = missing_hint(before, token)
             verb = "has no" if certain else "may have no"
             message = f"the output of `{reference.step}` {verb} `{shown}`{hint}"
             self._add(PlanCode.TYPE_MISMATCH, message, index, path, warning=not certain)
