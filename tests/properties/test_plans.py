@@ -12,7 +12,7 @@ from opentelemetry import trace
 from prometheus_client import CollectorRegistry
 
 from caps import CapabilityRegistry, MemoryAuditLog
-from caps.agents.plans.fitting import findings, is_certain
+from caps.agents.plans.fitting import Comparison, is_certain
 from caps.agents.plans.plan import plan_of
 from caps.agents.plans.problems import PlanCode
 from caps.agents.plans.run import PlanResult, StepStatus, run_steps
@@ -130,7 +130,7 @@ def test_what_certainly_fits_or_never_fits_does_so(
     source: Any, target: Any, values: list[Any]
 ) -> None:
     """For every value of the one schema, the validator of the other agrees."""
-    found = findings(Schema(source, source), Schema(target, target), "$")
+    found = Comparison().findings(Schema(source, source), Schema(target, target), "$")
     event("fits" if not found else "never" if is_certain(found) else "open")
     for value in values:
         if is_valid(source, value) and not found:
@@ -157,7 +157,7 @@ def test_a_pointer_finds_what_its_schema_says(source: Any, token: str, values: l
         assert has or found.presence is not Presence.CERTAIN
         assert not has or found.presence is not Presence.IMPOSSIBLE
         if has:
-            assert not is_certain(findings(Schema({"const": part}), found.schema, "$"))
+            assert not is_certain(Comparison().findings(Schema({"const": part}), found.schema, "$"))
 
 
 # A schema, and a value of it that a function answers with.

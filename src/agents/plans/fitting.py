@@ -7,6 +7,7 @@ known are checked by the validator itself, so that the answer is that of the cal
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from caps.capabilities.schema import CompiledSchema
 from caps.protocol.errors import RegistrationError
 from caps.protocol.text import printable
 
-_MAX_COMPARED: Final = 5_000
+_MAX_COMPARED: Final = 20_000
 _MAX_DEPTH: Final = 48
 # Keywords that say nothing about values, and those that are compared below.
 _UNSETTLED: Final = frozenset(
@@ -40,22 +41,22 @@ class Finding(msgspec.Struct, frozen=True):
 Findings = list[Finding]
 
 
-def findings(source: Schema, target: Schema, path: str) -> Findings:
-    """Why values of `source`, which are at `path`, do not fit `target`; empty if all fit."""
-    return _Comparison().compare(source, target, path, 0)
-
-
 def is_certain(found: Findings) -> bool:
     return any(each.certain for each in found)
 
 
-class _Comparison:
-    """One comparison, which takes a bounded time."""
+class Comparison:
+    """Compares schemas, all together for a bounded time."""
 
     def __init__(self) -> None:
         self._left = _MAX_COMPARED
+        self._compiled: dict[int, tuple[Any, CompiledSchema | None]] = {}
 
-    def compare(self, source: Schema, target: Schema, path: str, depth: int) -> Findings:
+    def findings(self, source: Schema, target: Schema, path: str) -> Findings:
+        """Why values of `source`, which are at `path`, do not fit `target`; empty if all fit."""
+        return self._compare(source, target, path, 0)
+
+    def _compare(self, source: Schema, target: Schema, path: str, depth: int) -> Findings:
         self._left -= 1
         if target.node is True or target.node == {} or source.is_never:
             return []
@@ -67,7 +68,7 @@ class _Comparison:
         if alternatives is not None:
             return self._of_source(source, alternatives, target, path, depth + 1)
         if "const" in source.fields:
-            return _checked(source.fields["const"], target, path)
+            return self._checked(source.fields["const"], target, path)
         return self._with_target(source, target, path, depth + 1)
 
     def _of_source(
@@ -80,29 +81,29 @@ class _Comparison:
     ) -> Findings:
         """`source` is one of several schemas, or all of several, and all that it says besides."""
         key, schemas = alternatives
-        each = [self.compare(schema, target, path, depth) for schema in schemas]
+        each = [self._compare(schema, target, path, depth) for schema in schemas]
         found = _if_all(each) if key in ("allOf", "$ref") else _if_one(each, path)
         rest = source.without(key)
         if key == "enum" or not rest.fields.keys() - _ANNOTATIONS:
             return found
-        return _if_all([found, self.compare(rest, target, path, depth)])
+        return _if_all([found, self._compare(rest, target, path, depth)])
 
     def _with_target(self, source: Schema, target: Schema, path: str, depth: int) -> Findings:
         """All that `target` says, one keyword after the other."""
         found: Findings = []
         fields = target.fields
         for part in [*([target.target()] if "$ref" in fields else []), *target.branches("allOf")]:
-            found += self.compare(source, part, path, depth)
+            found += self._compare(source, part, path, depth)
         for key in ("anyOf", "oneOf"):
             if key in fields:
-                each = [self.compare(source, part, path, depth) for part in target.branches(key)]
+                each = [self._compare(source, part, path, depth) for part in target.branches(key)]
                 found += _into_one(each, path, only_one=key == "oneOf")
         for key in sorted(_UNSETTLED & fields.keys()):
             found.append(Finding(path, f"`{key}` is checked when it runs", False))
         known = [*fields["enum"]] if "enum" in fields else []
         known += [fields["const"]] if "const" in fields else []
         if known:
-            fits = [not is_certain(_checked(value, source, path)) for value in known]
+            fits = [not is_certain(self._checked(value, source, path)) for value in known]
             why = f"should be one of {printable(repr(known), 80)}"
             found.append(Finding(path, why, not any(fits)))
         return found + self._by_type(source, target, path, depth)
@@ -139,7 +140,7 @@ class _Comparison:
         for index in range(first + 1):  # the last one stands for all that follow
             if most is None or index < most:
                 place = joined(path, index)
-                inner = self.compare(source.item(index), target.item(index), place, depth)
+                inner = self._compare(source.item(index), target.item(index), place, depth)
                 found += inner if index < least else _doubted(inner)
         may_repeat = not source.fields.get("uniqueItems") and (most is None or most > 1)
         if target.fields.get("uniqueItems") and may_repeat:
@@ -164,12 +165,40 @@ class _Comparison:
                 verb = "has no" if absent else "may have no"
                 why = f"{verb} property `{printable(name, 80)}`, which is required"
                 found.append(Finding(path, why, absent))
-            inner = self.compare(of_source, target.property_of(name), joined(path, name), depth)
+            inner = self._compare(of_source, target.property_of(name), joined(path, name), depth)
             found += inner if certain else _doubted(inner)
         others = source.part(source.fields.get("additionalProperties", True))
         allowed = target.part(target.fields.get("additionalProperties", True))
-        found += _doubted(self.compare(others, allowed, path, depth))
+        found += _doubted(self._compare(others, allowed, path, depth))
         return found + _counted(source, target, path, others)
+
+    def _checked(self, value: Any, target: Schema, path: str) -> Findings:
+        """The answer of the validator about a value that is known."""
+        self._left -= 1
+        compiled = self._validator(target) if self._left >= 0 else None
+        if compiled is None:
+            return [Finding(path, "it is checked when it runs", False)]
+        return [
+            Finding(f"{path}{each.path[1:]}", f"should be {each.expected}, got {each.got}", True)
+            for each in compiled.problems(value)
+        ]
+
+    def _validator(self, target: Schema) -> CompiledSchema | None:
+        """None for a schema that is made of others, or has references that lead out of it."""
+        node, root = target.node, target.root
+        known = self._compiled.get(id(node))
+        if known is not None:
+            return known[1]
+        whole, compiled = node, None
+        if isinstance(node, dict) and node is not root and isinstance(root, dict):
+            whole = {**{k: root[k] for k in ("$defs", "definitions") if k in root}, **node}
+        with contextlib.suppress(RegistrationError, TypeError, ValueError):
+            compiled = CompiledSchema(whole, "the schema")
+        self._compiled[id(node)] = (
+            node,
+            compiled,
+        )  # the node is kept, so that its id stays its own
+        return compiled
 
 
 _ANNOTATIONS: Final = frozenset(
@@ -190,21 +219,6 @@ def _alternatives(source: Schema) -> tuple[str, list[Schema]] | None:
         if key in fields:
             return key, source.branches(key)
     return None
-
-
-def _checked(value: Any, target: Schema, path: str) -> Findings:
-    """The answer of the validator about a value that is known."""
-    node = target.node
-    if isinstance(node, dict) and node is not target.root and isinstance(target.root, dict):
-        node = {**{k: target.root[k] for k in ("$defs", "definitions") if k in target.root}, **node}
-    try:
-        problems = CompiledSchema(node, "the schema").problems(value)
-    except (RegistrationError, TypeError, ValueError):  # made of other schemas, or a part of one
-        return [Finding(path, "it is checked when it runs", False)]
-    return [
-        Finding(f"{path}{each.path[1:]}", f"should be {each.expected}, got {each.got}", True)
-        for each in problems
-    ]
 
 
 def _if_all(each: Iterable[Findings]) -> Findings:

@@ -19,6 +19,8 @@ from caps.security.policies.names import MAX_QUOTED
 FROM: Final = "$from"
 LITERAL: Final = "$literal"
 MAX_POINTER: Final = 1024
+MAX_TOKENS: Final = 64
+MAX_REFERENCES: Final = 1024
 
 
 class Data(msgspec.Struct, frozen=True):
@@ -121,7 +123,7 @@ def _reference(value: dict[str, Any], path: str) -> Reference:
         )
     tokens = at.split("/")
     bare = at.replace("~0", "").replace("~1", "")
-    if tokens[0] != "" or "~" in bare or len(at) > MAX_POINTER:
+    if tokens[0] != "" or "~" in bare or len(at) > MAX_POINTER or len(tokens) > MAX_TOKENS:
         raise MalformedReferenceError(
             f"`{printable(at, MAX_QUOTED)}` is not a JSON pointer such as `/items/0`",
             joined(path, "at"),

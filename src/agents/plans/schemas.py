@@ -13,8 +13,6 @@ from typing import Any, Final
 import msgspec
 
 from caps.agents.plans.inputs import Data, ListOf, ObjectOf, Reference, Template, index_of
-from caps.protocol.text import did_you_mean, printable
-from caps.security.policies.names import MAX_QUOTED
 
 ALL_TYPES: Final = ("null", "boolean", "object", "array", "number", "string")
 _MAX_VISITED: Final = 2_000
@@ -96,6 +94,8 @@ class Found(msgspec.Struct, frozen=True):
 
     schema: Schema
     presence: Presence
+    doubted: int | None = None
+    """The index of the first token that may find nothing."""
 
 
 _ABSENT: Final = Found(NOTHING, Presence.IMPOSSIBLE)
@@ -131,22 +131,23 @@ def schema_of(template: Template, outputs: Mapping[str, Schema]) -> Schema:
 
 def pointed(schema: Schema, at: Iterable[str]) -> Found:
     """What the pointer finds in values of `schema`, and whether it finds anything."""
-    found = Found(schema, Presence.CERTAIN)
-    for token in at:
-        step = _Pointing(token).within(found.schema, 0)
+    presence, doubted = Presence.CERTAIN, None
+    for index, token in enumerate(at):
+        step = _Pointing(token).within(schema, 0)
         if step.presence is Presence.IMPOSSIBLE:
-            return step
-        certain = found.presence is step.presence is Presence.CERTAIN
-        found = Found(step.schema, Presence.CERTAIN if certain else Presence.POSSIBLE)
-    return found
+            return Found(NOTHING, step.presence, index)
+        if step.presence is Presence.POSSIBLE and doubted is None:
+            presence, doubted = step.presence, index
+        schema = step.schema
+    return Found(schema, presence, doubted)
 
 
-def missing_hint(schema: Schema, token: str) -> str:
-    """The end of a message about a place that cannot be: which property was meant, if one was."""
+def names_in(schema: Schema) -> Mapping[str, Any]:
+    """The properties that are declared."""
     for _ in range(_MAX_DEPTH):
         schema = schema.target() if "$ref" in schema.fields else schema
-    known = schema.fields.get("properties", {})
-    return "" if token in known else did_you_mean(printable(token, MAX_QUOTED), known)
+    known: Mapping[str, Any] = schema.fields.get("properties", {})
+    return known
 
 
 class _Pointing:

@@ -6,13 +6,15 @@ are not known yet is a warning, and decided when the step runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from caps.agents.plans.asking import Questions
-from caps.agents.plans.fitting import findings
+from caps.agents.plans.fitting import Comparison
 from caps.agents.plans.inputs import (
+    MAX_REFERENCES,
     Data,
     MalformedReferenceError,
     Reference,
@@ -23,7 +25,7 @@ from caps.agents.plans.inputs import (
 )
 from caps.agents.plans.plan import Plan, PlanStep
 from caps.agents.plans.problems import MAX_PROBLEMS, PlanCode, PlanProblem, plan_invalid
-from caps.agents.plans.schemas import Presence, Schema, missing_hint, pointed, schema_of
+from caps.agents.plans.schemas import Presence, Schema, names_in, pointed, schema_of
 from caps.agents.plans.toolbox import Toolbox, UnknownToolError
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import MILLION, Grant
@@ -33,6 +35,8 @@ from caps.security.decision import Decision
 from caps.security.policies.flow_rules import NO_MARKS, given_labels, marks_of
 from caps.security.policies.names import MAX_QUOTED
 from caps.security.reasons import ReasonCode
+
+_MAX_HINTS: Final = 64
 
 
 class ReadyStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,8 +80,11 @@ class _Validation:
         self._problems: list[tuple[int, PlanProblem]] = []
         self._places: dict[str, int] = {}
         self._templates: dict[int, Template] = {}
+        self._references = 0
         self._outputs: dict[str, Schema] = {}
         self._certain = self._possible = NO_MARKS
+        self._comparison = Comparison()
+        self._hints_left = _MAX_HINTS
         self._millionths = 0
         self._exceeded = False
 
@@ -108,6 +115,11 @@ class _Validation:
         )
         self._problems.append((index, problem))
 
+    def _hint(self, text: str, known: Iterable[str]) -> str:
+        """A search takes time, so there are not many."""
+        self._hints_left -= 1
+        return did_you_mean(printable(text, MAX_QUOTED), known) if self._hints_left >= 0 else ""
+
     # -- ids and references ---------------------------------------------------------------------
 
     def _read_steps(self) -> None:
@@ -117,8 +129,14 @@ class _Validation:
                 message = f"the id `{step.id}` is used before, by {first}"
                 self._add(PlanCode.STEP_REPEATED, message, index, f"steps[{index}].id")
             self._places.setdefault(step.id, index)
+            path = f"steps[{index}].inputs"
             try:
-                self._templates[index] = template_of(step.inputs, f"steps[{index}].inputs")
+                template = template_of(step.inputs, path)
+                self._references += sum(1 for _ in references_in(template))
+                if self._references > MAX_REFERENCES:
+                    what = f"a plan has at most {MAX_REFERENCES} references"
+                    raise MalformedReferenceError(what, path)
+                self._templates[index] = template
             except MalformedReferenceError as error:
                 self._add(PlanCode.REFERENCE_MALFORMED, str(error), index, error.path)
 
@@ -126,7 +144,7 @@ class _Validation:
         path, place = joined(reference.path, "$from"), self._places.get(reference.step)
         shown = printable(reference.step, MAX_QUOTED)
         if place is None:
-            hint = did_you_mean(reference.step, self._places)
+            hint = self._hint(reference.step, self._places)
             message = f"there is no step `{shown}`{hint}"
             self._add(PlanCode.STEP_UNKNOWN, message, index, path)
         elif place >= index and self._reaches(place, index):
@@ -150,19 +168,18 @@ class _Validation:
         return False
 
     def _check_pointer(self, index: int, reference: Reference) -> None:
-        schema, path = self._outputs[reference.step], joined(reference.path, "at")
-        for count, token in enumerate(reference.at, start=1):
-            presence = pointed(schema, reference.at[:count]).presence
-            if presence is Presence.CERTAIN:
-                continue
-            certain = presence is Presence.IMPOSSIBLE
-            shown = printable(token, MAX_QUOTED)
-            before = pointed(schema, reference.at[: count - 1]).schema
-            hint = missing_hint(before, token)
-            verb = "has no" if certain else "may have no"
-            message = f"the output of `{reference.step}` {verb} `{shown}`{hint}"
-            self._add(PlanCode.TYPE_MISMATCH, message, index, path, warning=not certain)
+        schema = self._outputs[reference.step]
+        found = pointed(schema, reference.at)
+        if found.doubted is None:
             return
+        before, token = reference.at[: found.doubted], reference.at[found.doubted]
+        certain = found.presence is Presence.IMPOSSIBLE
+        known = names_in(pointed(schema, before).schema)
+        hint = "" if token in known else self._hint(token, known)
+        verb = "has no" if certain else "may have no"
+        message = f"the output of `{reference.step}` {verb} `{printable(token, MAX_QUOTED)}`{hint}"
+        path = joined(reference.path, "at")
+        self._add(PlanCode.TYPE_MISMATCH, message, index, path, warning=not certain)
 
     # -- one step -------------------------------------------------------------------------------
 
@@ -207,7 +224,8 @@ class _Validation:
         is_known = all(
             each.step in self._outputs and self._places[each.step] < index for each in references
         )
-        found = findings(schema_of(template, self._outputs), self._toolbox.takes(function), path)
+        source, target = schema_of(template, self._outputs), self._toolbox.takes(function)
+        found = self._comparison.findings(source, target, path)
         for each in found:
             if not (each.certain or is_known):
                 continue  # the reference itself is the problem

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
+import anyio.to_thread
 from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.responses import Response
@@ -91,7 +92,9 @@ async def _checked(service: Service, body: GivenPlan) -> tuple[CheckedPlan, _Pol
     plan: Plan = plan_of(body.plan)
     policies = await policies_of(service, body.agent_id, plan.policy)
     chain = service.runtime.registry.chain((*service.runtime.policies, *policies))
-    return validate(plan, service.runtime.registry, chain), policies
+    # In a thread: other requests go on while a large plan is checked.
+    checked = await anyio.to_thread.run_sync(validate, plan, service.runtime.registry, chain)
+    return checked, policies
 
 
 async def _check_strictly(request: Request) -> None:
@@ -103,3 +106,5 @@ async def _check_strictly(request: Request) -> None:
         strict_json(data.decode())
     except NotJsonError as error:
         raise Problem(400, "json_invalid", str(error), path=json_place(error.path)) from None
+    except ValueError:
+        raise Problem(400, "json_invalid", "the body is not JSON") from None

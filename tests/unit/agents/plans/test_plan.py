@@ -155,5 +155,5 @@ def test_a_plan_never_changes() -> None:
     """It is checked once and run as it was checked."""
     made = plan_of(plan())
     with pytest.raises(ValueError, match="frozen"):
-        made.budget = 1.0  # type: ignore[misc]
+        made.budget = 1.0
     assert isinstance(made, Plan)

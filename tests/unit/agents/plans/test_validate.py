@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from caps import CapabilityRegistry, ToolDescriptor
-from caps.agents.plans.fitting import findings
+from caps.agents.plans.fitting import Comparison
 from caps.agents.plans.plan import plan_of
 from caps.agents.plans.problems import PlanCode, PlanInvalidError
 from caps.agents.plans.schemas import Presence, Schema, pointed
@@ -241,5 +241,22 @@ def test_schemas_that_refer_to_themselves_take_a_bounded_time() -> None:
     node = {"anyOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n"}, {"type": "string"}]}
     tree: dict[str, Any] = {"$defs": {"n": node}, "$ref": "#/$defs/n"}
     source = Schema(tree, tree)
-    assert not any(each.certain for each in findings(source, source, "$"))
+    assert not any(each.certain for each in Comparison().findings(source, source, "$"))
     assert pointed(source, ("a", "b")).presence is not Presence.CERTAIN
+
+
+def test_a_plan_with_very_many_references_or_values_takes_a_bounded_time(
+    registry: CapabilityRegistry,
+) -> None:
+    """Too many references are refused; too many values are left to the run."""
+    many = [{"$from": "a", "at": "/found/0"}] * 1100
+    found = checked(registry, SEARCH, step("b", "mail.send", to="x", text=many))
+    assert told(found)[-1][:2] == ("b", "reference_malformed")
+    deep = {"$from": "a", "at": "/found" + "/0" * 64}
+    assert told(checked(registry, SEARCH, step("b", "mail.send", to="x", text=deep)))[0][1] == (
+        "reference_malformed"
+    )
+    values = [{"$from": "a"}, *({"n": number} for number in range(30_000))]
+    made = checked(registry, SEARCH, step("b", "mail.send", to="x", text=values))
+    assert ("b", "type_mismatch") not in {each[:2] for each in told(made)}
+    assert made.errors
