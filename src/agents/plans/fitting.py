@@ -8,12 +8,12 @@ known are checked by the validator itself, so that the answer is that of the cal
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
+from caps.agents.plans.bounds import Finding, Findings, counted, numbers, same, within
 from caps.agents.plans.inputs import joined
 from caps.agents.plans.schemas import Schema
 from caps.capabilities.schema import CompiledSchema
@@ -22,23 +22,12 @@ from caps.protocol.text import printable
 
 _MAX_COMPARED: Final = 20_000
 _MAX_DEPTH: Final = 48
-# Keywords that say nothing about values, and those that are compared below.
+# Keywords that are left to the run.
 _UNSETTLED: Final = frozenset(
     "not if then else dependentRequired dependentSchemas dependencies patternProperties "
     "propertyNames contains minContains maxContains unevaluatedItems unevaluatedProperties "
     "$dynamicRef $recursiveRef $anchor $id".split()
 )
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """Why values do not fit, or may not, and where in them."""
-
-    path: str
-    why: str
-    certain: bool
-
-
-Findings = list[Finding]
 
 
 def is_certain(found: Findings) -> bool:
@@ -127,14 +116,14 @@ class Comparison:
             case "array":
                 return self._arrays(source, target, path, depth)
             case "string":
-                ranges = _within(source, target, "minLength", "maxLength", path, 0)
-                return ranges + _same(source, target, "pattern", path)
+                ranges = within(source, target, "minLength", "maxLength", path, 0)
+                return ranges + same(source, target, "pattern", path)
             case "integer" | "number":
-                return _numbers(source, target, path)
+                return numbers(source, target, path)
         return []
 
     def _arrays(self, source: Schema, target: Schema, path: str, depth: int) -> Findings:
-        found = _within(source, target, "minItems", "maxItems", path, 0)
+        found = within(source, target, "minItems", "maxItems", path, 0)
         least, most = source.fields.get("minItems", 0), source.fields.get("maxItems")
         first = max(len(each.fields.get("prefixItems", ())) for each in (source, target))
         for index in range(first + 1):  # the last one stands for all that follow
@@ -170,7 +159,7 @@ class Comparison:
         others = source.part(source.fields.get("additionalProperties", True))
         allowed = target.part(target.fields.get("additionalProperties", True))
         found += _doubted(self._compare(others, allowed, path, depth))
-        return found + _counted(source, target, path, others)
+        return found + counted(source, target, path, others)
 
     def _checked(self, value: Any, target: Schema, path: str) -> Findings:
         """The answer of the validator about a value that is known."""
@@ -255,81 +244,6 @@ def _into_one(each: list[Findings], path: str, *, only_one: bool) -> Findings:
 def _doubted(found: Findings) -> Findings:
     """What is wrong with a part that may not be there."""
     return [replace(each, certain=False) for each in found]
-
-
-def _within(
-    source: Schema, target: Schema, low: str, high: str, path: str, lowest: int | None
-) -> Findings:
-    """The bounds of `source` against those of `target`."""
-    found: Findings = []
-    least, most = source.fields.get(low, lowest), source.fields.get(high)
-    if (bound := target.fields.get(low)) is not None and (least is None or least < bound):
-        found.append(
-            Finding(path, f"should have `{low}` {bound}", most is not None and most < bound)
-        )
-    if (bound := target.fields.get(high)) is not None and (most is None or most > bound):
-        certain = least is not None and least > bound
-        found.append(Finding(path, f"should have `{high}` {bound}", certain))
-    return found
-
-
-def _counted(source: Schema, target: Schema, path: str, others: Schema) -> Findings:
-    if not {"minProperties", "maxProperties"} & target.fields.keys():
-        return []
-    least = max(source.fields.get("minProperties", 0), len(set(source.fields.get("required", ()))))
-    counts: dict[str, Any] = {"minProperties": least}
-    most = [source.fields[key] for key in ("maxProperties",) if key in source.fields]
-    if others.is_never and not source.fields.get("patternProperties"):
-        most.append(len(source.fields.get("properties", {})))
-    if most:
-        counts["maxProperties"] = min(most)
-    return _within(Schema(counts), target, "minProperties", "maxProperties", path, 0)
-
-
-def _same(source: Schema, target: Schema, key: str, path: str) -> Findings:
-    if key not in target.fields or source.fields.get(key) == target.fields[key]:
-        return []
-    return [Finding(path, f"`{key}` is checked when it runs", False)]
-
-
-def _numbers(source: Schema, target: Schema, path: str) -> Findings:
-    found: Findings = []
-    for pick, names in (
-        (max, ("minimum", "exclusiveMinimum")),
-        (min, ("maximum", "exclusiveMaximum")),
-    ):
-        found += _bound(source, target, pick, names, path)
-    if target.fields.get("multipleOf") == 1 and source.types == ("integer",):
-        return found
-    return found + _same(source, target, "multipleOf", path)
-
-
-def _bound(
-    source: Schema,
-    target: Schema,
-    pick: Callable[[Any], Any],
-    names: tuple[str, str],
-    path: str,
-) -> Findings:
-    """One side of a range; the second name excludes the bound itself."""
-    sign = 1 if pick is max else -1
-    opposite = ("maximum", "exclusiveMaximum") if pick is max else ("minimum", "exclusiveMinimum")
-    wanted, own = _edge(target, names, sign), _edge(source, names, sign)
-    if wanted is None or (own is not None and own >= wanted):
-        return []
-    far = _edge(source, opposite, -sign)
-    # As distances in the direction of the bound, so that one comparison serves both sides.
-    misses = far is not None and (-far[0], 0) < wanted
-    if far is not None and -far[0] == wanted[0]:
-        misses = far[1] + wanted[1] > 0
-    words = "over" if pick is max else "under"
-    return [Finding(path, f"should be {words} {sign * wanted[0]}", bool(misses))]
-
-
-def _edge(schema: Schema, names: tuple[str, str], sign: int) -> tuple[float, int] | None:
-    """The tightest bound as (distance, whether it excludes itself)."""
-    edges = [(sign * schema.fields[n], k) for k, n in enumerate(names) if n in schema.fields]
-    return max(edges) if edges else None
 
 
 def _words(types: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from caps.cli.exits import MAX_MESSAGE_CHARACTERS, ExitCode, fail, report_errors
+from caps.cli.exits import EXIT_BY_CALL_ERROR, MAX_MESSAGE_CHARACTERS, ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
 from caps.cli.input_files import read_input
 from caps.cli.options import (
@@ -27,7 +27,6 @@ from caps.cli.options import (
 )
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.tool_cards import carded_registry
-from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
 from caps.protocol.text import printable
 
 if TYPE_CHECKING:
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
     from caps.capabilities.grant import BoundPolicy
     from caps.capabilities.registry import CapabilityRegistry
     from caps.security.policies.load import PolicySource
-
-_EXIT_BY_CODE = {
-    PolicyDeniedError.code: ExitCode.POLICY_REFUSED,
-    LimitExceededError.code: ExitCode.LIMIT,
-    AuditError.code: ExitCode.HOST_FAILED,
-}
 
 
 @click.group()
@@ -187,7 +180,7 @@ def _print_and_exit(result: PlanResult, *, as_json: bool) -> None:
         click.echo(json.dumps(result.value, indent=2))
     if failed is None or failed.error is None:
         sys.exit(ExitCode.OK)
-    code = _EXIT_BY_CODE.get(failed.error["code"], ExitCode.CODE_FAILED)
+    code = EXIT_BY_CALL_ERROR.get(failed.error["code"], ExitCode.CODE_FAILED)
     if as_json:
         sys.exit(code)
     fail(f"step `{failed.id}`: {failed.error['message']}", code)

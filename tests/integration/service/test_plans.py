@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -238,3 +239,19 @@ def test_a_plan_can_be_cancelled_while_a_step_runs(carded: ServiceProcess) -> No
         records = read_records(carded.state / "caps/audit", execution_id=ended["id"])
         kinds = [type(each.event).__name__ for each in records]
         assert kinds == ["DecisionMade", "OutcomeRecorded"]
+
+
+def test_a_killed_service_says_whether_a_plan_had_begun(tmp_path: Path) -> None:
+    """A decision in the audit log is the begin of a plan, which has no worker of its own."""
+    slow = "import asyncio\nawait asyncio.sleep(50)"
+    given = plan(step("slow", "sandbox.execute_code", code=slow))
+    url, options = f"sqlite:///{tmp_path}/caps.db", {"policy": CARDED_POLICY}
+    with running_service(tmp_path, url, **options) as first, first.client() as client:
+        begun = client.post("/v1/plans/run", json={"plan": given, "wait": False}).json()
+        with client.stream("GET", f"/v1/executions/{begun['id']}/events") as stream:
+            lines = stream.iter_lines()
+            assert next(line for line in lines if line == "event: decision")
+        first.end(signal.SIGKILL)
+    with running_service(tmp_path, url, **options) as second, second.client() as client:
+        found = client.get(f"/v1/executions/{begun['id']}").json()
+        assert (found["status"], found["started"]) == ("lost", True)
