@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 
-from caps import CapabilityRegistry, ConfigurationError, MemoryAuditLog, Runtime, builtin_registry
+from caps import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    CallResult,
+    CapabilityRegistry,
+    ConfigurationError,
+    MemoryAuditLog,
+    Runtime,
+    builtin_registry,
+)
 from caps.capabilities.registration import CardTerms
 from caps.security.audit import DecisionMade, ExecutionEnded, LimitReached
 
@@ -93,3 +103,34 @@ def test_a_call_over_the_budget_is_refused(registry: CapabilityRegistry) -> None
     assert refused.error is not None
     assert refused.decision is not None
     assert (refused.error.code, refused.decision.reason) == ("limit_exceeded", "cost_exceeded")
+
+
+@pytest.mark.anyio
+async def test_calls_that_wait_for_approvals_are_held_to_what_is_left_then(
+    registry: CapabilityRegistry,
+) -> None:
+    """Both fit when they are asked about; when both are approved, only one still does."""
+    asked, both = list[str](), anyio.Event()
+
+    async def approve(request: ApprovalRequest) -> ApprovalAnswer:
+        asked.append(request.id)
+        if len(asked) == 2:
+            both.set()
+        await both.wait()
+        return ApprovalAnswer(allowed=True, by="eve")
+
+    audit = MemoryAuditLog()
+    policy = {**POLICY, "approve": ["math.add"]}
+    opened = Runtime(policy, registry=registry, audit=audit, approver=approve)
+    results: list[CallResult] = []
+    async with opened as runtime, runtime.calls(budget=0.5) as channel:
+
+        async def add(number: int) -> None:
+            results.append(await channel.call("math.add", {"a": number, "b": 1}))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(add, 1)
+            group.start_soon(add, 2)
+    assert sorted(each.ok for each in results) == [False, True]
+    reasons = [each.reason for each in audit.events if isinstance(each, DecisionMade)]
+    assert sorted(reasons) == ["allowed", "cost_exceeded"]
