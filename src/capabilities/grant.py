@@ -8,20 +8,24 @@ however many capabilities there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
+from caps.protocol.argument_checks import require
 from caps.protocol.messages import ManifestEntry
 from caps.security.audit.model.records import Withheld
 from caps.security.policies.flow_rules import NO_MARKS, BoundFlow
 from caps.security.policies.protected_paths import ProtectedPath
-from caps.security.policy import Limits, Rate, SecurityPolicy
+from caps.security.policy import COST, Limits, Rate, SecurityPolicy
 from caps.security.reasons import Problem, ReasonCode
 from caps.security.terms import PolicyTerms
 
@@ -118,6 +122,23 @@ def _recorded(terms: BoundCapability) -> Withheld:
     return Withheld(capability=terms.name, reason=str(terms.withheld))
 
 
+# Costs are counted in millionths: sums of integers are exact.
+MILLION: Final = 1_000_000
+NO_COSTS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def in_millionths(estimates: Mapping[str, float]) -> Mapping[str, int]:
+    """Costs as they are counted, rounded up; what costs nothing is left out.
+
+    By the decimal form: 0.1 means a tenth, and not the binary number next to it. Raises
+    ConfigurationError for an estimate that is not a cost.
+    """
+    for name, cost in estimates.items():
+        require(0 <= cost <= COST, f"the cost of `{name}`", cost, f"a number from 0 to {COST:g}")
+    found = {n: math.ceil(Decimal(repr(float(cost))) * MILLION) for n, cost in estimates.items()}
+    return MappingProxyType({name: cost for name, cost in found.items() if cost})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """What one execution may do. Immutable; revoking returns a new one."""
@@ -128,6 +149,10 @@ class Grant:
     revoked: frozenset[str] = field(default=frozenset())
     uncarded: frozenset[str] = field(default=frozenset())
     """Without a valid tool card, as the registry knew it when the execution started."""
+    costs: Mapping[str, int] = field(default_factory=lambda: NO_COSTS)
+    """What a call of each function costs, in millionths, by the tool cards in force."""
+    budget: float | None = None
+    """Lowers `limits.cost` for this execution."""
     learning: bool = False
     """User space also gets wrappers for what is withheld, so that its attempts reach the broker,
     which refuses and records them as usual. This widens the manifest, never a decision."""
@@ -142,7 +167,10 @@ class Grant:
         chain = self.chain
         object.__setattr__(self, "policy_id", chain.own.policy_id)
         object.__setattr__(self, "policy_sha256", chain.own.policy_sha256)
-        object.__setattr__(self, "limits", chain.limits)
+        limits = chain.limits
+        if self.budget is not None and self.budget < limits.cost:
+            limits = limits.model_copy(update={"cost": self.budget})
+        object.__setattr__(self, "limits", limits)
         object.__setattr__(self, "terms", chain.terms)
         object.__setattr__(self, "links", chain.links)
 
@@ -174,6 +202,8 @@ class Grant:
             chain=self.chain,
             revoked=self.revoked,
             uncarded=self.uncarded,
+            costs=self.costs,
+            budget=self.budget,
             learning=self.learning,
         )
 

@@ -34,6 +34,14 @@ class RegisteredCapability(msgspec.Struct, frozen=True, kw_only=True):
     schema_out: CompiledSchema
 
 
+class CardTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tool card in force says of a function, besides its schemas."""
+
+    agent_type: str
+    cost_estimate: float | None = None
+    side_effects: tuple[str, ...] = ()
+
+
 def registered_function(spec: CapabilitySpec, provider: Provider) -> RegisteredCapability:
     """`spec` with its provider and compiled schemas. Raises RegistrationError."""
     require(isinstance(spec, CapabilitySpec), "spec", spec, "a `CapabilitySpec`", RegistrationError)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import pydantic
@@ -25,9 +26,10 @@ from caps.capabilities.catalogue.capability import (
 from caps.capabilities.catalogue.catalogue import Catalogue
 from caps.capabilities.catalogue.context import NO_CONTEXT, ResolverContext
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
-from caps.capabilities.grant import BoundPolicy, Grant
+from caps.capabilities.grant import NO_COSTS, BoundPolicy, Grant, in_millionths
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.registration import (
+    CardTerms,
     RegisteredCapability,
     RegisteredDomain,
     invalid_spec,
@@ -62,6 +64,8 @@ class CapabilityRegistry:
         self._capabilities: dict[str, RegisteredCapability] = {}
         self._catalogue = Catalogue()
         self._uncarded: frozenset[str] = frozenset()
+        self._costs: Mapping[str, int] = NO_COSTS
+        self._cards: Mapping[str, CardTerms] = MappingProxyType({})
 
     def __contains__(self, name: object) -> bool:
         return name in self._capabilities
@@ -264,11 +268,13 @@ class CapabilityRegistry:
         namespace: str,
         execution_id: str,
         policy: PoliciesGiven | PolicyChain,
+        *,
+        budget: float | None = None,
     ) -> Grant:
         """(3) The grant of one execution: what appears as `<namespace>.<domain>.<function>`.
 
         It rests on all the policies that are given. Pass a `BoundPolicy`, or a chain of them, to do
-        the binding once and not for every execution.
+        the binding once and not for every execution. `budget` lowers `limits.cost` for it.
         """
         check_namespace(namespace)
         chain = policy if isinstance(policy, PolicyChain) else self.chain(policy)
@@ -277,7 +283,12 @@ class CapabilityRegistry:
                 f"`{namespace}` cannot be the name of a namespace: the policy grants the module"
             )
         return Grant(
-            execution_id=execution_id, namespace=namespace, chain=chain, uncarded=self._uncarded
+            execution_id=execution_id,
+            namespace=namespace,
+            chain=chain,
+            uncarded=self._uncarded,
+            costs=self._costs,
+            budget=budget,
         )
 
     def refuse_uncarded(self, names: Iterable[str]) -> None:
@@ -286,6 +297,21 @@ class CapabilityRegistry:
         Replaces the names of an earlier call. Executions that are running keep their grant.
         """
         self._uncarded = frozenset(names)
+
+    def use_cards(self, cards: Mapping[str, CardTerms]) -> None:
+        """From now on, these say what the functions cost and do; grants count the costs.
+
+        Replaces those of an earlier call. Executions that are running keep their grant. Raises
+        ConfigurationError for a cost that is not a number in its bounds.
+        """
+        estimates = {name: card.cost_estimate or 0.0 for name, card in cards.items()}
+        self._costs = in_millionths(estimates)
+        self._cards = MappingProxyType(dict(cards))
+
+    @property
+    def cards(self) -> Mapping[str, CardTerms]:
+        """What the tool cards in force say; a function that has none is not in it."""
+        return self._cards
 
     def terms_of(self, *loaded: LoadedPolicy) -> Grant:
         """Policies applied to everything registered, for the tools that review policies.

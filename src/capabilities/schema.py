@@ -42,6 +42,11 @@ class CompiledSchema:
             reason = str(error).partition("\n")[0]
             raise RegistrationError(f"{label} is not a valid JSON schema: {reason}") from None
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema itself; not to be changed."""
+        return self._schema
+
     def problems(self, value: Any) -> tuple[Problem, ...]:
         """The problems with `value`, at most sixteen; empty if it fits."""
         try:

@@ -8,11 +8,18 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
-from caps.protocol.errors import CallerFault, CapsError, PolicyInvalidError
+from caps.protocol.errors import (
+    AuditError,
+    CallerFault,
+    CapsError,
+    LimitExceededError,
+    PolicyDeniedError,
+    PolicyInvalidError,
+)
 from caps.protocol.text import printable
 
 MAX_MESSAGE_CHARACTERS = 4096
@@ -30,6 +37,14 @@ class ExitCode(enum.IntEnum):
     INTERRUPTED = 130  # 128 + SIGINT, as in shells
     NO_READER = 141  # 128 + SIGPIPE: nobody reads standard output
     TERMINATED = 143  # 128 + SIGTERM
+
+
+# How a command ends whose call was refused or failed; any other error is one of the function.
+EXIT_BY_CALL_ERROR: Final = {
+    PolicyDeniedError.code: ExitCode.POLICY_REFUSED,
+    LimitExceededError.code: ExitCode.LIMIT,
+    AuditError.code: ExitCode.HOST_FAILED,
+}
 
 
 def fail(message: str, code: ExitCode) -> NoReturn:

@@ -15,11 +15,12 @@ can therefore only take away. An allowed call names the last policy, which is th
 - A capability that was revoked meanwhile, or lacks the tool card that is required, is refused.
 - Nothing is allowed after the deadline of the execution (`limits.wall_ms`).
 - Nothing is allowed once `limits.calls` requests were made, refused ones included.
-- Nothing is allowed while `limits.concurrency` calls are in flight. Of these three limits the
-  lowest among the policies counts.
+- Nothing is allowed while `limits.concurrency` calls are in flight.
+- A call is refused if its cost, by its tool card, and that of all calls which were allowed before
+  exceed `limits.cost`. Of these four limits the lowest among the policies counts.
 - A capability is refused while the window of one policy holds as many calls as its rate
-  (`limits.rates`) allows; each policy counts by itself. The rate does not apply to a repeat under
-  the same idempotency key: it has no effect of its own.
+  (`limits.rates`) allows; each policy counts by itself. Neither rate nor cost apply to a repeat
+  under the same idempotency key: it has no effect of its own.
 - An idempotency key that was used before with other arguments, or under other policies, is refused.
 - A payload that does not fit the capability's schema is refused.
 - A payload that lies outside the scope that a policy gives the capability's domain is refused.
@@ -73,7 +74,7 @@ class Decision(msgspec.Struct, frozen=True):
     message: str
     nearest: str | None = None
     problems: tuple[Problem, ...] = ()
-    bound: int | str | None = None
+    bound: float | str | None = None
     detail: str | None = None
     dry_run_rule: str | None = None
     dry_run_policy: str | None = None
@@ -207,6 +208,8 @@ def _over_limit(grant: GrantTerms, asked: _Asked, usage: Usage) -> Decision | No
         return _over_lowest(grant, asked, ReasonCode.CALLS_EXCEEDED)
     if usage.in_flight >= limits.concurrency:
         return _over_lowest(grant, asked, ReasonCode.CONCURRENCY_EXCEEDED)
+    if usage.cost > limits.cost and usage.key is not KeyUse.REPEAT:
+        return _over_lowest(grant, asked, ReasonCode.COST_EXCEEDED)
     if usage.in_rate_windows and usage.key is not KeyUse.REPEAT:
         for (policy, terms), in_window in zip(asked, usage.in_rate_windows, strict=True):
             if terms.rate is not None and in_window >= terms.rate.count:
@@ -217,12 +220,12 @@ def _over_limit(grant: GrantTerms, asked: _Asked, usage: Usage) -> Decision | No
 def _over_lowest(grant: GrantTerms, asked: _Asked, reason: ReasonCode) -> Decision:
     """Names the first policy whose limit is the lowest, which is the limit of the grant."""
     key = LIMITS[reason]
-    policy, terms = min(asked, key=lambda each: int(getattr(each[0].limits, key)))
-    return _over(policy, terms, reason, int(getattr(grant.limits, key)))
+    policy, terms = min(asked, key=lambda each: float(getattr(each[0].limits, key)))
+    return _over(policy, terms, reason, getattr(grant.limits, key))
 
 
 def _over(
-    policy: PolicyTerms, terms: CapabilityTerms, reason: ReasonCode, bound: int | str
+    policy: PolicyTerms, terms: CapabilityTerms, reason: ReasonCode, bound: float | str
 ) -> Decision:
     rule = f"limits.{LIMITS[reason]}"
     message = f"`{terms.name}` is over `{rule}` of policy `{policy.policy_id}`, which is {bound}"

@@ -56,6 +56,8 @@ _MIB = 1024 * 1024
 APPROVAL_MS: Final = 300_000
 ARTIFACTS: Final = 32
 ARTIFACT_BYTES: Final = 4 * 1024 * 1024
+# The unit is that of the operator's tool cards, so no lower value would be safe for everybody.
+COST: Final = 1e9
 # Each list has a bound, so that checking and reviewing a policy takes a bounded time.
 MAX_RULES: Final = 1024
 MAX_TESTS: Final = 4096
@@ -166,6 +168,12 @@ class Limits(_Part):
         le=86_400_000,
         description="Waiting for approvals in all, in ms; `wall_ms` is paused meanwhile.",
     )
+    cost: float = Field(
+        default=COST,
+        ge=0,
+        le=COST,
+        description="Allowed calls in all, by the cost estimates of their tool cards.",
+    )
     rates: dict[Rule, RateText] = Field(
         default={},
         max_length=MAX_RULES,
@@ -268,7 +276,7 @@ class SecurityPolicy(_Part):
         for test in meaning["tests"]:
             if not test["after"]:
                 del test["after"]
-        for key in ("approval_ms", "artifacts", "artifact_bytes"):
+        for key in ("approval_ms", "artifacts", "artifact_bytes", "cost"):
             if getattr(self.limits, key) == Limits.model_fields[key].default:
                 del meaning["limits"][key]
         canonical = rfc8785.dumps(meaning)

@@ -24,6 +24,7 @@ class ReasonCode(enum.StrEnum):
     APPROVAL_TIMEOUT = "approval_timeout"
     DEADLINE_PASSED = "deadline_passed"
     CALLS_EXCEEDED = "calls_exceeded"
+    COST_EXCEEDED = "cost_exceeded"
     CONCURRENCY_EXCEEDED = "concurrency_exceeded"
     RATE_EXCEEDED = "rate_exceeded"
     ARTIFACTS_EXCEEDED = "artifacts_exceeded"
@@ -37,6 +38,7 @@ class ReasonCode(enum.StrEnum):
 LIMITS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.DEADLINE_PASSED: "wall_ms",
     ReasonCode.CALLS_EXCEEDED: "calls",
+    ReasonCode.COST_EXCEEDED: "cost",
     ReasonCode.CONCURRENCY_EXCEEDED: "concurrency",
     ReasonCode.RATE_EXCEEDED: "rates",
 }

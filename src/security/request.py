@@ -47,6 +47,8 @@ class Usage(msgspec.Struct, frozen=True):
     approval: ApprovalUse = ApprovalUse.NONE
     answered: frozenset[str] = NO_MARKS
     """The marks of what its channel was answered before the request was received."""
+    cost: float = 0.0
+    """What its allowed calls cost so far, with this one."""
 
 
 # An execution that has not called anything yet.

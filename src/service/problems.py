@@ -133,8 +133,9 @@ def _of_caps(request: Request, error: Exception) -> Response:
     assert isinstance(error, CapsError)
     for kind, status in _STATUSES:
         if isinstance(error, kind):
-            place = error.details.get("place")
-            return problem_response(status, error.code, error.message, path=place)
+            place, problems = error.details.get("place"), error.details.get("problems")
+            more = {} if problems is None else {"problems": problems}
+            return problem_response(status, error.code, error.message, path=place, **more)
     logger.error("%s %a failed", request.method, request.url.path, exc_info=error)
     if isinstance(error, StoreError):
         return problem_response(503, error.code, error.for_callers)

@@ -19,7 +19,7 @@ from caps.security.policies.flow_rules import BoundFlow
 from caps.security.policies.load import load_policy
 from caps.security.policy import Limits, Rate, SecurityPolicy
 from caps.security.reasons import Problem
-from caps.security.request import ApprovalUse, Request, Usage
+from caps.security.request import ApprovalUse, KeyUse, Request, Usage
 from caps.security.scopes import Scope, Violation
 from caps.security.terms import CapabilityTerms
 from support.hypothesis_examples import examples
@@ -127,7 +127,9 @@ def model(world: World) -> str:
     source, usage, name = world.source, world.usage, world.request.capability
     domain = name.split(".")[0]
     kind = world.request.payload["kind"]
-    limits = {"calls": 1000, "concurrency": 64, "rates": {}, **source["limits"]}
+    default = {"calls": 1000, "concurrency": 64, "rates": {}, "cost": 1e9}
+    limits = {**default, **source["limits"]}
+    in_window = sum(usage.in_rate_windows)
     scoped = domain in SCOPED_DOMAINS
     answer = usage.approval.value
 
@@ -161,12 +163,15 @@ def model(world: World) -> str:
         (usage.past_deadline, "deadline_passed"),
         (usage.calls + 1 > limits["calls"], "calls_exceeded"),
         (usage.in_flight + 1 > limits["concurrency"], "concurrency_exceeded"),
-        (sum(usage.in_rate_windows) + 1 > rate(), "rate_exceeded"),
+        (usage.cost > limits["cost"] and usage.key is not KeyUse.REPEAT, "cost_exceeded"),
+        (usage.key is not KeyUse.REPEAT and in_window + 1 > rate(), "rate_exceeded"),
+        (usage.key is KeyUse.CONFLICT, "payload_invalid"),
         (kind == SCHEMA_RAISES, "internal_error"),
         (kind == MISFIT, "payload_invalid"),
         (scoped and kind == SCOPE_RAISES, "internal_error"),
         (scoped and kind == OUTSIDE, "scope_violation"),
         (flowing("deny"), "flow_denied"),
+        (usage.key is KeyUse.REPEAT, "allowed"),
         (asks() and answer == "none", "approval_required"),
         (asks() and answer == "denied", "approval_denied"),
         (asks() and answer == "timed_out", "approval_timeout"),
@@ -213,6 +218,7 @@ policies = st.fixed_dictionaries(
             optional={
                 "calls": mostly(5, st.integers(0, 4)),
                 "concurrency": mostly(6, st.integers(1, 4)),
+                "cost": mostly(5.0, st.sampled_from([0, 0.5, 2.5])),
                 "rates": st.dictionaries(
                     st.sampled_from(RULES), st.sampled_from(["1/s", "2/min", "3/day"]), max_size=3
                 ),
@@ -229,6 +235,8 @@ usages = st.builds(
     past_deadline=mostly(False, st.just(True)),
     approval=st.sampled_from(ApprovalUse),
     answered=answers,
+    key=mostly(KeyUse.FRESH, st.sampled_from(KeyUse)),
+    cost=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
 )
 names = st.sampled_from(NAMES)
 worlds = st.builds(

@@ -19,9 +19,11 @@ from caps.agents.tool_cards.errors import ToolCardError
 from caps.agents.tool_cards.key_ring import KeyRing
 from caps.agents.tool_cards.settings import CardMode, CardSettings
 from caps.agents.tool_cards.tool_cards import CheckedCard, ToolCards
+from caps.capabilities.registration import CardTerms
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.version import package_version
 from caps.providers.builtin import builtin_registry
+from caps.security.policy import COST
 
 if TYPE_CHECKING:
     from caps.capabilities.registry import CapabilityRegistry
@@ -65,12 +67,18 @@ async def ensure_tool_cards(
     for problem in problems:
         logger.error("in quarantine: %s", problem)
     registry.refuse_uncarded(report.refused)
+    registry.use_cards(_in_force(registry, report))
     return report
+
+
+def side_effects_of(spec: CapabilitySpec) -> tuple[str, ...]:
+    """What a function says of itself; a card may say something else."""
+    effects = {tag for tag in spec.tags if tag != "pure"} | ({"network"} if spec.egress else set())
+    return tuple(sorted(effects))
 
 
 def card_for(spec: CapabilitySpec, version: str) -> CardPayload:
     """The card that describes a function as it is. Raises ToolCardError if none can."""
-    effects = {tag for tag in spec.tags if tag != "pure"} | ({"network"} if spec.egress else set())
     return checked(
         CardPayload(
             name=spec.name,
@@ -79,7 +87,7 @@ def card_for(spec: CapabilitySpec, version: str) -> CardPayload:
             description=spec.description,
             input_schema=spec.schema_in,
             output_schema=spec.schema_out,
-            side_effects=tuple(sorted(effects)),
+            side_effects=side_effects_of(spec),
         )
     )
 
@@ -110,6 +118,24 @@ def _compared(registry: CapabilityRegistry, found: Iterable[CheckedCard]) -> Car
     checks = {spec.name: _refusal(spec, vouched) for spec in registry}
     refused = {name: why for name, why in checks.items() if why is not None}
     return CardReport(valid=tuple(valid), invalid=tuple(invalid), refused=refused)
+
+
+def _in_force(registry: CapabilityRegistry, report: CardReport) -> dict[str, CardTerms]:
+    """For each function that is vouched for, the card that was published last and describes it."""
+    found: dict[str, CardTerms] = {}
+    specs = {spec.name: spec for spec in registry if spec.name not in report.refused}
+    for card in report.valid:  # the oldest first
+        spec = specs.get(card.name)
+        if spec is None:
+            continue
+        digest = schemas_digest(spec.schema_in, spec.schema_out)
+        if digest == schemas_digest(card.input_schema, card.output_schema):
+            found[card.name] = CardTerms(
+                agent_type=card.agent_type,
+                cost_estimate=min(card.cost_estimate or 0.0, COST),
+                side_effects=card.side_effects,
+            )
+    return found
 
 
 def _refusal(spec: CapabilitySpec, vouched: Mapping[str, set[str]]) -> str | None:

@@ -124,7 +124,7 @@ class Call:
         self._state = _DECIDED
         self.decision = self._decide(self._usage)
         broker.meter.add(is_nested=parent is not None)
-        self._count_rate()
+        self._count_allowed()
 
     @property
     def needs_approval(self) -> bool:
@@ -139,19 +139,13 @@ class Call:
     # -- the decision ---------------------------------------------------------------------------
 
     def decide_again(self, approval: ApprovalUse, approval_id: str | None) -> None:
-        """Decide with the result of an approval, by the time and the rates of now."""
+        """Decide with the result of an approval, by the time, the rates and the cost of now."""
         if self._state is not _DECIDED:
             raise self._out_of_turn("decide_again")
-        in_windows, past_deadline = self._broker.meter.by_time(self.request)
-        usage = replace(
-            self._usage,
-            in_rate_windows=in_windows,
-            past_deadline=past_deadline,
-            approval=approval,
-        )
-        self.decision = self._decide(usage)
+        usage = self._broker.meter.again(self.request, self._usage)
+        self.decision = self._decide(replace(usage, approval=approval))
         self.approval_id = approval_id if self.decision.allowed else None
-        self._count_rate()
+        self._count_allowed()
 
     def decide_repeat(self, refusal: Decision | None) -> None:
         """Decide for a repeat whose first call had to wait: `refusal` is why that did not begin.
@@ -296,10 +290,10 @@ class Call:
         self.labels = self.decision.labels | further
         self._broker.flow.add(self.request.capability, self.labels)
 
-    def _count_rate(self) -> None:
-        """An allowed call counts in the windows of its rates; a repeat has no effect."""
+    def _count_allowed(self) -> None:
+        """An allowed call counts in the windows of its rates, with its cost; a repeat has none."""
         if self.decision.allowed and not self._is_repeat:
-            self._broker.meter.take_rate(self.request.capability)
+            self._broker.meter.take(self.request.capability)
 
     def _denied_since(self, usage: Usage, status: CallStatus) -> Outcome:
         """The call was allowed, and would be denied now."""

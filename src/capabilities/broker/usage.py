@@ -1,7 +1,7 @@
 """(6) What one execution has used so far: an input of the decision about its next call.
 
-Calls, calls in flight, rate windows and the wall clock are counted here only. The rules about them
-are in `security/decision.py`.
+Calls, their cost, calls in flight, rate windows and the wall clock are counted here only. The rules
+about them are in `security/decision.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.rate_windows import RateKey, SlidingWindows
-from caps.capabilities.grant import Grant
+from caps.capabilities.grant import MILLION, Grant
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.audit.model.redaction import Redactor
 from caps.security.policy import Rate
@@ -36,6 +38,8 @@ class UsageMeter:
         """`outer` is that of the execution that this one is nested in."""
         self.calls = 0
         """All calls so far, including refused ones and those of nested executions."""
+        self.millionths = 0
+        """The cost of all allowed calls so far, including those of nested executions."""
         self.outer = outer
         self._grant = grant
         self._principal = principal
@@ -66,18 +70,43 @@ class UsageMeter:
         if self.outer is not None:  # as if those that the outer execution has not left were made
             calls = self._grant.limits.calls - self.calls_left
         in_flight = self._in_flight - is_nested
+        cost = self._cost_with(request.capability) if self._grant.costs else 0.0
         if request.idempotency_key is None:
-            return Usage(calls, in_flight, in_windows, past_deadline, answered=answered)
+            return Usage(calls, in_flight, in_windows, past_deadline, answered=answered, cost=cost)
         key_use = self._key_use(request.capability, request.idempotency_key, request.payload)
         if key_use is KeyUse.FRESH:
             # A session keeps the answers of all its keys: at most as many as one run may call.
             calls = max(calls, len(self._keys))
-        return Usage(calls, in_flight, in_windows, past_deadline, key_use, answered=answered)
+        return Usage(
+            calls, in_flight, in_windows, past_deadline, key_use, answered=answered, cost=cost
+        )
+
+    def again(self, request: CapabilityRequestMessage, before: Usage) -> Usage:
+        """`before` with what may have changed while the request waited: time, rates and cost."""
+        in_windows, past_deadline = self.by_time(request)
+        return replace(
+            before,
+            in_rate_windows=in_windows,
+            past_deadline=past_deadline,
+            cost=self._cost_with(request.capability),
+        )
 
     @property
     def calls_left(self) -> int:
         left = self._grant.limits.calls - self.calls
         return left if self.outer is None else min(left, self.outer.calls_left)
+
+    @property
+    def millionths_left(self) -> int:
+        left = round(self._grant.limits.cost * MILLION) - self.millionths
+        return left if self.outer is None else min(left, self.outer.millionths_left)
+
+    def _cost_with(self, capability: str) -> float:
+        """The cost so far with a call of `capability`; what an outer execution lacks is used."""
+        used = self.millionths
+        if self.outer is not None:
+            used = round(self._grant.limits.cost * MILLION) - self.millionths_left
+        return (used + self._grant.costs.get(capability, 0)) / MILLION
 
     def by_time(self, request: CapabilityRequestMessage) -> tuple[tuple[int, ...], bool]:
         """The calls in the rate's window of each policy, and whether the time is over."""
@@ -119,8 +148,13 @@ class UsageMeter:
         if not is_nested:
             self._in_flight -= 1
 
-    def take_rate(self, capability: str) -> None:
-        """A call is allowed, and counts in the window of each policy that has a rate for it."""
+    def take(self, capability: str) -> None:
+        """A call is allowed: it costs, and counts in the windows of the policies that rate it."""
+        meter: UsageMeter | None = self
+        cost = self._grant.costs.get(capability, 0)
+        while cost and meter is not None:
+            meter.millionths += cost
+            meter = meter.outer
         if capability not in self._grant.chain.rated:
             return
         now, rates = time.monotonic(), dict[RateKey, list[Rate]]()

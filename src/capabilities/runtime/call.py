@@ -2,13 +2,15 @@
 
 The call takes the same path as a call from user space: the broker decides, records, acts, records
 and answers. Only the channel differs: here it is the embedding program, which says who the caller
-is. There is no worker, so there is no record of a start or an end, and the call is the only one of
-its execution.
+is. There is no worker, so there is no record of a start or an end. The call is the only one of its
+execution, unless it is made in a `CallChannel`: then all calls of the channel are of one execution,
+which has one flow state, one set of limits and one budget.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,7 +22,7 @@ from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
-from caps.capabilities.identity import Identity
+from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.runtime.formats.json_value import to_json
 from caps.capabilities.runtime.open_runtime import ActiveExecutions
 from caps.capabilities.runtime.result import Failure, failure_of_host
@@ -90,7 +92,7 @@ class FunctionCall(msgspec.Struct, frozen=True, kw_only=True):
 
 def function_call(
     identity: Identity,
-    execution_id: str,
+    request_id: str,
     name: str,
     payload: Any,
     *,
@@ -105,7 +107,7 @@ def function_call(
         "type": CapabilityRequestMessage.type,
         "id": "1",
         "timestamp": 0.0,
-        "request_id": execution_id,
+        "request_id": request_id,
         "capability": name,
         "payload": {} if payload is None else payload,
         "idempotency_key": idempotency_key,
@@ -126,6 +128,82 @@ def _in_one_line(error: Exception) -> str:
     return str(error).replace("`$.", "`").replace("Expected", "expected")
 
 
+class CallChannel:
+    """The calls of one execution. Opened by `open_channel`."""
+
+    def __init__(self, broker: ExecutionBroker, identity: Identity) -> None:
+        self._broker = broker
+        self._identity = identity
+        self._begun = False
+
+    @property
+    def execution_id(self) -> str:
+        return self._broker.grant.execution_id
+
+    async def call(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        request_id: str | None = None,
+        timeout_ms: int | None = None,
+    ) -> CallResult:
+        """Make one call; `request_id` is its id in the records, once in an execution.
+
+        Raises ConfigurationError for arguments that no request can have.
+        """
+        wanted = function_call(
+            self._identity,
+            request_id or new_id(),
+            name,
+            payload,
+            timeout_ms=timeout_ms,
+            idempotency_key=None,
+        )
+        return await self.make(wanted)
+
+    async def make(self, call: FunctionCall) -> CallResult:
+        """The call ends with its own timeout or with the wall limit, whichever is shorter."""
+        broker, request = self._broker, call.request
+        wall_ms, handed_out = broker.grant.limits.wall_ms, len(broker.artifacts.artifacts)
+        if request.timeout_ms is None or request.timeout_ms > wall_ms:
+            request = msgspec.structs.replace(request, timeout_ms=wall_ms)
+        if call.is_large:
+            request = await run_in_runtime_thread(
+                call.identity.principal, broker.grant.execution_id, broker.prepare, request
+            )
+        if not self._begun:
+            self._begun = True
+            broker.begin()
+        return await _result(broker, call, await broker.answer(request), handed_out)
+
+
+@contextmanager
+def open_channel(
+    services: BrokerServices,
+    active: ActiveExecutions,
+    grant: Grant,
+    identity: Identity,
+    *,
+    keys: IdempotencyCache | None = None,
+    on_decision: Callable[[DecisionSummary], None] | None = None,
+) -> Iterator[CallChannel]:
+    """A channel for calls under `grant`. Its block is left early if the runtime is closed."""
+    span = services.tracing.execution(
+        grant.execution_id, grant.policy_id, grant.policy_sha256, identity
+    )
+    with span, active.cancellable():
+        broker = ExecutionBroker(
+            services, grant, identity, span, keys=keys, on_decision=on_decision
+        )
+        services.live.add(broker)  # it can be revoked from now on
+        try:
+            yield CallChannel(broker, identity)
+        finally:
+            services.live.remove(broker)
+            services.approvals.forget(broker.channel_id)
+
+
 async def run_call(
     services: BrokerServices, active: ActiveExecutions, grant: Grant, call: FunctionCall
 ) -> CallResult:
@@ -134,18 +212,12 @@ async def run_call(
     Raises ConfigurationError if the runtime is closed meanwhile, and LimitExceededError if too many
     idempotency keys of this caller are kept.
     """
-    identity, result = call.identity, None
-    span = services.tracing.execution(
-        grant.execution_id, grant.policy_id, grant.policy_sha256, identity
-    )
-    with _keys(services, call) as keys, span, active.cancellable():
-        broker = ExecutionBroker(services, grant, identity, span, keys=keys)
-        services.live.add(broker)  # it can be revoked from now on
-        try:
-            result = await _result(broker, call, await _answer(broker, call))
-        finally:
-            services.live.remove(broker)
-            services.approvals.forget(broker.channel_id)
+    result = None
+    with (
+        _keys(services, call) as keys,
+        open_channel(services, active, grant, call.identity, keys=keys) as channel,
+    ):
+        result = await channel.make(call)
     if result is None:
         raise ConfigurationError(
             "the runtime was closed during the call; the audit log says whether it had begun"
@@ -161,21 +233,8 @@ def _keys(
     return services.caller_keys.held(call.identity.principal, call.identity.session)
 
 
-async def _answer(broker: ExecutionBroker, call: FunctionCall) -> CallResponse:
-    """The call ends with its own timeout or with the wall limit, whichever is shorter."""
-    request, wall_ms = call.request, broker.grant.limits.wall_ms
-    if request.timeout_ms is None or request.timeout_ms > wall_ms:
-        request = msgspec.structs.replace(request, timeout_ms=wall_ms)
-    if call.is_large:
-        request = await run_in_runtime_thread(
-            call.identity.principal, broker.grant.execution_id, broker.prepare, request
-        )
-    broker.begin()
-    return await broker.answer(request)
-
-
 async def _result(
-    broker: ExecutionBroker, call: FunctionCall, response: CallResponse
+    broker: ExecutionBroker, call: FunctionCall, response: CallResponse, handed_out: int
 ) -> CallResult:
     value, error = response.result, None
     if response.failure is not None:
@@ -183,15 +242,15 @@ async def _result(
         error = failure_of_host(CALL_ERRORS[failure.code](failure.message, **failure.details))
     elif isinstance(value, msgspec.Raw):
         value = await _decoded(broker, call, value)
-    decisions = broker.evidence.decisions
+    request_id, decisions = call.request.request_id, broker.evidence.decisions
     return CallResult(
         execution_id=broker.grant.execution_id,
-        request_id=call.request.request_id,
+        request_id=request_id,
         capability=call.request.capability,
         value=value,
         error=error,
-        decision=decisions[0] if decisions else None,
-        artifacts=tuple(broker.artifacts.artifacts),
+        decision=next((each for each in decisions if each.request_id == request_id), None),
+        artifacts=tuple(broker.artifacts.artifacts[handed_out:]),
     )
 
 

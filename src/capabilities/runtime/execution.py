@@ -19,7 +19,8 @@ from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import redacted_error
 from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
-from caps.capabilities.grant import Grant
+from caps.capabilities.grant import MILLION, Grant
+from caps.capabilities.runtime.budget import BudgetWatchdog
 from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.result import (
     ExecutionResult,
@@ -125,6 +126,9 @@ class _Execution:
         channel = request.channel
         self._keys = channel.keys if channel else IdempotencyCache()
         self._clock = WallClock()
+        self._watchdog: BudgetWatchdog | None = None
+        if grant.costs:  # else no call costs anything
+            self._watchdog = BudgetWatchdog(grant.limits.cost, request.on_decision)
         self._calls = ExecutionBroker(
             services,
             grant,
@@ -135,7 +139,7 @@ class _Execution:
             keys=self._keys,
             flow=channel.flow if channel else request.flow,
             clock=self._clock,
-            on_decision=request.on_decision,
+            on_decision=request.on_decision if self._watchdog is None else self._watchdog.see,
             on_artifact=request.on_artifact,
             outer=None if request.parent is None else request.parent.broker,
         )
@@ -175,7 +179,9 @@ class _Execution:
                 self._request.on_start(self._grant.execution_id)
             if self._source.refusal is not None:
                 raise ExecutionError(self._source.refusal)
-            message = await self._runner.run(self._job(), self._calls, self._add_output)
+            running = self._runner.run(self._job(), self._calls, self._add_output)
+            watchdog = self._watchdog
+            message = await (running if watchdog is None else watchdog.watch(running))
             await self._set_result(message)
         except ExecutionError as error:
             progress.failure, progress.from_code = failure_of_host(error), True
@@ -270,10 +276,11 @@ class _Execution:
             event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
         elif isinstance(error, LimitExceededError):
             self._services.metrics.limit_reached(str(error.details["limit"]))
+            limit, allowed = str(error.details["limit"]), error.details["allowed"]
             event = LimitReached(
                 **self._who,
-                limit=str(error.details["limit"]),
-                allowed=int(error.details["allowed"]),
+                limit=limit,
+                allowed=round(allowed * MILLION) if limit == "cost" else int(allowed),
                 message=error.message,
             )
         else:

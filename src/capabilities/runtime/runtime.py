@@ -12,14 +12,15 @@ with Runtime(policy={"allow": ["time.now"]}, registry=builtin_registry()) as run
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from caps.capabilities.chain import PolicyChain
 from caps.capabilities.grant import BoundPolicy, Grant
 from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.registry import CapabilityRegistry, PoliciesGiven, PolicyGiven
+from caps.capabilities.runtime.budget import check_budget
 from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import EncodedInputs, checked_arguments
 from caps.capabilities.runtime.lifetime import RuntimeLifetime
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
     from prometheus_client import CollectorRegistry
 
-    from caps.capabilities.runtime.call import CallResult
+    from caps.capabilities.broker.evidence import DecisionSummary
+    from caps.capabilities.runtime.call import CallChannel, CallResult
     from caps.capabilities.runtime.stream import EventQueue, StreamEvent
 
 
@@ -186,6 +188,7 @@ class Runtime(RuntimeLifetime):
         argv: Sequence[str] | None = None,
         on_output: Callable[[str], None] | None = None,
         check: bool = False,
+        budget: float | None = None,
     ) -> ExecutionResult:
         """Run `source` in a process of its own, for `principal`.
 
@@ -196,9 +199,10 @@ class Runtime(RuntimeLifetime):
         often. `inputs` are names that the code finds, with values of any type that a result can
         have; `argv` follows the file name in `sys.argv`. With `check`, code whose capability calls
         are certain to fail does not run at all; the error's `details["problems"]` lists all of
-        them.
+        them. `budget` lowers `limits.cost`: the execution is stopped when a call would exceed it.
         """
         check_run_arguments(on_output, check)
+        check_budget(budget)
         request = ExecutionRequest(
             source=source,
             filename=filename,
@@ -208,7 +212,7 @@ class Runtime(RuntimeLifetime):
             inputs=await self._encoded(inputs, principal),
             argv=checked_arguments(argv),
         )
-        return await self._execute(request, policy, replace)
+        return await self._execute(request, policy, replace, budget=budget)
 
     async def stream(
         self,
@@ -223,6 +227,7 @@ class Runtime(RuntimeLifetime):
         inputs: Mapping[str, Any] | None = None,
         argv: Sequence[str] | None = None,
         check: bool = False,
+        budget: float | None = None,
         execution_id: str | None = None,
     ) -> AsyncGenerator[StreamEvent, None]:
         """`run` as a stream of events: Started, Output, Decided, HandedOut, then Finished.
@@ -247,9 +252,10 @@ class Runtime(RuntimeLifetime):
                 inputs=await self._encoded(inputs, principal),
                 argv=arguments,
             )
-            return await self._execute(request, policy, replace, execution_id)
+            return await self._execute(request, policy, replace, execution_id, budget)
 
         check_run_arguments(None, check)
+        check_budget(budget)
         check_execution_id(execution_id)
         arguments = checked_arguments(argv)
         async with aclosing(stream_execution(self._open_here().tasks, execute)) as events:
@@ -269,17 +275,20 @@ class Runtime(RuntimeLifetime):
         timeout_ms: int | None = None,
         idempotency_key: str | None = None,
         via: Via = "call",
+        budget: float | None = None,
     ) -> CallResult:
         """Call one function without any code, as a model that calls a tool does.
 
         It is decided, recorded and limited like a call from code; the result reports a refusal or a
         failure, and `unwrap` raises it. A repeat with the same `idempotency_key` of the same
-        principal and session gets the answer of the first call for an hour. `policy` and `replace`
-        are those of `run`. `via` says in the records how the request reached the program. Raises
-        ConfigurationError for arguments of a wrong type or size; nothing is recorded then.
+        principal and session gets the answer of the first call for an hour. `policy`, `replace`
+        and `budget` are those of `run`. `via` says in the records how the request reached the
+        program. Raises ConfigurationError for arguments of a wrong type or size; nothing is
+        recorded then.
         """
         from caps.capabilities.runtime.call import function_call, run_call
 
+        check_budget(budget)
         identity = Identity(principal=principal, agent=agent, session=session, via=via)
         execution_id = new_id()
         wanted = function_call(
@@ -290,9 +299,40 @@ class Runtime(RuntimeLifetime):
             timeout_ms=timeout_ms,
             idempotency_key=idempotency_key,
         )
-        grant = self._inject(execution_id, await self._chain(policy, replace))
+        grant = self._inject(execution_id, await self._chain(policy, replace), budget)
         opened = self._open()
         return await run_call(opened.services, opened.executions, grant, wanted)
+
+    @asynccontextmanager
+    async def calls(
+        self,
+        *,
+        principal: str = "anonymous",
+        agent: str | None = None,
+        session: str | None = None,
+        policy: PoliciesGiven | None = None,
+        replace: bool = False,
+        via: Via = "call",
+        budget: float | None = None,
+        execution_id: str | None = None,
+        on_decision: Callable[[DecisionSummary], None] | None = None,
+    ) -> AsyncIterator[CallChannel]:
+        """`async with runtime.calls() as channel: await channel.call(name, payload)`.
+
+        All calls of the channel are of one execution: what one has read counts for the flow rules
+        of the next, and limits and budget are those of all together. The policies are fixed when
+        it opens. The arguments are those of `call` and `stream`.
+        """
+        from caps.capabilities.runtime.call import open_channel
+
+        check_budget(budget)
+        check_execution_id(execution_id)
+        identity = Identity(principal=principal, agent=agent, session=session, via=via)
+        chain = await self._chain(policy, replace)
+        grant, opened = self._inject(execution_id or new_id(), chain, budget), self._open()
+        parts = opened.services, opened.executions, grant, identity
+        with open_channel(*parts, on_decision=on_decision) as channel:
+            yield channel
 
     async def learn(
         self,
@@ -357,12 +397,14 @@ class Runtime(RuntimeLifetime):
         policy: PoliciesGiven | None,
         replace: bool,
         execution_id: str | None = None,
+        budget: float | None = None,
     ) -> ExecutionResult:
-        chain = await self._chain(policy, replace)
-        return await self._open().run(self._inject(execution_id or new_id(), chain), request)
+        grant = self._inject(execution_id or new_id(), await self._chain(policy, replace), budget)
+        return await self._open().run(grant, request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
         return await self._open_here().chain_for(self.registry, policy, replace)
 
-    def _inject(self, execution_id: str, chain: PolicyChain) -> Grant:
-        return self.registry.inject(self._settings.namespace, execution_id, chain)
+    def _inject(self, execution_id: str, chain: PolicyChain, budget: float | None = None) -> Grant:
+        namespace = self._settings.namespace
+        return self.registry.inject(namespace, execution_id, chain, budget=budget)

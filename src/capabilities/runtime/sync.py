@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from caps.capabilities.registry import PoliciesGiven
 from caps.capabilities.runtime.portal import RuntimePortal
@@ -20,6 +20,8 @@ from caps.worker.host.pool.lease import SessionEnd
 
 if TYPE_CHECKING:
     from caps.capabilities.runtime.call import CallResult
+
+T = TypeVar("T")
 
 
 class SyncSession:
@@ -94,6 +96,7 @@ class RunOptions(LearnOptions, total=False):
     inputs: Mapping[str, Any] | None
     argv: Sequence[str] | None
     check: bool
+    budget: float | None
 
 
 class CallOptions(TypedDict, total=False):
@@ -107,6 +110,7 @@ class CallOptions(TypedDict, total=False):
     timeout_ms: int | None
     idempotency_key: str | None
     via: Via
+    budget: float | None
 
 
 class SyncRuntimeMixin(AbstractAsyncContextManager["SyncRuntimeMixin"], ABC):
@@ -187,6 +191,10 @@ class SyncRuntimeMixin(AbstractAsyncContextManager["SyncRuntimeMixin"], ABC):
         """`call_sync` that does not wait; cancelling the future cancels the call."""
         call = functools.partial(self.call, name, payload, **options)
         return self._sync_portal("submit_call", "await runtime.call").start(call)
+
+    def submit_work(self, work: Callable[[], Awaitable[T]]) -> Future[T]:
+        """Run an async function in the loop of the runtime; cancelling the future cancels it."""
+        return self._sync_portal("submit_work", "await").start(work)
 
     def submit_learning(
         self, source: str, **options: Unpack[LearnOptions]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from caps.cli.exits import ExitCode, fail, report_errors
+from caps.cli.exits import EXIT_BY_CALL_ERROR, ExitCode, fail, report_errors
 from caps.cli.gc_pause import gc_paused
 from caps.cli.input_files import parse_payload, read_text
 from caps.cli.options import (
@@ -26,16 +26,9 @@ from caps.cli.options import (
 )
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.tool_cards import carded_registry
-from caps.protocol.errors import AuditError, LimitExceededError, PolicyDeniedError
 
 if TYPE_CHECKING:
     from caps.capabilities.runtime.call import CallResult
-
-_EXIT_BY_CODE = {
-    PolicyDeniedError.code: ExitCode.POLICY_REFUSED,
-    LimitExceededError.code: ExitCode.LIMIT,
-    AuditError.code: ExitCode.HOST_FAILED,
-}
 
 
 @click.command()
@@ -117,7 +110,7 @@ def _print_and_exit(result: CallResult, *, as_json: bool) -> None:
         click.echo(json.dumps(result.value, indent=2))
     if result.error is None:
         sys.exit(ExitCode.OK)
-    code = _EXIT_BY_CODE.get(result.error.code, ExitCode.CODE_FAILED)
+    code = EXIT_BY_CALL_ERROR.get(result.error.code, ExitCode.CODE_FAILED)
     if as_json:
         sys.exit(code)
     fail(result.error.message, code)

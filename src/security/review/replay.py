@@ -26,6 +26,7 @@ from caps.security.audit.model.records import AuditRecord
 from caps.security.decision import asking_rules, decide
 from caps.security.policies.flow_rules import marks_after
 from caps.security.policies.load import LoadedPolicy, listed
+from caps.security.policy import COST
 from caps.security.reasons import ReasonCode
 from caps.security.request import Request, Usage
 from caps.security.review.catalogue import Catalogue, PolicyTerms
@@ -295,6 +296,9 @@ class Replayer:
             found.append("`limits.calls` may have been reached")
         if observed.elapsed_s is None or observed.elapsed_s * 1000 > limits.wall_ms:
             found.append("`limits.wall_ms` may have passed")
+        # The log does not say what a call costs.
+        if limits.cost < COST or observed.reason == ReasonCode.COST_EXCEEDED:
+            found.append("`limits.cost` may have been reached")
         too_many = observed.in_flight >= limits.concurrency
         if too_many or observed.reason == ReasonCode.CONCURRENCY_EXCEEDED:
             found.append("`limits.concurrency` may have been reached")

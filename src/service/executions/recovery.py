@@ -1,6 +1,7 @@
 """What a killed service left: executions without an end, each marked with whether its code ran.
 
-The audit log knows: the record of a start is on disk before the worker gets a byte of the code.
+The audit log knows: the record of a start is on disk before the worker gets a byte of the code, and
+that of a decision before the call, for plans, which have no worker.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 
 from caps.protocol.errors import WorkerLostError
 from caps.security.audit import read_records
-from caps.security.audit.model.records import ExecutionStarted
+from caps.security.audit.model.records import DecisionMade, ExecutionStarted
 from caps.store.columns import now
 from caps.store.database import Store
 from caps.store.repositories.executions import (
@@ -51,7 +52,8 @@ def _started(audit_directory: Path, ids: frozenset[str]) -> frozenset[str]:
     return frozenset(
         record.event.execution_id
         for record in records
-        if isinstance(record.event, ExecutionStarted) and record.event.execution_id in ids
+        if isinstance(record.event, ExecutionStarted | DecisionMade)
+        and record.event.execution_id in ids
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any, Final
@@ -44,6 +44,10 @@ _STOPPED: Final = "the service was stopped while it ran"
 logger = logging.getLogger(__name__)
 
 
+# Returns the columns that say how the execution ended.
+Work = Callable[[Runtime, "RunningExecution"], Awaitable[dict[str, Any]]]
+
+
 class ExecutionOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What to run, and for whom: the principal of the token, the stored agent."""
 
@@ -56,6 +60,9 @@ class ExecutionOrder(msgspec.Struct, frozen=True, kw_only=True):
     filename: str = "<agent>"
     check: bool = False
     policies: tuple[BoundPolicy, ...] = ()
+    budget: float | None = None
+    work: Work | None = None
+    """What to do instead of running `code`, which describes it then."""
 
     def row(self, instance: str) -> StoredExecution:
         return StoredExecution(
@@ -180,6 +187,8 @@ class ExecutionRunner:
 
     async def _follow(self, running: RunningExecution) -> dict[str, Any]:
         order = running.order
+        if order.work is not None:
+            return await order.work(self._runtime, running)
         events = self._runtime.stream(
             order.code,
             principal=order.principal,
@@ -189,6 +198,7 @@ class ExecutionRunner:
             filename=order.filename,
             inputs=order.inputs,
             check=order.check,
+            budget=order.budget,
             execution_id=order.id,
         )
         async with aclosing(events) as stream:
@@ -246,17 +256,18 @@ class ExecutionRunner:
 def _stored(event: StreamEvent) -> NewEvent:
     match event:
         case Started():
-            return _event("started", {})
+            return new_event("started", {})
         case Output(text=text):
-            return _event("output", {"text": text})
+            return new_event("output", {"text": text})
         case Decided(decision=decision):
-            return _event("decision", asdict(decision))
+            return new_event("decision", asdict(decision))
         case HandedOut(artifact=artifact):
-            return _event("artifact", msgspec.structs.asdict(artifact.record))
+            return new_event("artifact", msgspec.structs.asdict(artifact.record))
     raise AssertionError(f"no such event: {type(event).__name__}")
 
 
-def _event(kind: str, data: Any) -> NewEvent:
+def new_event(kind: str, data: Any) -> NewEvent:
+    """An event with `data` as JSON."""
     return NewEvent(kind, msgspec.json.encode(to_json(data)[0]).decode())
 
 

@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from caps.agents.resolution import bind_given
 from caps.capabilities.grant import BoundPolicy
+from caps.security.policy import COST
 from caps.service.bodies import (
     REPLAYED,
     Body,
@@ -45,6 +46,7 @@ from caps.store.repositories.idempotency_keys import IdempotencyKeys
 router = APIRouter(route_class=SecuredRoute, tags=["executions"])
 
 LastEventId = Annotated[int, Header(alias="Last-Event-ID", ge=0, le=2**53)]
+Budget = Annotated[float, Field(ge=0, le=COST)]
 SessionName = Annotated[StoredText, Field(min_length=1, max_length=256)]
 
 
@@ -58,6 +60,7 @@ class NewExecution(Body):
     session: SessionName | None = None
     filename: Annotated[str, Field(min_length=1, max_length=256)] = "<agent>"
     check: bool = False
+    budget: Budget | None = None
     wait: bool = True
 
 
@@ -78,7 +81,21 @@ async def create_execution(
         filename=body.filename,
         check=body.check,
         policies=policies,
+        budget=body.budget,
     )
+    return await start_order(request, service, caller, order, key=key, wait=body.wait)
+
+
+async def start_order(
+    request: Request,
+    service: Service,
+    caller: Principal,
+    order: ExecutionOrder,
+    *,
+    key: str | None,
+    wait: bool,
+) -> Response:
+    """Keep the execution and start it, unless the key was used before; wait for it if asked to."""
     row, digest = order.row(service.runner.instance), await fingerprint(request)
 
     def work(connection: Connection) -> str:
@@ -92,7 +109,7 @@ async def create_execution(
     kept = await service.store.write(work)
     if kept == order.id:
         service.runner.start(order)
-    if body.wait:
+    if wait:
         await _wait(service, kept)
     execution = await _own(service, caller, kept)
     headers = {

@@ -386,3 +386,24 @@ class TestCalls:
         report = await ensure_tool_cards(store, registry, keys, REFUSE)
         assert dict(report.refused) == {"stock.lookup": "it has no tool card"}
         assert not (await call(registry, tmp_path / "audit")).ok
+
+
+class TestCosts:
+    async def test_the_card_that_was_published_last_says_what_a_call_costs(
+        self, store: Store, keys: KeyRing, drifted: CapabilityRegistry
+    ) -> None:
+        """Among those that describe the function as it is; without one, nothing."""
+        registry = registry_with(1)
+        payload = card_for(registry.capabilities["stock.lookup"].spec, "1.0.0")
+        given = {name: getattr(payload, name) for name in payload.__struct_fields__}
+        for version, cost in (("2.0.0", 2.0), ("1.5.0", 0.5)):
+            changed = {"version": version, "cost_estimate": cost, "agent_type": "buyer"}
+            await ToolCards(store, keys).publish({**given, **changed})
+        await ensure_tool_cards(store, registry, keys, QUARANTINE)
+        card = registry.cards["stock.lookup"]
+        assert (card.cost_estimate, card.agent_type) == (0.5, "buyer")
+        assert registry.inject("caps", "e1", {"allow": ["stock.*"]}).costs == {
+            "stock.lookup": 500_000
+        }
+        await ensure_tool_cards(store, drifted, keys, QUARANTINE)
+        assert drifted.cards == {}

@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from caps.capabilities.provider import CallContext, Scope
+from caps.capabilities.registration import CardTerms
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.errors import RegistrationError
@@ -181,7 +182,9 @@ def test_revoking_makes_another_grant(registry: CapabilityRegistry) -> None:
 def test_a_grant_by_another_name_is_the_same_grant(registry: CapabilityRegistry) -> None:
     """Nothing of it is left out, also if it is revoked or watched."""
     registry.refuse_uncarded(["box.take"])
-    injected = registry.inject("tools", "e1", {"allow": ["box.*"]})
+    registry.use_cards({"box.put": CardTerms(agent_type="box", cost_estimate=0.5)})
+    injected = registry.inject("tools", "e1", {"allow": ["box.*"]}, budget=2.0)
+    assert (injected.costs, injected.limits.cost) == ({"box.put": 500_000}, 2.0)
     grant = injected.revoking("box.put").for_learning()
     for field in fields(grant):  # none would be missed for having its default
         assert not field.init or getattr(grant, field.name) != field.default

@@ -74,7 +74,7 @@ class Grant:
     terms: Mapping[str, CapabilityTerms]
     policy_id: str = "reader"
     policy_sha256: str = "ab" * 32
-    limits: Limits = field(default_factory=lambda: Limits(calls=10, concurrency=2))
+    limits: Limits = field(default_factory=lambda: Limits(calls=10, concurrency=2, cost=2.5))
     revoked: frozenset[str] = frozenset()
     uncarded: frozenset[str] = frozenset()
     above: tuple[Grant, ...] = ()
@@ -102,9 +102,11 @@ class TestRules:
         expected = Decision(True, ReasonCode.ALLOWED, "files.*", "reader", "ab" * 32, "allowed")
         assert decision == expected
 
-    def test_a_repeat_under_its_key_is_not_held_to_the_rate(self) -> None:
+    def test_a_repeat_under_its_key_is_not_held_to_rate_and_cost(self) -> None:
         """It has no effect by itself; everything else still applies to it."""
         full = Usage(0, 0, (5,), False)
+        costly = Usage(0, 0, (), False, KeyUse.REPEAT, cost=9.0)
+        assert asked(grant_of(SCOPED), costly).allowed
         repeat = msgspec.structs.replace(full, key=KeyUse.REPEAT)
         assert asked(grant_of(SCOPED), full).reason is ReasonCode.RATE_EXCEEDED
         assert asked(grant_of(SCOPED), repeat).allowed
@@ -220,11 +222,12 @@ class TestRules:
             (Usage(0, 0, (0,), True), ReasonCode.DEADLINE_PASSED, "limits.wall_ms", 30_000),
             (Usage(10, 0, (0,), False), ReasonCode.CALLS_EXCEEDED, "limits.calls", 10),
             (Usage(0, 2, (0,), False), ReasonCode.CONCURRENCY_EXCEEDED, "limits.concurrency", 2),
+            (Usage(0, 0, (0,), False, cost=2.6), ReasonCode.COST_EXCEEDED, "limits.cost", 2.5),
             (Usage(0, 0, (5,), False), ReasonCode.RATE_EXCEEDED, "limits.rates", "5/min"),
         ],
     )
     def test_a_limit_that_is_reached_refuses(
-        self, usage: Usage, reason: ReasonCode, rule: str, bound: int | str
+        self, usage: Usage, reason: ReasonCode, rule: str, bound: float | str
     ) -> None:
         """A limit of n lets n through and not one more."""
         decision = asked(grant_of(SCOPED), usage)
@@ -261,7 +264,8 @@ class TestRules:
             asked(grant_of(SCOPED), Usage(10, 2, (5,), True), path=5),
             asked(grant_of(SCOPED), Usage(10, 2, (5,), False), path=5),
             asked(grant_of(SCOPED), Usage(9, 2, (5,), False), path=5),
-            asked(grant_of(SCOPED), Usage(9, 1, (5,), False), path=5),
+            asked(grant_of(SCOPED), Usage(9, 1, (5,), False, cost=3.0), path=5),
+            asked(grant_of(SCOPED), Usage(9, 1, (5,), False, cost=2.5), path=5),
             asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path=5),
             asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path="/etc/a"),
             asked(grant_of(SCOPED), Usage(9, 1, (4,), False), path="/srv/a"),
@@ -273,6 +277,7 @@ class TestRules:
             ReasonCode.DEADLINE_PASSED,
             ReasonCode.CALLS_EXCEEDED,
             ReasonCode.CONCURRENCY_EXCEEDED,
+            ReasonCode.COST_EXCEEDED,
             ReasonCode.RATE_EXCEEDED,
             ReasonCode.PAYLOAD_INVALID,
             ReasonCode.SCOPE_VIOLATION,

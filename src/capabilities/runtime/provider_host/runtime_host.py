@@ -71,6 +71,7 @@ class RuntimeHost:
             namespace=outer.namespace,
             chain=chain,
             uncarded=outer.uncarded,
+            costs=outer.costs,
         )
         try:
             return await opened.run(grant, request)

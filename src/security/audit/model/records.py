@@ -207,6 +207,7 @@ class LimitReached(_ExecutionEvent, frozen=True, kw_only=True, tag="limit_reache
 
     limit: str
     allowed: int
+    """Of `cost` in millionths: records have no floats."""
     message: str
 
 
