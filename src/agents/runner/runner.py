@@ -160,7 +160,7 @@ class AgentRunner:
                 except ToolCallLimitError:
                     return _End(status=RunStatus.TOOL_CALL_LIMIT, outcome=nothing)
                 except EngineError as error:
-                    logger.exception("the engine failed")
+                    logger.warning("%s", error.message, exc_info=error.__cause__)
                     return _End(status=RunStatus.FAILED, outcome=nothing, error=error.message)
                 except ConfigurationError:
                     raise
