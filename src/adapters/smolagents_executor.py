@@ -38,7 +38,7 @@ def final_answer(answer=None):
 """
 
 
-class CapsExecutor(PythonExecutor):  # type: ignore[misc] - smolagents has no types
+class CapsExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents has no types
     """One session of the runtime; variables are kept from step to step."""
 
     def __init__(

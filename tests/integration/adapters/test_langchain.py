@@ -49,7 +49,7 @@ async def test_a_loop_with_tools(setup: AdapterSetup) -> None:
     )
     messages: list[BaseMessage] = [HumanMessage(content="go")]
     answer = await model.ainvoke(messages)
-    while isinstance(answer, AIMessage) and answer.tool_calls:
+    while answer.tool_calls:
         messages.append(answer)
         for call in answer.tool_calls:
             messages.append(await tools[call["name"]].ainvoke(call))

@@ -29,7 +29,7 @@ class Script(Model):  # type: ignore[misc]
         return ChatMessage(role=MessageRole.ASSISTANT, content=f"<code>\n{code}\n</code>")
 
 
-@tool  # type: ignore[misc]
+@tool  # type: ignore[untyped-decorator]
 def price(sku: str) -> int:
     """What it costs.
 
