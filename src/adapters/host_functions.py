@@ -12,6 +12,7 @@ What is offered belongs to one session and ends with it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import keyword
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -103,8 +104,12 @@ class HostFunctions:
         if found is None:
             hint = did_you_mean(function, offered)
             raise ProviderError(f"there is no such function{hint}")
+        called = functools.partial(found, *args, **kwargs)
         try:
-            answer = found(*args, **kwargs)
+            if inspect.iscoroutinefunction(found):
+                return await called()
+            # It may block, and nobody else should wait for it.
+            answer = await context.run_in_thread(called)
             return await answer if inspect.isawaitable(answer) else answer
         except self._raises as error:
             raise ProviderError(str(error), error=type(error).__name__) from error

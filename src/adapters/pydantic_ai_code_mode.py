@@ -11,7 +11,7 @@ has no place for another sandbox than its own, so this is used instead of it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -116,10 +116,7 @@ class _CodeModeToolset(WrapperToolset[Any]):
         functions = {each: functools.partial(self._call, ctx, inner[each]) for each in inner}
         return await self.sandbox.run(code, functions)
 
-    def _call(self, ctx: RunContext[Any], tool: ToolsetTool[Any], **given: Any) -> Awaitable[Any]:
-        return self._called(ctx, tool, given)
-
-    async def _called(self, ctx: RunContext[Any], tool: ToolsetTool[Any], given: Any) -> Any:
+    async def _call(self, ctx: RunContext[Any], tool: ToolsetTool[Any], /, **given: Any) -> Any:
         """The arguments are checked as Pydantic AI does, and the answer is made JSON."""
         name = tool.tool_def.name
         try:

@@ -16,7 +16,7 @@ import msgspec
 from caps.agents.runner.errors import ThreadUnknownError
 from caps.agents.runner.model import RunContext, RunLimits
 from caps.protocol.errors import ConfigurationError
-from caps.store.columns import new_id
+from caps.store.columns import new_id, require_key
 from caps.store.repositories.agents import StoredAgent
 from caps.store.repositories.threads import (
     NewMessage,
@@ -51,6 +51,9 @@ async def open_conversation(
     store: Store | None, agent: StoredAgent, message: str, ctx: RunContext
 ) -> Conversation:
     """The thread that `ctx` names, or a new one. Raises ThreadUnknownError, ConfigurationError."""
+    # Before the run has any effect, and not when its thread is stored.
+    require_key("principal", ctx.principal)
+    require_key("session", ctx.session or "")
     if ctx.thread is None:
         return _new(agent, message, ctx)
     if store is None:

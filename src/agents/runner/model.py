@@ -77,7 +77,10 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     agent_dir: str = ""
 
     def __post_init__(self) -> None:
-        thread, limits = self.thread, self.limits
+        thread, limits, session = self.thread, self.limits, self.session
+        require(isinstance(self.principal, str), "principal", self.principal, "a `str`")
+        fits = session is None or isinstance(session, str)
+        require(fits, "session", session, "a `str`, or None")
         require(thread is None or isinstance(thread, UUID), "thread", thread, "a `UUID`, or None")
         require(isinstance(self.mode, CallMode), "mode", self.mode, "a `CallMode`")
         require(isinstance(limits, RunLimits), "limits", limits, "`RunLimits`")

@@ -58,7 +58,7 @@ def read_script(data: bytes) -> list[Turn]:
     """The turns of a script as JSON. Raises ConfigurationError."""
     try:
         return msgspec.json.decode(data, type=_Script)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(f"the script cannot be read: {error}") from None
 
 

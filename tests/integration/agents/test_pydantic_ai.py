@@ -196,6 +196,24 @@ async def test_a_model_that_never_ends_is_stopped(
     assert result.tool_calls >= 2
 
 
+@pytest.mark.parametrize("mode", [CallMode.TOOLS, CallMode.CODE])
+async def test_calls_at_the_same_time(setup: Setup, mode: CallMode) -> None:
+    """A model may ask for several in one turn; in code mode they take turns."""
+    calls = [ToolCallPart("salary", {"name": "a" * count}) for count in range(4)]
+    if mode is CallMode.CODE:
+        calls = [ToolCallPart("execute_code", {"code": f"x = {n}\nx"}) for n in range(90, 94)]
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        done = answers(messages)
+        if not done:
+            return ModelResponse(parts=list(calls))
+        return ModelResponse(parts=[TextPart(",".join(str(each.content)[-2:] for each in done))])
+
+    assert (await setup.run(model, mode=mode)).answer == "90,91,92,93"
+    few = RunLimits(max_tool_calls=2)
+    assert (await setup.run(model, mode=mode, limits=few)).status is RunStatus.TOOL_CALL_LIMIT
+
+
 async def test_a_model_that_fails(setup: Setup) -> None:
     """The caller learns that it failed; the text of the error stays on the host."""
 
