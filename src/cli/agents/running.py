@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import click
-import msgspec
 
 from caps.cli.agents.stored import find_agent
 from caps.cli.exits import ExitCode, fail
@@ -75,7 +74,7 @@ _OPTIONS = (
 )
 
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(NamedTuple):
     """The values of the options; the names are those of click."""
 
     model: str | None
@@ -101,7 +100,7 @@ def run_options(command: _Command) -> _Command:
     return command
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class Prepared(NamedTuple):
     """What is loaded before the runtime opens."""
 
     agent: StoredAgent
