@@ -15,6 +15,14 @@ from support.agent_setup import OPERATOR, AgentSetup
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """The runner itself needs no particular event loop; Pydantic AI does."""
+    found: str = request.param
+    return found
+
+
 ONLY_TRANSCRIBE = {"audio": {"tools": ["transcribe"]}}
 
 
