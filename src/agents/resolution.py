@@ -14,6 +14,7 @@ from uuid import UUID
 import msgspec
 
 from caps.capabilities.catalogue.context import ResolverContext
+from caps.capabilities.catalogue.injections import ExecutionMode
 from caps.capabilities.catalogue.result import ResolvedCapabilities, ResolvedTool
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.registry import CapabilityRegistry
@@ -49,6 +50,19 @@ def resolve_agent(
 ) -> ResolvedCapabilities:
     """What the capabilities amount to. Raises AgentInvalidError and ProviderError."""
     return registry.resolve(capabilities, ResolverContext(agent={"name": name}))
+
+
+def withheld_tools(runtime: Runtime, ready: ReadyAgent) -> tuple[str, ...]:
+    """The keys of tools whose functions the policies in force do not grant, sorted."""
+    chain = runtime.registry.chain((*runtime.policies, *ready.policies))
+    granted, functions = frozenset(chain.granted), runtime.registry.capabilities
+    return tuple(
+        sorted(
+            tool.key
+            for tool in ready.resolved.tools
+            if tool.function in functions and tool.function not in granted
+        )
+    )
 
 
 async def bind_given(runtime: Runtime, policy: Mapping[str, Any]) -> BoundPolicy:
@@ -87,26 +101,31 @@ class AgentResolver:
     async def effective(self, agent: StoredAgent) -> EffectiveAgent:
         """What a model is given now. Raises as `ready` does."""
         found = await self.ready(agent)
-        policies = (*self._runtime.policies, *found.policies)
-        granted = frozenset(self._runtime.registry.chain(policies).granted)
-        functions = self._runtime.registry.capabilities
-        resolved = found.resolved
-        withheld = {
-            tool.key
-            for tool in resolved.tools
-            if tool.function in functions and tool.function not in granted
-        }
+        resolved, withheld = found.resolved, withheld_tools(self._runtime, found)
         return EffectiveAgent(
             system_prompt=found.system_prompt,
             tools=tuple(tool for tool in resolved.tools if tool.key not in withheld),
-            withheld=tuple(sorted(withheld)),
+            withheld=withheld,
             policy=resolved.policy.model_dump(mode="json", exclude_unset=True),
             stubs=self._runtime.stubs(found.policies),
             warnings=resolved.warnings,
         )
 
+    async def for_run(
+        self, agent: StoredAgent, ctx: ResolverContext, mode: ExecutionMode
+    ) -> ReadyAgent:
+        """The agent in the context of one run, with the injections of `mode`; nothing is kept.
+
+        Raises as `ready` does.
+        """
+        registry = self._runtime.registry
+        return await self._bound(agent, registry.resolve(agent.capabilities, ctx, mode=mode))
+
     async def _made(self, agent: StoredAgent) -> ReadyAgent:
         resolved = resolve_agent(self._runtime.registry, agent.capabilities, agent.name)
+        return await self._bound(agent, resolved)
+
+    async def _bound(self, agent: StoredAgent, resolved: ResolvedCapabilities) -> ReadyAgent:
         granted = resolved.policy.model_dump(mode="json", exclude_unset=True)
         policies = [await bind_given(self._runtime, granted)]
         if agent.policy is not None:

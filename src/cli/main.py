@@ -23,6 +23,7 @@ from caps.cli.unknown_variables import warn_unknown_variables
 from caps.protocol.text import printable
 
 _COMMANDS = {
+    "agents": ("caps.cli.agents", "agents"),
     "approvals": ("caps.cli.commands.approvals", "approvals"),
     "audit": ("caps.cli.audit", "audit"),
     "call": ("caps.cli.commands.call", "call"),

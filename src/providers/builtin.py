@@ -8,6 +8,7 @@ from caps.providers.artifacts import register_artifacts
 from caps.providers.files import register_files
 from caps.providers.math import register_arithmetic
 from caps.providers.noop import register_noop
+from caps.providers.notify import register_notify
 from caps.providers.research import register_research
 from caps.providers.sandbox import register_sandbox
 from caps.providers.secrets import register_secrets
@@ -31,6 +32,7 @@ _REGISTER = (
     register_sandbox,
     register_session_files,
     register_research,
+    register_notify,
 )
 
 

@@ -286,8 +286,8 @@ def test_unknown_capabilities_are_an_error() -> None:
 
 def with_injection() -> CapabilityRegistry:
     registry = example_registry()
-    add_functions(registry, "notify_user.notify")
-    notify = value("notify_user", "notify", system_prompt="Tell the user what matters.")
+    add_functions(registry, "tell_user.notify")
+    notify = value("tell_user", "notify", system_prompt="Tell the user what matters.")
     registry.register_injection(notify, modes={ExecutionMode.SILENT})
     return registry
 
@@ -300,9 +300,9 @@ def test_the_mode_of_an_execution_decides_about_injections() -> None:
     agents: list[dict[str, Any]] = [{}, {"memory": {}}]
     for agent in agents:
         silent = registry.resolve(agent, mode=ExecutionMode.SILENT)
-        assert "notify_user.notify" in silent.policy.allow
+        assert "tell_user.notify" in silent.policy.allow
         other = registry.resolve(agent)
-        assert "notify_user.notify" not in other.policy.allow
+        assert "tell_user.notify" not in other.policy.allow
 
 
 @pytest.mark.spec("000-injections-wired")
@@ -310,8 +310,8 @@ def test_the_mode_of_an_execution_decides_about_injections() -> None:
 def test_an_injection_is_in_no_agent_and_in_no_list() -> None:
     """Its key is refused, whatever the entry says: it cannot be switched on, off or filtered."""
     registry = with_injection()
-    assert "notify_user" not in [each.key for each in registry.known_capabilities()]
-    agents: list[Any] = [["notify_user"], {"notify_user": {"tools": []}}]
+    assert "tell_user" not in [each.key for each in registry.known_capabilities()]
+    agents: list[Any] = [["tell_user"], {"tell_user": {"tools": []}}]
     for agent in agents:
         with pytest.raises(AgentInvalidError, match="the mode of an execution adds it"):
             registry.resolve(agent, mode=ExecutionMode.SILENT)
@@ -322,8 +322,9 @@ def test_an_injection_is_in_no_agent_and_in_no_list() -> None:
 def test_injections_are_added_after_the_capabilities() -> None:
     """By the same code: tools, prompt and policy, in the same result."""
     resolved = with_injection().resolve({"audio": {}}, mode=ExecutionMode.SILENT)
-    assert [tool.key for tool in resolved.tools] == ["transcribe", "speak", "notify"]
-    assert resolved.prompt_additions == ("You can listen.", "Tell the user what matters.")
+    assert [tool.key for tool in resolved.tools] == ["transcribe", "speak", "notify_user", "notify"]
+    first, _built_in, last = resolved.prompt_additions
+    assert (first, last) == ("You can listen.", "Tell the user what matters.")
 
 
 @pytest.mark.spec("000-listed")

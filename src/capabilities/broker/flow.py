@@ -45,6 +45,10 @@ class FlowState:
         if not (marks <= self.answered and labels <= self.answered):
             self.answered |= marks | labels
 
+    def add_marks(self, marks: Iterable[str]) -> None:
+        """What was stored with these marks is about to be shown to the channel."""
+        self.answered |= frozenset(marks)
+
 
 class SessionFlows:
     """The states of the named sessions of one runtime."""
@@ -60,6 +64,18 @@ class SessionFlows:
         until then, calls and executions that name the id share it."""
         assert identity.session is not None
         found = self._unnamed[identity.principal, identity.session] = FlowState()
+        return found
+
+    def held(self, identity: Identity) -> FlowState:
+        """The state of a session whose marks its holder stores, such as a thread of messages.
+
+        It ends with its last holder, so such sessions do not count against the bound.
+        """
+        assert identity.session is not None
+        key = (identity.principal, identity.session)
+        found = self._states.get(key) or self._unnamed.get(key)
+        if found is None:
+            found = self._unnamed[key] = FlowState()
         return found
 
     def of(self, identity: Identity) -> FlowState:

@@ -24,9 +24,15 @@ from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity, new_id
 from caps.capabilities.runtime.formats.json_value import to_json
+from caps.capabilities.runtime.formats.model_text import (
+    MAX_CHARACTERS,
+    MIN_CHARACTERS,
+    call_text_for_model,
+)
 from caps.capabilities.runtime.open_runtime import ActiveExecutions
 from caps.capabilities.runtime.result import Failure, failure_of_host
 from caps.capabilities.threads import run_in_runtime_thread
+from caps.protocol.argument_checks import require_int
 from caps.protocol.errors import CALL_ERRORS, ConfigurationError, ProtocolError
 from caps.protocol.framing import DEFAULT_LIMITS, check_json_like
 from caps.protocol.messages import CapabilityRequestMessage
@@ -61,6 +67,11 @@ class CallResult:
         if self.error is not None:
             raise CALL_ERRORS[self.error.code](self.error.message, **self.error.details)
         return self.value
+
+    def for_model(self, max_characters: int = MAX_CHARACTERS) -> str:
+        """The text to put back into the prompt: the value as JSON, or the error."""
+        require_int("max_characters", max_characters, MIN_CHARACTERS)
+        return call_text_for_model(self, max_characters)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for any JSON reader."""

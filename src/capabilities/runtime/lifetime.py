@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from types import TracebackType
 from typing import Self
 
 import anyio.lowlevel
 
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.grant import BoundPolicy
+from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.isolation import check_isolation
 from caps.capabilities.runtime.open_runtime import OpenRuntime
 from caps.capabilities.runtime.opening.parts import open_parts
@@ -87,6 +89,25 @@ class RuntimeLifetime(SyncRuntimeMixin):
     def policies(self) -> tuple[BoundPolicy, ...]:
         """All policies in force, of which each must allow."""
         return self._open().chain.policies
+
+    def session_flow(self, principal: str, session: str, *, stored: bool = False) -> FlowState:
+        """What a session was answered so far; calls and executions that name it share this.
+
+        With `stored`, it is forgotten once nobody holds it: pass it for the session of a thread,
+        whose marks are stored with its messages. ConfigurationError if there are too many others.
+        """
+        flows = self._open().services.flows
+        identity = Identity(principal=principal, session=session)
+        return flows.held(identity) if stored else flows.of(identity)
+
+    def agent_span(
+        self, name: str, agent: str, session: str
+    ) -> AbstractContextManager[dict[str, str]]:
+        """One run of an agent as a span: what runs inside has the same trace.
+
+        Gives the trace and span ids as in audit records; empty if nothing is traced.
+        """
+        return self._open().services.tracing.agent_run(name, agent, session)
 
     def _is_open(self) -> bool:
         return self._opened is not None

@@ -3,10 +3,13 @@
 An execution is a span `execution`; its parent is the current span of its caller. Each capability
 call, refused ones included, is a child span `execute_tool <capability>` and one value of the
 histogram `gen_ai.execute_tool.duration`. While a provider runs, the span of its call is current.
+A run of an agent is a span `invoke_agent <name>` around its executions and calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import Token
 
 from opentelemetry import context as otel_context
@@ -14,8 +17,13 @@ from opentelemetry import metrics as otel_metrics
 from opentelemetry import trace
 
 from caps.capabilities.telemetry.conventions import (
+    AGENT_ID,
+    AGENT_NAME,
+    CONVERSATION,
     ERROR_TYPE,
     EXECUTE_TOOL,
+    INVOKE_AGENT,
+    OPERATION,
     OPERATION_SECONDS,
     SCOPE,
 )
@@ -111,6 +119,26 @@ class CallSpan:
         if error is not None:
             fail_span(self._span, error, status)
         self._span.end()
+
+
+@contextmanager
+def agent_span(
+    instruments: Instruments, name: str, agent: str, session: str
+) -> Iterator[dict[str, str]]:
+    """The span of one run of an agent, current inside; gives its ids for audit records."""
+    attributes = {
+        OPERATION: INVOKE_AGENT,
+        AGENT_NAME: name,
+        AGENT_ID: agent,
+        CONVERSATION: session,
+    }
+    span = instruments.tracer.start_span(f"{INVOKE_AGENT} {name}", attributes=attributes)
+    token = otel_context.attach(trace.set_span_in_context(span))
+    try:
+        yield _ids_of(span)
+    finally:
+        otel_context.detach(token)
+        span.end()
 
 
 def fail_span(span: trace.Span, error_type: str, description: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from caps.capabilities.identity import Identity
@@ -88,12 +89,11 @@ class Tracing:
         self, execution_id: str, policy_id: str, policy_sha256: str, identity: Identity
     ) -> ExecutionSpan:
         """The span of one execution: current inside its context, and ended with it."""
-        if "opentelemetry" not in sys.modules and self._providers == (None, None):
+        instruments = self._loaded()
+        if instruments is None:
             return ExecutionSpan(identity.agent, self._capture)
-        from caps.capabilities.telemetry.spans import Instruments, ObservedSpan
+        from caps.capabilities.telemetry.spans import ObservedSpan
 
-        if self._instruments is None:
-            self._instruments = Instruments(*self._providers)
         attributes = {
             "caps.execution_id": execution_id,
             "caps.policy": policy_id,
@@ -103,7 +103,28 @@ class Tracing:
             attributes[AGENT_NAME] = identity.agent
         if identity.session is not None:
             attributes[CONVERSATION] = identity.session
-        return ObservedSpan(self._instruments, attributes, identity.agent, self._capture)
+        return ObservedSpan(instruments, attributes, identity.agent, self._capture)
+
+    def agent_run(
+        self, name: str, agent: str, session: str
+    ) -> AbstractContextManager[dict[str, str]]:
+        """The span of one run of an agent, the parent of its executions; gives its ids."""
+        instruments = self._loaded()
+        if instruments is None:
+            return nullcontext({})
+        from caps.capabilities.telemetry.spans import agent_span
+
+        return agent_span(instruments, name, agent, session)
+
+    def _loaded(self) -> Instruments | None:
+        """None if OpenTelemetry is neither loaded nor configured."""
+        if "opentelemetry" not in sys.modules and self._providers == (None, None):
+            return None
+        if self._instruments is None:
+            from caps.capabilities.telemetry.spans import Instruments
+
+            self._instruments = Instruments(*self._providers)
+        return self._instruments
 
 
 def _capture_from_environment() -> bool:

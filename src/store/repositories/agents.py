@@ -87,6 +87,11 @@ class Agents:
         wanted = sa.select(agents).order_by(agents.c.id).limit(limit)
         return self._read(wanted if after is None else wanted.where(agents.c.id > after))
 
+    def named(self, name: str, *, limit: int) -> list[StoredAgent]:
+        """At most `limit` agents of this name, oldest first. Names are not unique."""
+        wanted = sa.select(agents).where(agents.c.name == name).order_by(agents.c.id).limit(limit)
+        return self._read(wanted)
+
     def replace(self, agent: StoredAgent) -> None:
         """Replace the agent of this id, which `find` has locked."""
         changed = sa.update(agents).where(agents.c.id == agent.id).values(_row(agent))

@@ -6,11 +6,16 @@ the end of an output say most, and the cut says how much is missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from caps.capabilities.runtime.formats.json_value import safe_repr
 
 if TYPE_CHECKING:
+    from caps.capabilities.artifacts import Artifact
+    from caps.capabilities.runtime.call import CallResult
     from caps.capabilities.runtime.result import ExecutionResult, Failure
 
 MAX_CHARACTERS = 20_000
@@ -27,13 +32,25 @@ def text_for_model(result: ExecutionResult, max_characters: int) -> str:
         ("output", cut(result.stdout.rstrip("\n"), max_characters // 2)),
         ("result", "" if result.value is None else cut(_value_text(result), room)),
         ("error", "" if result.error is None else cut(_error_text(result.error), room)),
-        ("artifacts", "\n".join(_artifacts(result))),
+        ("artifacts", "\n".join(_artifacts(result.artifacts))),
         ("refused", "\n".join(_refusals(result))),
     ]
     written = [f"{title}:\n{text}" for title, text in parts if text]
     if not result.started and result.error is not None:
         written.append("no line of the code ran")
     return cut("\n\n".join(written) or "the code ran to its end without a result", max_characters)
+
+
+def call_text_for_model(result: CallResult, max_characters: int) -> str:
+    """The value of a call as JSON, or its error; what it handed out is named."""
+    if result.error is not None:
+        return cut(f"error:\n{_error_text(result.error)}", max_characters)
+    value = result.value
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    handed_out = "\n".join(_artifacts(result.artifacts))
+    if handed_out:
+        text = f"{cut(text, max_characters // 2)}\n\nartifacts:\n{handed_out}"
+    return cut(text, max_characters)
 
 
 def cut(text: str, max_characters: int) -> str:
@@ -56,9 +73,9 @@ def _error_text(failure: Failure) -> str:
     return text
 
 
-def _artifacts(result: ExecutionResult) -> list[str]:
+def _artifacts(artifacts: Sequence[Artifact]) -> list[str]:
     """A line for each: what it is, never its content."""
-    lines = [f"{one.name} ({one.media_type}, {one.size} bytes)" for one in result.artifacts]
+    lines = [f"{one.name} ({one.media_type}, {one.size} bytes)" for one in artifacts]
     more = len(lines) - _MAX_ARTIFACTS
     return [*lines[:_MAX_ARTIFACTS], *([f"… and {more} more"] if more > 0 else [])]
 
