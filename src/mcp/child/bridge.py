@@ -31,6 +31,7 @@ from pydantic import ValidationError
 
 from caps.mcp.bridge_messages import (
     LIMITS,
+    MAX_TOOLS,
     CallTool,
     CancelCall,
     Failure,
@@ -46,7 +47,7 @@ from caps.mcp.bridge_messages import (
 from caps.mcp.child.results import ANSWER, answer_of, listed_tool, short
 from caps.mcp.child.stdio import MAX_LINE_BYTES, stdio_streams
 from caps.protocol.errors import ProtocolError
-from caps.protocol.framing import FrameReader, frame
+from caps.protocol.framing import FrameReader, check_shape, frame
 from caps.protocol.version import package_version
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.paths import SYSTEM, confine_to_paths, existing
@@ -146,6 +147,8 @@ class Bridge:
         for _ in range(_MAX_PAGES):
             page = await session.list_tools(params=params)
             tools += [listed_tool(each) for each in page.tools]
+            if len(tools) > MAX_TOOLS:
+                return Failure(id=number, message=f"there are more than {MAX_TOOLS} tools")
             cursor = page.next_cursor
             if cursor is None:
                 return ToolList(id=number, tools=tools)
@@ -209,7 +212,9 @@ class Bridge:
 
     async def _send(self, message: FromBridge) -> None:
         try:
-            data = frame(msgspec.msgpack.encode(message), LIMITS)
+            body = msgspec.msgpack.encode(message)
+            check_shape(body, limits=LIMITS)
+            data = frame(body, LIMITS)
         except (ProtocolError, OverflowError, TypeError, ValueError, RecursionError):
             number = getattr(message, "id", None)
             reason = "what the server sent is too large, or is not JSON-like"

@@ -8,6 +8,7 @@ import mcp_types
 from pydantic import TypeAdapter
 
 from caps.mcp.bridge_messages import (
+    MAX_CONTENT,
     MAX_SHORT_CHARACTERS,
     Answer,
     ContentItem,
@@ -44,6 +45,8 @@ def answer_of(number: int, result: Any) -> FromBridge:
     if not isinstance(result, mcp_types.CallToolResult):
         what = "the server asks for more input, which its caller cannot give"
         return Failure(id=number, message=what)
+    if len(result.content) > MAX_CONTENT:
+        return Failure(id=number, message=f"the answer has more than {MAX_CONTENT} parts")
     return Answer(
         id=number,
         content=[_item(each) for each in result.content],

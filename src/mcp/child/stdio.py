@@ -23,6 +23,9 @@ _MESSAGES: Final = (500.0, 5_000.0)
 _BYTES: Final = (16.0 * 1024 * 1024, 64.0 * 1024 * 1024)
 _CHUNK: Final = 64 * 1024
 _SHOWN: Final = 200
+# What only messages have; any other line may be a log that belongs elsewhere.
+_MARK: Final = b'"jsonrpc"'
+_LOOKED_AT: Final = 4096
 
 
 class MisbehaviourError(Exception):
@@ -71,6 +74,8 @@ class LineReader:
         try:
             found: Any = mcp_types.jsonrpc_message_adapter.validate_json(bytes(line), by_name=False)
         except (ValueError, RecursionError):
+            if _MARK in line[:_LOOKED_AT]:  # a request would wait for it for ever
+                raise MisbehaviourError("a message does not fit the protocol") from None
             self._bad += 1
             if self._bad > MAX_BAD_LINES:
                 raise MisbehaviourError(
