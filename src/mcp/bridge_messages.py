@@ -26,7 +26,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     pass
 
 
-class OpenServer(_Message, tag="open"):
+class OpenServer(_Message, frozen=True, kw_only=True, tag="open"):
     """The first message to the bridge: connect. Without a `url`, the server is on descriptors."""
 
     url: str | None
@@ -34,24 +34,24 @@ class OpenServer(_Message, tag="open"):
     legacy: bool
 
 
-class ListTools(_Message, tag="list"):
+class ListTools(_Message, frozen=True, kw_only=True, tag="list"):
     id: CallId
 
 
-class CallTool(_Message, tag="call"):
+class CallTool(_Message, frozen=True, kw_only=True, tag="call"):
     id: CallId
     tool: str
     arguments: dict[str, Any]
 
 
-class CancelCall(_Message, tag="cancel"):
+class CancelCall(_Message, frozen=True, kw_only=True, tag="cancel"):
     id: CallId
 
 
 ToBridge = OpenServer | ListTools | CallTool | CancelCall
 
 
-class ServerOpened(_Message, tag="opened"):
+class ServerOpened(_Message, frozen=True, kw_only=True, tag="opened"):
     """The bridge is connected, and says what it could lock down of itself."""
 
     name: Short
@@ -61,7 +61,7 @@ class ServerOpened(_Message, tag="opened"):
     """Empty if the bridge is confined, else why not."""
 
 
-class ListedTool(_Message):
+class ListedTool(_Message, frozen=True, kw_only=True):
     """A tool as the server describes it; its schemas are not checked yet."""
 
     name: Short
@@ -72,12 +72,12 @@ class ListedTool(_Message):
     annotations: dict[str, Any] = {}
 
 
-class ToolList(_Message, tag="tools"):
+class ToolList(_Message, frozen=True, kw_only=True, tag="tools"):
     id: CallId
     tools: Annotated[list[ListedTool], Meta(max_length=MAX_TOOLS)]
 
 
-class ContentItem(_Message, omit_defaults=True):
+class ContentItem(_Message, frozen=True, kw_only=True, omit_defaults=True):
     """A part of an answer. `data` is base64; `text` is that of a text or a resource."""
 
     type: Annotated[str, Meta(pattern="^(text|image|audio|resource|link)$")]
@@ -88,7 +88,7 @@ class ContentItem(_Message, omit_defaults=True):
     name: Short | None = None
 
 
-class Answer(_Message, tag="answer"):
+class Answer(_Message, frozen=True, kw_only=True, tag="answer"):
     id: CallId
     content: Annotated[list[ContentItem], Meta(max_length=MAX_CONTENT)]
     structured: Any
@@ -96,21 +96,21 @@ class Answer(_Message, tag="answer"):
     is_error: bool
 
 
-class Failure(_Message, tag="failed"):
+class Failure(_Message, frozen=True, kw_only=True, tag="failed"):
     """A request failed; without an id the connection as a whole, and the bridge ends."""
 
     id: CallId | None
     message: Short
 
 
-class Progress(_Message, tag="progress"):
+class Progress(_Message, frozen=True, kw_only=True, tag="progress"):
     id: CallId
     progress: float
     total: float | None
     message: Annotated[str, Meta(max_length=1024)]
 
 
-class ToolsChanged(_Message, tag="changed"):
+class ToolsChanged(_Message, frozen=True, kw_only=True, tag="changed"):
     """The server says that its list of tools has changed."""
 
 

@@ -16,6 +16,8 @@ from caps.protocol.environment import Variable
 from caps.protocol.text import did_you_mean, printable
 
 if TYPE_CHECKING:
+    from caps.agents.tool_cards.key_ring import KeyRing
+    from caps.agents.tool_cards.tool_cards import ToolCards
     from caps.mcp.client.config import McpServer
     from caps.mcp.client.pins import Drift, Pin
     from caps.mcp.client.probing import Offer
@@ -198,11 +200,19 @@ def _publish_cards(found: list[AcceptedTool], pin: Pin, url: str | None) -> None
     from caps.cli.tool_cards import with_tool_cards
     from caps.mcp.client.pins import tool_digest
 
-    for each in found:
-        if each.spec is not None:
-            version = f"{pin.digest[:8]}-{tool_digest(each.tool)[:16]}"
-            payload = msgspec.structs.asdict(card_for(each.spec, version))
-            with_tool_cards(url, lambda cards, _, payload=payload: cards.publish(payload))
+    payloads = [
+        msgspec.structs.asdict(
+            card_for(each.spec, f"{pin.digest[:8]}-{tool_digest(each.tool)[:16]}")
+        )
+        for each in found
+        if each.spec is not None
+    ]
+
+    async def publish(cards: ToolCards, _keys: KeyRing) -> None:
+        for payload in payloads:
+            await cards.publish(payload)
+
+    with_tool_cards(url, publish)
 
 
 def _row(server: McpServer, pin: Pin | None) -> dict[str, Any]:

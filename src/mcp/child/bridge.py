@@ -74,7 +74,7 @@ class Bridge:
         self._frames = FrameReader(LIMITS)
         self._decoder = msgspec.msgpack.Decoder(ToBridge)
         self._writing = anyio.Lock()
-        self._ended, self._reason = anyio.Event(), "the server closed the connection"
+        self._ended, self._reason = anyio.Event(), ""
         self._calls: dict[int, anyio.CancelScope] = {}
 
     async def run(self) -> None:
@@ -89,8 +89,10 @@ class Bridge:
             await self._serve(message)
         except Exception as error:  # noqa: BLE001 - of the server, or the SDK: the host is told
             reason = _reason(error)
-        if reason is not None or self._ended.is_set():
-            await self._send(Failure(id=None, message=self._reason if reason is None else reason))
+        if self._ended.is_set():
+            reason = self._reason
+        if reason is not None:
+            await self._send(Failure(id=None, message=reason))
 
     async def _serve(self, opening: OpenServer) -> None:
         client = Client(
@@ -189,9 +191,10 @@ class Bridge:
             trust_env=False,
             event_hooks={"response": [_check_length]},
         )
-        return streamable_http_client(
+        streams: AbstractAsyncContextManager[Any] = streamable_http_client(
             opening.url or "", http_client=client, max_sse_event_size=MAX_LINE_BYTES
         )
+        return streams
 
     def _end(self, reason: str) -> None:
         self._reason = reason

@@ -108,8 +108,8 @@ def _watch(lifeline: socket.socket, child: int) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: lifeline.shutdown(socket.SHUT_RD))
     while True:
-        ready, _, _ = select.select([lifeline, pidfd, waker], [], [])
-        if lifeline in ready and not lifeline.recv(4096):
+        ready, _, _ = select.select([lifeline.fileno(), pidfd, waker], [], [])
+        if lifeline.fileno() in ready and not lifeline.recv(4096):
             return
         if pidfd in ready:
             _, status = os.waitpid(child, 0)

@@ -17,7 +17,15 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import rfc8785
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationError,
+)
 from pydantic import field_validator as check_field
 from pydantic import model_validator as check_model
 
@@ -57,7 +65,13 @@ class SecretValue(_Part):
         return checked_name(name)
 
 
-Value = Text | SecretValue
+def _kind(value: object) -> str:
+    return "text" if isinstance(value, str) else "object"
+
+
+Value = Annotated[
+    Annotated[Text, Tag("text")] | Annotated[SecretValue, Tag("object")], Discriminator(_kind)
+]
 
 
 class Confinement(_Part):

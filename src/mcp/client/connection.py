@@ -178,7 +178,8 @@ class Connection:
 
     def _decode(self, body: bytes) -> FromBridge:
         check_shape(body, limits=LIMITS)
-        return self._decoder.decode(body)
+        message: FromBridge = self._decoder.decode(body)
+        return message
 
     def _handle(self, message: FromBridge) -> None:
         match message:

@@ -200,11 +200,11 @@ class Servers:
         idle = slot.server.config.idle_ms / 1000
         slot.last_used = anyio.current_time()
         while not connection.is_over:
-            with anyio.move_on_at(slot.last_used + idle):
+            with anyio.move_on_at(slot.last_used + idle) as waiting:
                 await connection.over.wait()
             if slot.calls:
                 slot.last_used = anyio.current_time()
-            elif not connection.is_over and anyio.current_time() >= slot.last_used + idle:
+            elif waiting.cancelled_caught and anyio.current_time() >= slot.last_used + idle:
                 await connection.end("nobody used it")
                 return
         if slot.connection is connection:
