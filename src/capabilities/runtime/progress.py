@@ -34,7 +34,7 @@ _listener: contextvars.ContextVar[OnCallProgress | None] = contextvars.ContextVa
 def progress_to(listener: OnCallProgress) -> Iterator[None]:
     """Send the progress of all calls that start in this context to `listener`, which must not wait.
 
-    What it raises ends the call.
+    What it raises is logged.
     """
     token = _listener.set(listener)
     try:

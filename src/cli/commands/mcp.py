@@ -158,10 +158,7 @@ def _offer(server: McpServer) -> Offer:
     import anyio
 
     from caps.mcp.client.probing import probe
-    from caps.protocol.errors import ConfigurationError
 
-    if importlib.util.find_spec("mcp") is None:
-        raise ConfigurationError("MCP servers need the extra `mcp`; install `caps-runtime[mcp]`")
     return anyio.run(probe, server)
 
 

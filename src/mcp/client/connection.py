@@ -98,8 +98,7 @@ class Connection:
         answer = await self._request(lambda number: ListTools(id=number), _Request())
         if not isinstance(answer, ToolList):
             raise self._out_of_order()
-        for tool in answer.tools:
-            _check_json(tool.input_schema, tool.output_schema, tool.annotations)
+        await anyio.to_thread.run_sync(_check_tools, answer.tools, abandon_on_cancel=True)
         return answer.tools
 
     async def call(
@@ -191,14 +190,14 @@ class Connection:
             case Progress():
                 request = self._requests.get(message.id)
                 if request is not None and request.on_progress is not None:
-                    request.on_progress(message)
+                    _report(request.on_progress, message)
             case Failure(id=None):
                 self.reason = printable(message.message, 2000)
                 self._settled.set()
             case ToolList() | Answer() | Failure():
                 request = self._requests.pop(message.id or 0, None)
                 if request is None:
-                    raise ProtocolError("an answer to no request", violation="bad_answer")
+                    raise ProtocolError("an answer to no request", violation="forged_id")
                 request.answer = message
                 request.settled.set()
 
@@ -219,6 +218,18 @@ class Connection:
         with anyio.CancelScope(shield=True):
             await self.processes.end()
         logger.info("the MCP server `%s` ended: %s", self.server.key, self.reason)
+
+
+def _report(on_progress: OnProgress, message: Progress) -> None:
+    try:
+        on_progress(message)
+    except Exception:
+        logger.exception("whoever listens to the progress of a call failed")
+
+
+def _check_tools(tools: list[ListedTool]) -> None:
+    for tool in tools:
+        _check_json(tool.input_schema, tool.output_schema, tool.annotations)
 
 
 def _check_json(*values: Any) -> None:

@@ -9,6 +9,7 @@ byte of the server's output passes through the host unframed.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -104,6 +105,8 @@ def launch(server: McpServer, environment: dict[str, str]) -> ServerProcesses:
 
     The kernel kills the bridge when the calling thread ends, so this is the event loop's thread.
     """
+    if importlib.util.find_spec("mcp") is None:
+        raise ProviderError("it needs the extra `mcp`; install `caps-runtime[mcp]`")
     try:
         with ExitStack() as undo:
             return _launch(server, environment, undo)

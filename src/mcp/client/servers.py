@@ -21,11 +21,11 @@ from anyio.abc import TaskGroup
 from caps.capabilities.provider import CallContext
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.secrets.masking import Masker
-from caps.mcp.bridge_messages import OpenServer
+from caps.mcp.bridge_messages import ListedTool, OpenServer
 from caps.mcp.client.config import McpServer
 from caps.mcp.client.connection import Connection, OnProgress, connect
 from caps.mcp.client.environment import read_environment
-from caps.mcp.client.pins import Pin, digests_of, drift_of
+from caps.mcp.client.pins import Drift, Pin, digests_of, drift_of
 from caps.mcp.client.values import value_of
 from caps.protocol.errors import ProviderError
 
@@ -180,14 +180,15 @@ class Servers:
         """End a server that offers other tools than were accepted. Raises ProviderError."""
         key = slot.server.key
         try:
-            offered = digests_of(await listed_tools(connection))
+            offered = await listed_tools(connection)
+            # Hashing a list of tools may take a while: not in the event loop.
+            drift = await anyio.to_thread.run_sync(_drift, slot.pin, offered)
         except ProviderError as error:
             await connection.end("its tools could not be listed")
             raise ProviderError(f"the MCP server `{key}`: {error.message}") from None
         except BaseException:
             await connection.end("the list of its tools was given up")
             raise
-        drift = drift_of(slot.pin.digests, offered)
         if drift:
             await connection.end("its tools have changed")
             raise ProviderError(
@@ -218,7 +219,11 @@ class Servers:
                     ending.start_soon(slot.connection.end, "the runtime closes")
 
 
-async def listed_tools(connection: Connection) -> Any:
+def _drift(pin: Pin, offered: list[ListedTool]) -> Drift:
+    return drift_of(pin.digests, digests_of(offered))
+
+
+async def listed_tools(connection: Connection) -> list[ListedTool]:
     """The tools of a connection, within the time of a start. Raises ProviderError."""
     try:
         with anyio.fail_after(connection.server.config.start_ms / 1000):

@@ -49,6 +49,7 @@ async def test_a_server_that_misbehaves_ends_and_the_call_fails(mode: str) -> No
     assert peak_kb() - before < _MAX_GROWTH_KB
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_a_lie_costs_only_its_call() -> None:
     """One process gives every answer that does not fit, and what comes beside a right one."""
     before = peak_kb()
