@@ -141,11 +141,17 @@ def leave_orphan() -> None:
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            with open(sys.argv[2], "w", encoding="ascii") as file:  # noqa: PTH123 - no library
-                file.write(f"{os.getpid()}\n")
+            note(f"{os.getpid()}\n")
             hang()
         os._exit(0)
     os.wait()
+
+
+def note(text: str) -> None:
+    """Leave `text` where the second argument says, at once."""
+    with open(f"{sys.argv[2]}.new", "w", encoding="ascii") as file:  # noqa: PTH123 - no library
+        file.write(text)
+    os.rename(f"{sys.argv[2]}.new", sys.argv[2])  # noqa: PTH104 - as above
 
 
 def schema(**inner: Any) -> list[dict[str, Any]]:
@@ -176,6 +182,7 @@ LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "lists_giant_schema": lambda: schema(description="x" * MEGABYTE),
     "lists_deep_schema": lambda: schema(properties={"a": {"items": nested(25)}}),
     "lists_bad_name": lambda: [{**TOOL, "name": "\x1b[\u202e"}],
+    "lists_long_description": lambda: [{**TOOL, "description": "d" * 20_000}],
     "lists_long_name": lambda: [{**TOOL, "name": "n" * 4000}],
 }
 # What makes the list as a whole useless.
@@ -209,15 +216,25 @@ def handle(mode: str, message: dict[str, Any]) -> None:
             answer(number, protocolVersion=version, capabilities={"tools": {}}, serverInfo=info)
         case "tools/list":
             list_tools(mode, number, message.get("params") or {})
-        case "tools/call" if mode == "lies":
-            text = message["params"]["arguments"].get("text")
-            (LIES | EXTRAS).get(text, lambda n: say(n, "done"))(number)
-        case "tools/call" if mode in CALLS or mode in OTHERS:
-            (CALLS | OTHERS)[mode](number)
         case "tools/call":
-            say(number, "done")
+            call(mode, number, message["params"])
+        case "notifications/cancelled" if mode == "notes_cancellation":
+            note(json.dumps(message["params"]))
         case str() if number is not None:
             send(id=number, error={"code": -32601, "message": "no such method"})
+
+
+def call(mode: str, number: Any, params: dict[str, Any]) -> None:
+    def honest(number: Any) -> None:
+        say(number, "done")
+
+    if mode == "lies":
+        (LIES | EXTRAS).get(params["arguments"].get("text"), honest)(number)
+    elif mode == "notes_cancellation":
+        token = params["_meta"]["progressToken"]
+        send(method="notifications/progress", params={"progressToken": token, "progress": 1})
+    else:
+        (CALLS | OTHERS).get(mode, honest)(number)
 
 
 _listed = 0

@@ -11,6 +11,7 @@ names a server by its key; it may repeat the command, and then has to repeat it 
 from __future__ import annotations
 
 import hashlib
+import keyword
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -187,6 +188,8 @@ def servers_of(value: Mapping[str, Any], source: str = "the MCP servers") -> tup
     servers = tuple(McpServer(key, config) for key, config in sorted(found.servers.items()))
     domains: dict[str, str] = {}
     for each in servers:
+        if keyword.iskeyword(each.domain):
+            raise ConfigurationError(f"{source}: `{each.key}` is a keyword of python; rename it")
         other = domains.setdefault(each.domain, each.key)
         if other != each.key:
             raise ConfigurationError(

@@ -7,7 +7,7 @@ the error says what the operator has to do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -33,6 +33,9 @@ from caps.mcp.client.servers import open_servers
 from caps.mcp.client.tool_schema import input_schema, output_schema
 from caps.protocol.errors import AgentInvalidError, RegistrationError
 from caps.protocol.text import did_you_mean, printable
+
+# A model reads it with every request; a tool card takes no more, either.
+MAX_DESCRIPTION_CHARACTERS: Final = 8192
 
 
 class McpSettings(CapabilityConfig):
@@ -121,6 +124,9 @@ def accepted_tools(server: McpServer, pin: Pin) -> list[AcceptedTool]:
 
 def _accepted(server: McpServer, tool: ListedTool) -> AcceptedTool:
     config = server.config
+    if len(tool.description) > MAX_DESCRIPTION_CHARACTERS:
+        what = f"its description is longer than {MAX_DESCRIPTION_CHARACTERS} characters"
+        return AcceptedTool(tool=tool, spec=None, problem=what)
     try:
         spec = CapabilitySpec(
             name=f"{server.domain}.{function_name(tool.name)}",

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from caps.capabilities.registry import CapabilityRegistry
+from caps.capabilities.runtime.opening.protected_paths import default_protected_paths
 from caps.mcp.client.config import load_servers, servers_of
 from caps.mcp.client.pins import PinStore
 from caps.mcp.client.registering import register_mcp_servers
-from caps.protocol.errors import ConfigurationError, RegistrationError
+from caps.protocol.errors import ConfigurationError, PolicyInvalidError, RegistrationError
+from caps.providers.builtin import builtin_registry
 from support.mcp_servers import hostile, pinned, server
 
 
@@ -67,6 +69,31 @@ def test_keys_that_are_one_domain_are_refused() -> None:
     config = {"command": "x"}
     with pytest.raises(ConfigurationError, match="`a-b` and `a_b` are both the domain"):
         servers_of({"mcpServers": {"a-b": config, "a_b": config}})
+
+
+def test_a_key_that_code_cannot_write_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="`import` is a keyword of python; rename it"):
+        servers_of({"mcpServers": {"import": {"command": "x"}}})
+
+
+def test_no_scope_of_code_reaches_what_was_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy that would let code write there is refused, as for the policy's own file."""
+    (tmp_path / "pins").mkdir()
+    (tmp_path / "servers.json").write_text("{}")
+    monkeypatch.setenv("CAPS_MCP_SERVERS", str(tmp_path / "servers.json"))
+    monkeypatch.setenv("CAPS_MCP_PINS", str(tmp_path / "pins"))
+    guarded = default_protected_paths()
+    registry = builtin_registry(plugins="off")
+    for place in ("pins", ""):
+        policy = {
+            "id": "p",
+            "allow": ["files.write"],
+            "scopes": {"files": {"allowlist": [str(tmp_path / place)], "read_only": False}},
+        }
+        with pytest.raises(PolicyInvalidError, match="MCP servers"):
+            registry.bind(policy, guarded=guarded)
 
 
 def test_a_key_that_is_a_domain_is_refused(tmp_path: Path) -> None:

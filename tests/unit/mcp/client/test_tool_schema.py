@@ -19,7 +19,11 @@ from support.mcp_servers import hostile, pinned
 def test_a_tool_with_a_hostile_schema_is_refused(mode: str) -> None:
     """It is listed with the reason, and never becomes a function."""
     (offered,) = LISTS[mode]()
-    tool = ListedTool(name=offered["name"], input_schema=offered["inputSchema"])
+    tool = ListedTool(
+        name=offered["name"],
+        description=offered["description"],
+        input_schema=offered["inputSchema"],
+    )
     configured = hostile(mode)
     (found,) = accepted_tools(configured, pinned(configured, tool))
     assert found.spec is None
