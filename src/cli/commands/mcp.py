@@ -110,9 +110,11 @@ def accept(key: str, url: str | None, as_json: bool) -> None:
         return
     if before is not None and drift:
         click.echo(printable(f"{drift}", 1000))
-    for each in refused:
-        click.echo(f"caps: {printable(_tool_line(server, each), 400)}", err=True)
-    click.echo(f"{len(found) - len(refused)} tools of `{key}` are accepted")
+    fresh = {*drift.added, *drift.changed}
+    for each in found:
+        if each.spec is None or each.tool.name in fresh:
+            click.echo(printable(_tool_line(server, each), 400))
+    click.echo(f"{len(found) - len(refused)} of {len(found)} tools of `{key}` are accepted")
 
 
 @mcp.command()

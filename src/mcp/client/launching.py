@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -147,7 +148,7 @@ def _found(command: str) -> str:
     path = shutil.which(command)
     if path is None:
         raise ProviderError(f"its command `{printable(command, 200)}` is not found")
-    return path
+    return str(Path(path).absolute())  # the server starts in another directory
 
 
 def _start_keeper(

@@ -102,7 +102,8 @@ class Servers:
             answer = await connection.call(tool, arguments, on_progress)
             answered = True
         except ProviderError:
-            answered = not connection.is_over
+            # Over HTTP nothing else tells of a session that the server has forgotten.
+            answered = not connection.is_over and slot.server.config.url is None
             raise
         finally:
             slot.unanswered = 0 if answered else slot.unanswered + 1

@@ -46,7 +46,9 @@ def test_a_server_is_used_after_its_tools_were_accepted(place: Place) -> None:
     assert "not accepted" in place.caps("mcp", "list")[1]
     code, said = place.caps("mcp", "check", "notes", "--json")
     assert (code, json.loads(said)[0]["ok"]) == (7, False)
-    assert place.caps("mcp", "accept", "notes") == (0, "1 tools of `notes` are accepted\n")
+    shown = "notes.work  Do some work.\n1 of 1 tools of `notes` are accepted\n"
+    assert place.caps("mcp", "accept", "notes") == (0, shown)
+    assert place.caps("mcp", "accept", "notes") == (0, shown.partition("\n")[2])
     assert place.caps("mcp", "tools") == (0, "notes.work  Do some work.\n")
     assert place.caps("mcp", "check") == (0, "notes  offers what was accepted\n")
     called = place.caps("call", "notes.work", '{"text": "x"}', "--policy", str(policy), "--json")
@@ -54,10 +56,10 @@ def test_a_server_is_used_after_its_tools_were_accepted(place: Place) -> None:
     place.configure("lists_schema_bomb")
     assert "configuration changed" in place.caps("mcp", "list")[1]
     code, said = place.caps("mcp", "accept", "notes", "--json")
-    shown = json.loads(said)
-    assert shown["drift"] == {"added": [], "removed": [], "changed": ["work"]}
-    assert shown["tools"][0]["function"] is None
-    assert "20000 nodes" in shown["tools"][0]["problem"]
+    accepted = json.loads(said)
+    assert accepted["drift"] == {"added": [], "removed": [], "changed": ["work"]}
+    assert accepted["tools"][0]["function"] is None
+    assert "20000 nodes" in accepted["tools"][0]["problem"]
 
 
 def test_a_mistake_is_named(place: Place) -> None:
