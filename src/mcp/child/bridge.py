@@ -45,7 +45,7 @@ from caps.mcp.bridge_messages import (
     ToolsChanged,
 )
 from caps.mcp.child.results import ANSWER, answer_of, listed_tool, short
-from caps.mcp.child.stdio import MAX_LINE_BYTES, stdio_streams
+from caps.mcp.child.stdio import stdio_streams
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import FrameReader, check_shape, frame
 from caps.protocol.version import package_version
@@ -56,7 +56,6 @@ _MEMORY_BYTES: Final = 1024 * 1024 * 1024
 _DESCRIPTORS: Final = 64
 _MAX_PAGES: Final = 64
 _PROGRESS_SECONDS: Final = 0.05
-_HTTP_SECONDS: Final = 30.0
 # What the resolver and TLS of an HTTP client read.
 _NETWORK_FILES: Final = ("/etc", "/run/systemd/resolve")
 
@@ -182,19 +181,9 @@ class Bridge:
     def _transport(self, opening: OpenServer) -> AbstractAsyncContextManager[Any]:
         if self._stdio is not None:
             return stdio_streams(*self._stdio, self._end)
-        import httpx2
-        from mcp.client.streamable_http import streamable_http_client
+        from caps.mcp.child.http import http_streams
 
-        client = httpx2.AsyncClient(
-            headers=opening.headers,
-            timeout=httpx2.Timeout(_HTTP_SECONDS, read=3600.0),
-            trust_env=False,
-            event_hooks={"response": [_check_length]},
-        )
-        streams: AbstractAsyncContextManager[Any] = streamable_http_client(
-            opening.url or "", http_client=client, max_sse_event_size=MAX_LINE_BYTES
-        )
-        return streams
+        return http_streams(opening.url or "", opening.headers, self._end)
 
     def _end(self, reason: str) -> None:
         self._reason = reason
@@ -229,11 +218,6 @@ class Bridge:
                     rest = rest[self._channel.send(rest) :]
                 except BlockingIOError:
                     await anyio.wait_writable(self._channel)
-
-
-async def _check_length(response: Any) -> None:
-    if int(response.headers.get("content-length") or 0) > MAX_LINE_BYTES:
-        raise ValueError(f"an answer is larger than {MAX_LINE_BYTES} bytes")
 
 
 def _reason(error: BaseException) -> str:

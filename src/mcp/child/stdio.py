@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 MAX_LINE_BYTES: Final = 6 * 1024 * 1024
 MAX_BAD_LINES: Final = 100
 # What a second may bring, and what may come at once.
-_MESSAGES: Final = (500.0, 5_000.0)
+MESSAGES: Final = (500.0, 5_000.0)
 _BYTES: Final = (16.0 * 1024 * 1024, 64.0 * 1024 * 1024)
 _CHUNK: Final = 64 * 1024
 _SHOWN: Final = 200
@@ -32,7 +32,7 @@ class MisbehaviourError(Exception):
     """The server sends what no server may send; the connection ends."""
 
 
-class _Budget:
+class Budget:
     """A token bucket: so much a second, and so much at once."""
 
     def __init__(self, rate: float, burst: float) -> None:
@@ -51,7 +51,7 @@ class LineReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._messages, self._bytes = _Budget(*_MESSAGES), _Budget(*_BYTES)
+        self._messages, self._bytes = Budget(*MESSAGES), Budget(*_BYTES)
         self._bad = 0
 
     def feed(self, data: bytes) -> list[SessionMessage]:

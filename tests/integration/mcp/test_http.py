@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from caps.mcp.client.probing import probe
 from caps.mcp.client.servers import open_servers
 from caps.protocol.errors import ProviderError
 from support.mcp_servers import context, server
-from support.web_servers import WebServer
+from support.web_servers import Exchange, WebServer
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +31,10 @@ def header(ctx: Context) -> str:
     return ctx.request_context.request.headers["x-key"]
 
 @server.tool()
+def ping() -> str:
+    return "pong"
+
+@server.tool()
 def large() -> str:
     return "x" * 8_000_000
 
@@ -36,44 +42,55 @@ server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]), json_resp
 """
 
 
+class Served:
+    """A server of the SDK on a port of its own, which can be started again."""
+
+    def __init__(self, source: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}/mcp"
+        self._source = source
+        self._source.write_text(_SERVER)
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, str(self._source), str(self.port)]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(command, stdout=quiet, stderr=quiet)
+
+    async def ready(self) -> None:
+        with anyio.fail_after(60):
+            while True:
+                try:
+                    async with await anyio.connect_tcp("127.0.0.1", self.port):
+                        return
+                except OSError:
+                    await anyio.sleep(0.05)
+
+    def restart(self) -> None:
+        self.close()
+        self._process = self._started()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
 @pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    import socket
-    import subprocess
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    source = tmp_path / "server.py"
-    source.write_text(_SERVER)
-    process = subprocess.Popen(
-        [sys.executable, str(source), str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def served(tmp_path: Path) -> Iterator[Served]:
+    server = Served(tmp_path / "server.py")
     try:
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield server
     finally:
-        process.kill()
-        process.wait()
+        server.close()
 
 
-async def _until_served(address: str) -> None:
-    port = int(address.split(":")[2].partition("/")[0])
-    with anyio.fail_after(60):
-        while True:
-            try:
-                async with await anyio.connect_tcp("127.0.0.1", port):
-                    return
-            except OSError:
-                await anyio.sleep(0.05)
-
-
-async def test_a_server_over_http(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_over_http(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its header has the secret, and its answers do not."""
-    await _until_served(address)
+    await served.ready()
     monkeypatch.setenv("CAPS_SECRET_WEB", "a secret of the host")
     headers = {"X-Key": {"secret": "web", "prefix": "key "}}
-    configured = server("web", url=address, headers=headers)
+    configured = server("web", url=served.address, headers=headers)
     offer = await probe(configured)
     pin = make_pin(configured, offer.tools, offer.name, offer.version)
     async with open_servers() as servers:
@@ -82,6 +99,44 @@ async def test_a_server_over_http(address: str, monkeypatch: pytest.MonkeyPatch)
             assert found["text"] == "key [secret]"
             with pytest.raises(ProviderError):
                 await servers.call(context(), pin, configured, "large", {}, None)
+
+
+async def test_a_session_that_the_server_forgot_is_opened_again(served: Served) -> None:
+    """After a restart of the server calls fail for a while, and not for ever."""
+    await served.ready()
+    configured = server("web", url=served.address, protocol="legacy")
+    offer = await probe(configured)
+    pin = make_pin(configured, offer.tools, offer.name, offer.version)
+    async with open_servers() as servers:
+
+        async def call() -> str:
+            return str((await servers.call(context(), pin, configured, "ping", {}, None))["text"])
+
+        assert await call() == "pong"
+        served.restart()
+        await served.ready()
+        with anyio.fail_after(60):
+            while True:
+                try:
+                    assert await call() == "pong"
+                    return
+                except ProviderError:
+                    await anyio.sleep(0.1)
+
+
+async def test_a_flood_ends_the_connection() -> None:
+    """A stream of events that never holds the answer."""
+    event = b'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n' * 100
+
+    def flood(exchange: Exchange) -> None:
+        exchange.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        while True:
+            exchange.send(event)
+
+    with WebServer() as web:
+        configured = server("web", url=web.route("/mcp", flood), protocol="legacy")
+        with pytest.raises(ProviderError, match="the server floods its client"):
+            await probe(configured)
 
 
 async def test_what_is_not_a_server_is_an_error() -> None:
