@@ -22,7 +22,7 @@ from caps.capabilities.catalogue.capability import (
 from caps.capabilities.catalogue.context import ResolverContext
 from caps.capabilities.provider import CallContext, Provider
 from caps.capabilities.registry import CapabilityRegistry
-from caps.capabilities.runtime.progress import CallProgress, current_listener
+from caps.capabilities.runtime.provider_host.progress import CallProgress, current_listener
 from caps.capabilities.spec import CapabilitySpec
 from caps.mcp.bridge_messages import ListedTool, Progress
 from caps.mcp.client.config import Launch, McpServer, load_servers

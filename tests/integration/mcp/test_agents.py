@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from caps import AgentInvalidError, CapabilityRegistry, MemoryAuditLog, Runtime, builtin_registry
-from caps.capabilities.runtime.progress import CallProgress, progress_to
+from caps.capabilities.runtime.provider_host.progress import CallProgress, progress_to
 from caps.mcp.client.config import McpServer
 from caps.mcp.client.pins import PinStore, make_pin
 from caps.mcp.client.probing import probe
