@@ -1,11 +1,16 @@
-# Everyday commands. `make run` and `make test` need python3 with venv, and nothing else.
+# Everyday commands. `make run` and `make test` need python3 with venv, and nothing else. With node
+# and npm, `make test` also runs external MCP servers.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
+# Real MCP servers for the tests, by exact version.
+MCP_SERVERS := @modelcontextprotocol/server-everything@2026.8.31 \
+	@modelcontextprotocol/server-filesystem@2026.8.31 @playwright/mcp@0.0.83
+
+.PHONY: help mcp-servers run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,7 +50,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev mcp-servers
 	$(BIN)/pytest -n auto --dist worksteal
 
 format: $(VENV)/.dev ## format the code and apply automatic fixes
@@ -89,6 +94,18 @@ $(VENV)/.core: pyproject.toml constraints.txt
 $(VENV)/.bench: $(VENV)/.core
 	@echo "installing the peers that the benchmark runs beside caps"
 	$(PIP) -e '.[bench]'
+	@touch $@
+
+# Without npm the tests of these servers are skipped; so is that of the browser without Chromium.
+mcp-servers:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(VENV)/.mcp-servers; fi
+
+$(VENV)/.mcp-servers: Makefile
+	@echo "installing the MCP servers that the tests run"
+	npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/mcp-servers $(MCP_SERVERS)
+	@if ! command -v chromium >/dev/null && test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium \
+		|| { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; }; fi
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core

@@ -14,7 +14,14 @@ from typing import Any
 import anyio
 
 from bench.interleaving import Stopwatch, Turn
-from caps import AuditLog, Durability, ExecutionResult, Runtime, builtin_registry
+from caps import (
+    AuditLog,
+    CapabilityRegistry,
+    Durability,
+    ExecutionResult,
+    Runtime,
+    builtin_registry,
+)
 from caps.protocol.enforcement import Layer
 from caps.worker.host.process.worker import Worker
 from caps.worker.host.zygote.source import ZygoteSource
@@ -34,14 +41,14 @@ async def open_runtime(
     durability: Durability = Durability.OS,
     workers: ZygoteSource | None = None,
     policy: Mapping[str, Any] = POLICY,
+    registry: CapabilityRegistry | None = None,
 ) -> AsyncIterator[Runtime]:
-    """A runtime with its own audit log on disk."""
+    """A runtime with its own audit log on disk; by default with the built-in registry."""
+    known = builtin_registry() if registry is None else registry
     with tempfile.TemporaryDirectory() as directory:
         async with (
             AuditLog.open(Path(directory, "audit"), durability=durability) as audit,
-            Runtime(
-                dict(policy), registry=builtin_registry(), audit=audit, workers=workers
-            ) as runtime,
+            Runtime(dict(policy), registry=known, audit=audit, workers=workers) as runtime,
         ):
             yield runtime
 

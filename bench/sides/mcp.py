@@ -12,7 +12,7 @@ import anyio
 
 from bench.interleaving import Stopwatch, Turn
 
-_SERVER = Path(__file__).with_name("mcp_server.py")
+SERVER = Path(__file__).with_name("mcp_server.py")
 
 
 def calls(how_many: int, *, concurrent: bool) -> Callable[[], AbstractAsyncContextManager[Turn]]:
@@ -22,7 +22,7 @@ def calls(how_many: int, *, concurrent: bool) -> Callable[[], AbstractAsyncConte
     async def opened() -> AsyncIterator[Turn]:
         from mcp import ClientSession, StdioServerParameters, stdio_client
 
-        server = StdioServerParameters(command=sys.executable, args=["-I", str(_SERVER)])
+        server = StdioServerParameters(command=sys.executable, args=["-I", str(SERVER)])
         async with (
             stdio_client(server) as (reading, writing),
             ClientSession(reading, writing) as session,

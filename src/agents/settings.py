@@ -17,6 +17,7 @@ from caps.agents.tool_cards.settings import CardSettings
 from caps.capabilities.catalogue.entry_points import PluginMode, plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
+from caps.mcp.client.config import McpServer, load_servers
 from caps.protocol.environment import Variable
 from caps.protocol.errors import CapsError
 from caps.security.audit import AuditSettings
@@ -53,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     store: str
     """The place of the store, fit for messages."""
     cards: CardSettings
+    mcp_servers: tuple[McpServer, ...]
 
     @classmethod
     def load(cls) -> Settings:
@@ -109,4 +111,5 @@ _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "plugins": lambda: plugin_mode(None),
     "store": _store,
     "cards": CardSettings.from_environment,
+    "mcp_servers": load_servers,
 }

@@ -204,6 +204,10 @@ class CapabilityRegistry:
 
         return register
 
+    def withhold(self, key: str, reason: str) -> None:
+        """Say why no agent can be given the capability `key`, which is known and not registered."""
+        self._catalogue.withhold(key, reason)
+
     def register_injection(
         self, capability: Capability | type[Capability], *, modes: Iterable[ExecutionMode]
     ) -> None:

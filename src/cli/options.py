@@ -127,7 +127,16 @@ def audit_settings(directory: Path | None, sinks: Sequence[str]) -> AuditSetting
 
 
 def load_registry(name: str | None) -> CapabilityRegistry:
-    """The registry that the option names, or the built-in one."""
+    """The registry that the option names, or the built-in one, with the external MCP servers."""
+    registry = _named_registry(name)
+    if Variable.MCP_SERVERS.read():
+        from caps.mcp.client.registering import register_mcp_servers
+
+        register_mcp_servers(registry)
+    return registry
+
+
+def _named_registry(name: str | None) -> CapabilityRegistry:
     from caps.capabilities.registry import CapabilityRegistry
     from caps.providers.builtin import builtin_registry
 

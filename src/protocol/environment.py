@@ -147,6 +147,16 @@ class Variable(enum.Enum):
         "secret can also be the variable `CAPS_SECRET_<NAME>`",
         "none",
     )
+    MCP_SERVERS = (
+        "CAPS_MCP_SERVERS",
+        "a JSON file with the external [MCP servers](docs/mcp.md) that agents may use",
+        "none",
+    )
+    MCP_PINS = (
+        "CAPS_MCP_PINS",
+        "the directory of the tools that `caps mcp accept` pinned, a file for each server",
+        "`$XDG_STATE_HOME/caps/mcp`",
+    )
     REGISTRY = (
         "CAPS_REGISTRY",
         "`MODULE:NAME` of a registry for the command line",

@@ -27,17 +27,25 @@ class Catalogue:
     def __init__(self) -> None:
         self._declared: dict[str, DeclaredCapability] = {}
         self._injections: dict[str, Injection] = {}
+        self._unavailable: dict[str, str] = {}
 
     def copy(self) -> Catalogue:
         copied = Catalogue()
         copied._declared = dict(self._declared)
         copied._injections = dict(self._injections)
+        copied._unavailable = dict(self._unavailable)
         return copied
 
     def register(self, capability: Capability | type[Capability]) -> None:
         """Add a capability; a class is instantiated. Raises RegistrationError."""
         declared = self._unused(capability)
         self._declared[declared.key] = declared
+
+    def withhold(self, key: str, reason: str) -> None:
+        """Say why an agent that lists `key` is refused. RegistrationError if it is registered."""
+        if key in self._declared or key in self._injections:
+            raise RegistrationError(f"capability `{key}` is registered already")
+        self._unavailable[key] = reason
 
     def register_injection(
         self, capability: Capability | type[Capability], modes: Iterable[ExecutionMode]
@@ -60,6 +68,8 @@ class Catalogue:
             raise RegistrationError(f"capability `{declared.key}` is registered already")
         if declared.key in self._injections:
             raise RegistrationError(f"`{declared.key}` is registered already, as an injection")
+        if declared.key in self._unavailable:
+            raise RegistrationError(f"capability `{declared.key}` is withheld already")
         return declared
 
     def known(self, functions: Functions, domains: Domains) -> dict[str, DeclaredCapability]:
@@ -101,6 +111,7 @@ class Catalogue:
             capabilities=self.known(functions, domains),
             injections=[each for each in self._injections.values() if mode in each.modes],
             injected=frozenset(self._injections),
+            unavailable=dict(self._unavailable),
             functions=functions,
             domains=domains,
         )

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from caps.capabilities.catalogue.agent_object import (
+    AgentEntry,
     RequestedCapability,
     check_entry,
     invalid,
@@ -57,6 +58,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the mode."""
     injected: frozenset[str]
     """The keys of the injections of all modes."""
+    unavailable: Mapping[str, str]
+    """Keys that are known and cannot be given to an agent, and why."""
     functions: Mapping[str, RegisteredCapability]
     domains: Mapping[str, RegisteredDomain]
 
@@ -97,7 +100,7 @@ def _requested(known: Known, capabilities: object) -> dict[str, RequestedCapabil
         declared = known.capabilities.get(entry.key)
         if declared is None:
             what = f"there is no capability {quoted(entry.key)}"
-            raise invalid(what, entry.path, _unknown_hint(known, entry.key))
+            raise invalid(what, entry.path, _unknown_hint(known, entry))
         if declared.status is CapabilityStatus.COMING_SOON:
             what = f"capability `{entry.key}` is coming soon and cannot be given to an agent yet"
             raise invalid(what, entry.path)
@@ -105,7 +108,13 @@ def _requested(known: Known, capabilities: object) -> dict[str, RequestedCapabil
     return requested
 
 
-def _unknown_hint(known: Known, key: str) -> str:
+def _unknown_hint(known: Known, entry: AgentEntry) -> str:
+    key = entry.key
+    if key in known.unavailable:
+        return f": {known.unavailable[key]}"
+    if "mcp" in entry.value:
+        hint = did_you_mean(key, known.capabilities)
+        return f"{hint or ';'} an agent may use only the MCP servers that the operator configured"
     if key in known.injected:
         return "; the mode of an execution adds it, and no agent lists it"
     bundled = [

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from caps.protocol.disk.state_directory import mcp_pins_directory
 from caps.protocol.disk.store_files import store_files
 from caps.protocol.environment import Variable
 from caps.security.approvals.approver import DirectoryApprover
@@ -20,6 +21,8 @@ _APPROVALS: Final = "the approvals directory"
 _AUDIT: Final = "the audit directory"
 _STORE: Final = "the store"
 _CONFIG: Final = "the configuration file"
+_MCP_SERVERS: Final = "the file of MCP servers"
+_MCP_PINS: Final = "the accepted tools of MCP servers"
 
 
 def protected_paths_of(
@@ -50,4 +53,8 @@ def _other_paths() -> tuple[ProtectedPath, ...]:
     configured = Variable.CONFIG.read()
     if configured:
         found.append(ProtectedPath(_CONFIG, Path(configured).absolute()))
+    servers = Variable.MCP_SERVERS.read()
+    if servers:
+        found.append(ProtectedPath(_MCP_SERVERS, Path(servers).absolute()))
+        found.append(ProtectedPath(_MCP_PINS, mcp_pins_directory()))
     return tuple(found)

@@ -34,9 +34,9 @@ _NAMESPACES = {
 }
 
 # Landlock by ABI: the number of file rights. Network rights exist since 4, scopes since 6.
-_FILE_RIGHTS_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-_NETWORK_RIGHTS = 0b11  # bind and connect, TCP
-_SCOPES = 0b11  # abstract unix sockets, signals
+FILE_RIGHTS_BY_ABI = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+NETWORK_RIGHTS = 0b11  # bind and connect, TCP
+SCOPES = 0b11  # abstract unix sockets, signals
 
 
 _RLIMITS = Layer(
@@ -132,7 +132,7 @@ def _enter_namespaces(without: Mapping[str, Layer]) -> list[Layer]:
     try:
         uid, gid = os.getuid(), os.getgid()
         linux.unshare(linux.CLONE_NEWUSER | sum(_NAMESPACES.values()))
-        _map_identity(uid, gid)
+        map_identity(uid, gid)
     except OSError as error:
         reason = str(error.strerror)
         return [
@@ -147,7 +147,8 @@ def _enter_namespaces(without: Mapping[str, Layer]) -> list[Layer]:
     return [namespaces, without.get("root") or _apply("root", _empty_root, remedy)]
 
 
-def _map_identity(uid: int, gid: int) -> None:
+def map_identity(uid: int, gid: int) -> None:
+    """Keep user and group in the user namespace that was just entered. Raises OSError."""
     for name, line in (
         ("setgroups", "deny"),
         ("uid_map", f"{uid} {uid} 1"),
@@ -216,9 +217,9 @@ def _landlock() -> Layer:
 
 
 def _ruleset(version: int) -> int:
-    files = (1 << _FILE_RIGHTS_BY_ABI[min(version, 5)]) - 1
-    network = _NETWORK_RIGHTS if version >= 4 else 0
-    scopes = _SCOPES if version >= 6 else 0
+    files = (1 << FILE_RIGHTS_BY_ABI[min(version, 5)]) - 1
+    network = NETWORK_RIGHTS if version >= 4 else 0
+    scopes = SCOPES if version >= 6 else 0
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     return linux.create_deny_all_ruleset(files, network, scopes, size)
 

@@ -34,6 +34,7 @@ CLONE_NEWNET: Final = 0x40000000
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_SECCOMP: Final = 22
+_PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_CAPBSET_DROP: Final = 24
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _PR_CAP_AMBIENT: Final = 47
@@ -50,6 +51,7 @@ _MNT_DETACH: Final = 2
 
 # x86_64 and aarch64 have the same number for every system call that is newer than 2019.
 _LANDLOCK_CREATE_RULESET: Final = 444
+_LANDLOCK_ADD_RULE: Final = 445
 _LANDLOCK_RESTRICT_SELF: Final = 446
 _PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41}
 _CAPSET: Final = {"x86_64": 126, "aarch64": 91}
@@ -93,6 +95,11 @@ def unshare(flags: int) -> None:
 
 def die_with_parent(signal_number: int) -> None:
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent has exited."""
+    _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
 def set_dumpable(dumpable: bool) -> None:
@@ -149,6 +156,22 @@ def create_deny_all_ruleset(fs: int, net: int, scoped: int, size: int) -> int:
     ruleset = _LandlockRuleset(fs, net, scoped)
     create = _libc.syscall(_LANDLOCK_CREATE_RULESET, ctypes.byref(ruleset), size, 0)
     return _checked(create, "landlock_create_ruleset")
+
+
+class _PathRule(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def allow_beneath(ruleset: int, path: str, rights: int) -> None:
+    """Let the domain of `ruleset` have these rights at `path`, and below it if a directory."""
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        rule = _PathRule(rights, place)
+        added = _libc.syscall(_LANDLOCK_ADD_RULE, ruleset, 1, ctypes.byref(rule), 0)
+        _checked(added, "landlock_add_rule")
+    finally:
+        os.close(place)
 
 
 def enter_landlock_domain(ruleset: int) -> None:
