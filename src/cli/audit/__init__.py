@@ -33,6 +33,7 @@ from caps.cli.audit.options import (
 )
 from caps.cli.exits import report_errors
 from caps.cli.options import json_option
+from caps.cli.remote.server import chosen_server, refuse_remote
 
 if TYPE_CHECKING:
     from caps.security.audit import AuditRecord
@@ -46,9 +47,16 @@ POLL_SECONDS: Final = 0.25
 MAX_RECORDS: Final = 1_000_000
 
 
+# Subcommands that work on a service; the others need the files of the log.
+REMOTE: Final[frozenset[str]] = frozenset()
+
+
 @click.group()
-def audit() -> None:
+@click.pass_context
+def audit(context: click.Context) -> None:
     """Read the audit log, and verify it."""
+    if chosen_server() is not None and context.invoked_subcommand not in REMOTE:
+        refuse_remote(f"`caps audit {context.invoked_subcommand}`")
 
 
 for command in (verify, prove, verify_proof, digest, export, rotate_key):
