@@ -121,7 +121,7 @@ def run(
                 read_source(file),
                 output=ProgramOutput(raw=raw),
                 as_json=as_json,
-                artifacts=artifacts_path and ArtifactDirectory(artifacts_path),
+                artifacts=ArtifactDirectory(artifacts_path) if artifacts_path else None,
                 inputs=parse_inputs(inputs),
                 argv=argv,
                 agent_id=agent,

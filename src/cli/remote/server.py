@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from caps.cli.exits import ExitCode, fail
@@ -23,7 +22,7 @@ REMOTE: Final = frozenset({"agents", "audit", "call", "run"})
 LOCAL: Final = frozenset({"config", "db", "doctor", "policy", "serve", "token"})
 
 
-class Server(msgspec.Struct, frozen=True, kw_only=True):
+class Server(NamedTuple):
     """The service that a command goes to. The token is never an argument of a command."""
 
     url: str
@@ -98,6 +97,8 @@ def policy_given(paths: tuple[str, ...]) -> dict[str, Any] | None:
 
     Ends the command if there are several. Raises PolicyInvalidError.
     """
+    import msgspec
+
     from caps.security.policies.load import policy_from_json, read_policy
 
     if len(paths) > 1:
