@@ -103,6 +103,17 @@ class TestSeccomp:
         assert (layers["namespaces"], layers["root"]) == ("not", "not")
 
 
+@pytest.mark.process
+def test_the_policy_can_be_used_wherever_it_lies(tmp_path: Path) -> None:
+    """It is copied to `/etc/caps`, so it names no place that is relative to it."""
+    copy = shutil.copy(OPS / "policy.json", tmp_path)
+    for action in ("validate", "test", "lint"):
+        done = subprocess.run(
+            [CAPS, "policy", action, copy], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 class TestUnit:
     def test_it_hands_the_service_what_it_reads(self) -> None:
         """Variables that exist, and a command that does."""
