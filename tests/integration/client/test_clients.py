@@ -10,12 +10,14 @@ from caps.client import (
     AgentChangedError,
     AsyncClient,
     Client,
+    ClientSettings,
     NotAllowedError,
     NotFoundError,
     NotSignedInError,
     RequestInvalidError,
     WaitTimeoutError,
 )
+from support.cutting_relay import cutting_relay
 from support.service_process import ServiceProcess, token
 
 SLOW = "import asyncio\nprint('begun')\nawait asyncio.sleep(50)"
@@ -49,6 +51,19 @@ class TestClient:
             "finished",
         ]
         assert list(client.events(begun.id, after=2)) == found[2:]
+
+    def test_a_stream_of_the_service_that_is_cut_goes_on(
+        self, client: Client, service: ServiceProcess
+    ) -> None:
+        """Every event once, over connections of which the first carry a few hundred bytes."""
+        begun = client.start_execution("for n in range(20):\n    print(n, flush=True)")
+        expected = list(client.events(begun.id))
+        port = int(service.address.rpartition(":")[2])
+        with cutting_relay(port, after_bytes=400, cuts=3) as relay:
+            settings = ClientSettings(first_pause_seconds=0.01, max_pause_seconds=0.02)
+            with Client(relay.url, token=token(), settings=settings) as cut:
+                assert list(cut.events(begun.id)) == expected
+            assert relay.connections == 4
 
     def test_an_execution_is_waited_for_and_cancelled(self, client: Client) -> None:
         """A caller who waits no longer can still cancel it."""
