@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -28,6 +29,21 @@ _MAX_DETAIL: Final = 2000
 _MAX_RETRY_AFTER: Final = 3600.0
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        what = printable(str(error), 300)
+        raise AnswerInvalidError(f"the answer is not what this client knows: {what}") from None
+
+
+def converted(document: Any, kind: type[T]) -> T:
+    """JSON that was read already as a value of this type. Raises AnswerInvalidError."""
+    with _readable():
+        return msgspec.convert(document, kind)
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A whole answer; names of headers are in lower case."""
 
@@ -37,11 +53,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     def decode(self, kind: type[T]) -> T:
         """The body as a value of this type. Raises AnswerInvalidError."""
-        try:
+        with _readable():
             return msgspec.json.decode(self.body, type=kind)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            what = printable(str(error), 300)
-            raise AnswerInvalidError(f"the answer is not what this client knows: {what}") from None
 
 
 class Request(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True):

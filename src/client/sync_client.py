@@ -17,9 +17,12 @@ from caps.client.errors import ClientError
 from caps.client.exchange import Outcome, Program, Send, Sleep, exchange
 from caps.client.message import Answer, BodyReader, Request, header_map, problem_of, with_cursor
 from caps.client.routes import agents as agent_routes
+from caps.client.routes import approvals as approval_routes
 from caps.client.routes import capabilities as capability_routes
 from caps.client.routes import executions as execution_routes
 from caps.client.routes import operation as operation_routes
+from caps.client.routes import plans as plan_routes
+from caps.client.routes import tools as tool_routes
 from caps.client.settings import ClientSettings, service_place, token_source
 from caps.client.transport import check_encoding, pool_options, timeouts, translated
 from caps.client.values import Event, Page
@@ -195,6 +198,20 @@ class Client(SyncDriver):
     wait = runs(execution_routes.wait)
     run = runs(execution_routes.run)
     call = sends(execution_routes.call)
+
+    validate_plan = sends(plan_routes.validate_plan)
+    start_plan = sends(plan_routes.start_plan)
+
+    list_approvals = sends(approval_routes.list_approvals)
+    approvals = pages(approval_routes.list_approvals)
+    allow_call = sends(approval_routes.allow_call)
+    deny_call = sends(approval_routes.deny_call)
+
+    publish_tool = sends(tool_routes.publish_tool)
+    list_tools = sends(tool_routes.list_tools)
+    tools = pages(tool_routes.list_tools)
+    get_tool = sends(tool_routes.get_tool)
+    get_tool_version = sends(tool_routes.get_tool_version)
 
     check_alive = sends(operation_routes.check_alive)
     check_ready = sends(operation_routes.check_ready)

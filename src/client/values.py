@@ -142,6 +142,36 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return document
 
 
+class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
+    """How one step of a plan ended."""
+
+    id: str
+    function: str
+    status: str
+    value: Any = None
+    value_omitted: bool = False
+    """It succeeded, and its value did not fit into the result."""
+    error: dict[str, Any] | None = None
+
+
+class PlanResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a plan ended. `value` is the output of its last step, if all succeeded."""
+
+    plan: str
+    execution_id: str
+    ok: bool
+    value: Any
+    steps: tuple[PlanStep, ...]
+
+
+class PlanCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check of a plan found."""
+
+    valid: bool
+    cost: float | None
+    problems: tuple[dict[str, Any], ...]
+
+
 class EndedWithout(msgspec.Struct, frozen=True, kw_only=True):
     """Why an execution has no result: it could not be run, was cancelled, or was lost."""
 
@@ -163,6 +193,8 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: dt.datetime | None = None
     error: EndedWithout | None = None
     result: Result | None = None
+    plan_result: PlanResult | None = None
+    """Instead of `result`, of an execution that is the run of a plan."""
 
     @property
     def is_ended(self) -> bool:
@@ -193,6 +225,54 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         """The object of `caps call --json`."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits for a person."""
+
+    id: str
+    execution_id: str
+    principal: str
+    agent: str | None = None
+    session: str | None = None
+    request_id: str
+    capability: str
+    title: str = ""
+    rule: str
+    policy_id: str
+    policy_sha256: str
+    shown: dict[str, Any]
+    hidden: tuple[str, ...]
+    """The names of the arguments that are not shown."""
+    asked_at: str
+    expires_at: str
+
+
+class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a waiting call was answered."""
+
+    id: str
+    allowed: bool
+    by: str
+    reason: str | None = None
+
+
+class ToolCard(msgspec.Struct, frozen=True, kw_only=True):
+    """The signed description of one version of a tool. `problem` says why one is not valid."""
+
+    name: str
+    version: str
+    description: str | None = None
+    agent_type: str | None = None
+    input_schema: dict[str, Any] | None = None
+    output_schema: dict[str, Any] | None = None
+    cost_estimate: float | None = None
+    side_effects: Any = None
+    checksum: str | None = None
+    signature: str | None = None
+    key_id: str | None = None
+    alg: str | None = None
+    problem: str | None = None
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 from caps.client.exchange import Program, Sleep, exchange, poll_pauses, with_key
 from caps.client.feed import EventFeed
-from caps.client.message import Request, Route, json_body, read_as
+from caps.client.message import Answer, Request, Route, converted, json_body, read_as
 from caps.client.settings import ClientSettings
 from caps.client.values import Call, Execution, Page
 
@@ -21,6 +21,15 @@ CALL = Route("POST", "/v1/calls")
 _CALL_MARGIN_SECONDS = 10.0
 
 
+def read_execution(answer: Answer) -> Execution:
+    """An execution with the result of code, or of a plan. Raises AnswerInvalidError."""
+    document = answer.decode(dict[str, Any])
+    result = document.get("result")
+    if isinstance(result, dict) and "steps" in result:
+        document = {**document, "result": None, "plan_result": result}
+    return converted(document, Execution)
+
+
 def start_execution(
     code: str,
     *,
@@ -31,6 +40,7 @@ def start_execution(
     session: str | None = None,
     filename: str | None = None,
     check: bool = False,
+    budget: float | None = None,
     idempotency_key: str | None = None,
 ) -> Request[Execution]:
     """Run code in the background: the answer comes at once. `run` waits for its end."""
@@ -43,13 +53,14 @@ def start_execution(
         "session": session,
         "filename": filename,
         "check": check,
+        "budget": budget,
         "wait": False,
     }
     made: Request[Execution] = Request(
         method=CREATE.method,
         path=CREATE.path(),
         body=json_body(fields),
-        read=read_as(Execution),
+        read=read_execution,
         accepted=frozenset({201, 202}),
     )
     return with_key(made, idempotency_key)
@@ -69,13 +80,13 @@ def list_executions(*, limit: int = 50, cursor: str | None = None) -> Request[Pa
 def get_execution(execution_id: str) -> Request[Execution]:
     """Where an execution stands, and its result once there is one."""
     path = GET.path(execution_id=execution_id)
-    return Request(method=GET.method, path=path, read=read_as(Execution), is_repeatable=True)
+    return Request(method=GET.method, path=path, read=read_execution, is_repeatable=True)
 
 
 def cancel_execution(execution_id: str) -> Request[Execution]:
     """Kill it. One that has ended already stays as it is, so this can be repeated."""
     path = CANCEL.path(execution_id=execution_id)
-    return Request(method=CANCEL.method, path=path, read=read_as(Execution), is_repeatable=True)
+    return Request(method=CANCEL.method, path=path, read=read_execution, is_repeatable=True)
 
 
 def event_feed(settings: ClientSettings, execution_id: str, after: int) -> EventFeed:
@@ -112,6 +123,7 @@ def run(
     session: str | None = None,
     filename: str | None = None,
     check: bool = False,
+    budget: float | None = None,
     seconds: float | None = None,
 ) -> Program[Execution]:
     """Run code and wait for its end. Raises WaitTimeoutError after `seconds`; it goes on then."""
@@ -125,6 +137,7 @@ def run(
             session=session,
             filename=filename,
             check=check,
+            budget=budget,
         ),
         settings,
     )
