@@ -64,7 +64,7 @@ class Request(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True):
     path: str
     read: Callable[[Answer], T_co]
     accepted: frozenset[int] = frozenset({200})
-    query: Mapping[str, str | int | None] = {}
+    query: Mapping[str, str | int | tuple[str, ...] | None] = {}
     headers: Mapping[str, str | None] = {}
     body: bytes | None = None
     media_type: str = "application/json"
@@ -75,7 +75,7 @@ class Request(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True):
 
     def target(self, prefix: str) -> str:
         query = {name: value for name, value in self.query.items() if value is not None}
-        return prefix + self.path + (f"?{urlencode(query)}" if query else "")
+        return prefix + self.path + (f"?{urlencode(query, doseq=True)}" if query else "")
 
     def header_pairs(self, token: str) -> list[tuple[str, str]]:
         given = {name: value for name, value in self.headers.items() if value is not None}

@@ -18,6 +18,7 @@ from caps.client.exchange import Outcome, Program, Send, Sleep, exchange
 from caps.client.message import Answer, BodyReader, Request, header_map, problem_of, with_cursor
 from caps.client.routes import agents as agent_routes
 from caps.client.routes import approvals as approval_routes
+from caps.client.routes import audit as audit_routes
 from caps.client.routes import capabilities as capability_routes
 from caps.client.routes import executions as execution_routes
 from caps.client.routes import operation as operation_routes
@@ -206,6 +207,10 @@ class Client(SyncDriver):
     approvals = pages(approval_routes.list_approvals)
     allow_call = sends(approval_routes.allow_call)
     deny_call = sends(approval_routes.deny_call)
+
+    query_audit = sends(audit_routes.query_audit)
+    audit_records = pages(audit_routes.query_audit)
+    verify_audit = sends(audit_routes.verify_audit)
 
     publish_tool = sends(tool_routes.publish_tool)
     list_tools = sends(tool_routes.list_tools)

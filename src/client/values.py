@@ -257,6 +257,22 @@ class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an audit log is sound (`status` is `ok`), and if not, where it breaks."""
+
+    status: str
+    message: str
+    records: int = 0
+    segments: int = 0
+    head_seq: int = 0
+    head_hash: str = ""
+    checkpoints: int = 0
+    signed_seq: int = 0
+    bad_file: str | None = None
+    bad_line: int | None = None
+    bad_seq: int | None = None
+
+
 class ToolCard(msgspec.Struct, frozen=True, kw_only=True):
     """The signed description of one version of a tool. `problem` says why one is not valid."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from caps.capabilities.artifacts import Artifact
     from caps.capabilities.runtime.result import ExecutionResult
     from caps.capabilities.runtime.runtime import Runtime
+    from caps.security.audit import AuditRecord
 
 _LOCAL_OPTIONS = (
-    "audit_path audit_sinks principal trail directory metrics_port metrics_address registry_name"
+    "audit_path audit_sinks principal directory metrics_port metrics_address registry_name"
 ).split()
 EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
@@ -122,6 +123,7 @@ def run(
                 output=ProgramOutput(raw=raw),
                 as_json=as_json,
                 artifacts=ArtifactDirectory(artifacts_path) if artifacts_path else None,
+                trail=trail,
                 inputs=parse_inputs(inputs),
                 argv=argv,
                 agent_id=agent,
@@ -239,12 +241,16 @@ def print_failure(message: str, traceback: str) -> None:
 
 
 def _print_trail(directory: Path, execution_id: str, *, to_stderr: bool) -> None:
+    from caps.security.audit import read_records
+
+    print_trail(read_records(directory, execution_id=execution_id), to_stderr=to_stderr)
+
+
+def print_trail(records: Iterable[AuditRecord], *, to_stderr: bool) -> None:
+    """The records of one execution."""
     from caps.cli.render.console import Console
     from caps.cli.render.tables import audit_table
-    from caps.security.audit import read_records
 
     console = Console(stderr=to_stderr)
     console.print()
-    console.print(
-        audit_table(read_records(directory, execution_id=execution_id), of_one_execution=True)
-    )
+    console.print(audit_table(records, of_one_execution=True))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from caps.cli.exits import ExitCode, fail
+from caps.cli.remote.audit import remote_records
 from caps.cli.remote.server import Server, remote_client
 from caps.cli.render.artifact_files import ArtifactDirectory
 from caps.cli.signals import StopSignals, exit_by_signal
@@ -44,6 +45,7 @@ def run_remotely(
     output: ProgramOutput,
     as_json: bool,
     artifacts: ArtifactDirectory | None,
+    trail: bool,
     **options: Any,
 ) -> None:
     """Run `code` there, and end the command as the local one ends."""
@@ -60,8 +62,12 @@ def run_remotely(
     files = _print(result, output, as_json=as_json, artifacts=artifacts)
     if as_json:
         click.echo(json.dumps(_document(result, files)))
+    from caps.cli.commands.run import EXIT_BY_STATUS, print_trail
+
+    if trail:
+        records = remote_records(server, {"execution": done.id})
+        print_trail(records, to_stderr=as_json)
     output.exit_if_lost()
-    from caps.cli.commands.run import EXIT_BY_STATUS
 
     sys.exit(EXIT_BY_STATUS.get(result.status, ExitCode.HOST_FAILED))
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -147,9 +148,46 @@ def test_agents_are_created_listed_shown_used_and_deleted(
     assert (gone.returncode, gone.stderr) == (2, "caps: there is no such agent\n")
 
 
+@pytest.mark.skipif(
+    find_spec("caps.service.routes.audit") is None, reason="the service has no route for records"
+)
+def test_the_audit_log_of_the_service_is_read_and_verified(
+    service: ServiceProcess, place: Path
+) -> None:
+    """The same records in the same form as by the commands on its files."""
+    options = ("--server", service.address)
+    run = caps(
+        place, *options, "run", "-", "--json", "--trail", stdin="1", CAPS_TOKEN=token(sub="audited")
+    )
+    execution = json.loads(run.stdout)["execution_id"]
+    assert "execution" in run.stderr
+    log = ("--audit", str(service.state / "caps/audit"))
+    for arguments in (
+        ("show", "--execution", execution, "--json"),
+        ("query", "--execution", execution, "--kind", "execution_started", "--csv"),
+        ("tail", "-n", "1", "--execution", execution),
+        ("stats", "--execution", execution),
+    ):
+        there = caps(place, *options, "audit", *arguments, CAPS_TOKEN=token())
+        here = caps(place, "audit", *arguments, *log)
+        assert (there.stdout, there.stderr) == (here.stdout, here.stderr)
+        assert (there.returncode, here.returncode) == (0, 0)
+    verified = caps(place, *options, "audit", "verify", "--json", CAPS_TOKEN=token())
+    assert (verified.returncode, json.loads(verified.stdout)["status"]) == (0, "ok")
+    others = caps(
+        place,
+        *options,
+        *("audit", "show", "--json", "--execution", execution),
+        CAPS_TOKEN=token(sub="other", role="viewer"),
+    )
+    assert (others.returncode, others.stdout) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (("audit", "tail", "-f"), "`caps audit tail -f` works on this host only"),
+        (("audit", "show", "--audit", "x"), "`--audit` cannot be used with a service"),
         (("secrets", "list"), "`caps secrets` works on this host only"),
         (("doctor",), "`caps doctor` works on this host only"),
         (("run", "-", "--audit", "x"), "`--audit` cannot be used with a service"),
