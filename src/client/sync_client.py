@@ -23,6 +23,7 @@ from caps.client.routes import capabilities as capability_routes
 from caps.client.routes import executions as execution_routes
 from caps.client.routes import operation as operation_routes
 from caps.client.routes import plans as plan_routes
+from caps.client.routes import policies as policy_routes
 from caps.client.routes import tools as tool_routes
 from caps.client.settings import ClientSettings, service_place, token_source
 from caps.client.transport import check_encoding, pool_options, timeouts, translated
@@ -207,6 +208,13 @@ class Client(SyncDriver):
     approvals = pages(approval_routes.list_approvals)
     allow_call = sends(approval_routes.allow_call)
     deny_call = sends(approval_routes.deny_call)
+
+    list_policies = sends(policy_routes.list_policies)
+    validate_policy = sends(policy_routes.validate_policy)
+    lint_policy = sends(policy_routes.lint_policy)
+    explain_decision = sends(policy_routes.explain_decision)
+    diff_policies = sends(policy_routes.diff_policies)
+    activate_policy = sends(policy_routes.activate_policy)
 
     query_audit = sends(audit_routes.query_audit)
     audit_records = pages(audit_routes.query_audit)

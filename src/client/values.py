@@ -273,6 +273,16 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     bad_seq: int | None = None
 
 
+class PolicyInForce(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the operator's policies. `sha256` names it when it is replaced."""
+
+    id: str
+    sha256: str
+    terms_sha256: str
+    can_be_replaced: bool
+    policy: dict[str, Any]
+
+
 class ToolCard(msgspec.Struct, frozen=True, kw_only=True):
     """The signed description of one version of a tool. `problem` says why one is not valid."""
 
