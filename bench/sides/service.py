@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -80,10 +81,12 @@ async def _process(*arguments: str, **variables: str) -> AsyncIterator[str]:
         try:
             if not said or "serving on " not in said[-1]:
                 raise RuntimeError(f"the server did not start: {''.join(said)}")
+            # The log of requests has to be read: a full pipe would hold the server up.
+            reader = threading.Thread(target=process.stderr.read, daemon=True)
+            reader.start()
             yield said[-1].split()[-1]
         finally:
             process.terminate()
-            process.stderr.read()  # until it has ended: a full pipe would hold it up
 
 
 @asynccontextmanager
