@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 VENV   ?= .venv
+PORT   ?= 8080
+SERVICE_AUDIT ?= .run/service-audit
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
@@ -20,10 +22,10 @@ run: $(VENV)/.core ## run the tour: untrusted code under policies/tour.json
 	@echo
 	@$(BIN)/caps audit verify --audit .run/audit
 
-serve: $(VENV)/.dev ## serve the HTTP API on loopback, with SQLite and policies/tour.json; prints a token
+serve: $(VENV)/.service ## serve the HTTP API on loopback, with SQLite and policies/tour.json; prints a token
 	@echo "a token for development, for 8 hours:"
 	@$(BIN)/caps token --role admin
-	@$(BIN)/caps serve --policy policies/tour.json --audit .run/service-audit
+	@$(BIN)/caps serve --port $(PORT) --policy policies/tour.json --audit $(SERVICE_AUDIT)
 
 setup: $(VENV)/.core ## make .venv and install
 
@@ -89,6 +91,11 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	@echo "installing caps into $(VENV); the first time takes a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.service: $(VENV)/.core
+	@echo "installing what the service needs"
+	$(PIP) -e '.[service]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.core

@@ -49,5 +49,6 @@ RESTRICTEDPYTHON = Peer("RestrictedPython", "RestrictedPython", "bench-restricte
 MCP = Peer("mcp", "mcp", "bench-mcp")
 CEDAR = Peer("cedarpy", "cedarpy", "bench-cedar")
 HTTPX = Peer("httpx2", "httpx2", "bench-httpx")
+FASTAPI = Peer("FastAPI", "fastapi", "bench-fastapi")
 
-EVERYONE = (MONTY, SMOLAGENTS, RESTRICTEDPYTHON, MCP, CEDAR, HTTPX)
+EVERYONE = (MONTY, SMOLAGENTS, RESTRICTEDPYTHON, MCP, CEDAR, HTTPX, FASTAPI)

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from caps.agents.sign_in_settings import SignInSettings
 from caps.agents.tool_cards.settings import CardSettings
 from caps.capabilities.catalogue.entry_points import PluginMode, plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.mcp.client.config import McpServer, load_servers
 from caps.protocol.environment import Variable
-from caps.protocol.errors import CapsError
+from caps.protocol.errors import CapsError, ConfigurationError
+from caps.security.approvals.directory import default_approvals_directory
 from caps.security.audit import AuditSettings
 from caps.security.policies.load import LoadedPolicy, load_policy
+from caps.worker.host.memory.cgroup_discovery import find_locations
 
 MASK: Final = "(masked)"
+_LINK: Final = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
 class Source(enum.StrEnum):
@@ -40,6 +46,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     variable: str
     setting: str
     value: str
+    """Empty if it is not set."""
+    default: str
+    """What happens without it, for people."""
     source: Source
 
 
@@ -55,6 +64,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The place of the store, fit for messages."""
     cards: CardSettings
     mcp_servers: tuple[McpServer, ...]
+    approvals: Path
+    cgroup: str | None
+    """The directory of CAPS_CGROUP, which is one of a cgroup hierarchy."""
+    secrets: Path | None
+    registry: str | None
+    """`MODULE:NAME`; the command line loads it."""
+    sign_in: SignInSettings
+    server: str | None
+    """The service that commands use. Its token is never part of the settings."""
 
     @classmethod
     def load(cls) -> Settings:
@@ -84,7 +102,13 @@ def _shown(variable: Variable) -> Setting:
         source = Source.ENVIRONMENT if os.environ.get(variable.key) else Source.FILE
     if value and variable.masked:
         value = MASK
-    return Setting(variable=variable.key, setting=variable.setting, value=value, source=source)
+    return Setting(
+        variable=variable.key,
+        setting=variable.setting,
+        value=value,
+        default=_LINK.sub(r"\1", variable.default).replace("`", ""),
+        source=source,
+    )
 
 
 def _store() -> str:
@@ -103,6 +127,19 @@ def _store() -> str:
     return store_place().shown
 
 
+def _cgroup() -> str | None:
+    if not Variable.CGROUP.read():
+        return None
+    return str(find_locations()[0].directory)
+
+
+def _secrets() -> Path | None:
+    given = Variable.SECRETS_PATH.read()
+    if given and not Path(given).is_dir():
+        raise ConfigurationError(f"{Variable.SECRETS_PATH.key}: `{given}` is not a directory")
+    return Path(given) if given else None
+
+
 _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "policy": load_policy,
     "audit": AuditSettings.from_environment,
@@ -112,4 +149,10 @@ _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "store": _store,
     "cards": CardSettings.from_environment,
     "mcp_servers": load_servers,
+    "approvals": default_approvals_directory,
+    "cgroup": _cgroup,
+    "secrets": _secrets,
+    "registry": lambda: Variable.REGISTRY.read() or None,
+    "sign_in": SignInSettings.from_environment,
+    "server": lambda: Variable.SERVER.read() or None,
 }

@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from caps.cli.exits import (
     report_errors,
 )
 from caps.cli.gc_pause import gc_paused, loaded
+from caps.cli.remote.server import choose_server
 from caps.cli.streams import exit_without_output, flush_output, is_of_output, prepare_streams
 from caps.cli.unknown_variables import warn_unknown_variables
 from caps.protocol.text import printable
@@ -107,7 +109,20 @@ class _LazyGroup(click.Group):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="caps-runtime", prog_name="caps")
-def main() -> None:
+@click.option(
+    "--server",
+    metavar="URL",
+    help="Use a service instead of this host: `run`, `call`, `agents`, `audit`. "
+    "By default CAPS_SERVER. Its token is that of CAPS_TOKEN or CAPS_TOKEN_FILE.",
+)
+@click.option(
+    "--token-file", type=click.Path(path_type=Path), metavar="FILE", help="The token for --server."
+)
+@click.option("--plain-http", is_flag=True, help="Let the token go to another host without TLS.")
+@click.pass_context
+def main(
+    context: click.Context, server: str | None, token_file: Path | None, plain_http: bool
+) -> None:
     """Run untrusted Python with exactly the powers that a policy grants.
 
     \b
@@ -126,3 +141,4 @@ def main() -> None:
     `caps audit verify` has its own codes from 10 on, `verify-proof` from 30 on.
     """
     warn_unknown_variables()
+    context.obj = choose_server(context.invoked_subcommand, server, token_file, plain_http)

@@ -101,6 +101,17 @@ class Variable(enum.Enum):
     )
     TOKEN_ISSUER = ("CAPS_TOKEN_ISSUER", "the `iss` that a token must have", "`caps`")
     TOKEN_AUDIENCE = ("CAPS_TOKEN_AUDIENCE", "the `aud` that a token must have", "`caps`")
+    SERVER = (
+        "CAPS_SERVER",
+        "the URL of a [service](docs/client.md) that commands and clients use",
+        "none: commands work on this host",
+    )
+    TOKEN = ("CAPS_TOKEN", "the token that clients of a service send", "none", True)
+    TOKEN_FILE = (
+        "CAPS_TOKEN_FILE",
+        "a file with that token instead; it is read for each request",
+        "none",
+    )
     DEFAULT_TIMEOUT_MS = (
         "CAPS_CAPABILITY_DEFAULT_TIMEOUT_MS",
         "the longest time that a capability call may take, in milliseconds",

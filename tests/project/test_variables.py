@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from caps import AuditSettings
+from caps.agents.sign_in_settings import SignInSettings
 from caps.agents.tool_cards.settings import CardSettings
 from caps.capabilities.catalogue.entry_points import plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.protocol.environment import PREFIX, Variable
-from caps.service.signin.tokens import token_terms
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,7 +54,7 @@ def settings() -> tuple[object, ...]:
         capability_timeout_ms(None),
         plugin_mode(None),
         CardSettings.from_environment(),
-        token_terms(),
+        SignInSettings.from_environment(),
     )
 
 

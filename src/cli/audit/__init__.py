@@ -33,6 +33,8 @@ from caps.cli.audit.options import (
 )
 from caps.cli.exits import report_errors
 from caps.cli.options import json_option
+from caps.cli.remote.audit import remote_records
+from caps.cli.remote.server import chosen_server, refuse_local_options, refuse_remote
 
 if TYPE_CHECKING:
     from caps.security.audit import AuditRecord
@@ -46,9 +48,16 @@ POLL_SECONDS: Final = 0.25
 MAX_RECORDS: Final = 1_000_000
 
 
+# Subcommands that work on a service; the others need the files of the log.
+REMOTE: Final = frozenset({"query", "show", "stats", "tail", "verify"})
+
+
 @click.group()
-def audit() -> None:
+@click.pass_context
+def audit(context: click.Context) -> None:
     """Read the audit log, and verify it."""
+    if chosen_server() is not None and context.invoked_subcommand not in REMOTE:
+        refuse_remote(f"`caps audit {context.invoked_subcommand}`")
 
 
 for command in (verify, prove, verify_proof, digest, export, rotate_key):
@@ -105,6 +114,8 @@ def tail(directory: Path | None, given: Filters, form: Form, following: bool, li
     if not following:
         _print_selected(directory, given, form, lines)
         return
+    if chosen_server() is not None:
+        refuse_remote("`caps audit tail -f`")
     from caps.cli.audit.options import build_filter
     from caps.cli.audit.output import printer
 
@@ -154,6 +165,10 @@ def _selected(directory: Path | None, given: Filters) -> Iterator[AuditRecord]:
     from caps.cli.audit.options import build_filter
     from caps.security.audit import read_records
 
+    server = chosen_server()
+    if server is not None:
+        refuse_local_options("directory")
+        return remote_records(server, given)
     return filter(build_filter(given).matches, read_records(audit_directory(directory)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,8 @@ from caps.cli.audit.options import Filters, audit_directory, directory_option, f
 from caps.cli.exits import MAX_MESSAGE_CHARACTERS, ExitCode, fail, report_errors
 from caps.cli.input_files import STANDARD_INPUT, read_input, read_text
 from caps.cli.options import json_option
+from caps.cli.remote.audit import verify_remotely
+from caps.cli.remote.server import chosen_server, refuse_local_options
 from caps.protocol.text import printable
 
 if TYPE_CHECKING:
@@ -78,6 +81,14 @@ def verify(
     """
     from caps.security.audit import verify_log
 
+    server = chosen_server()
+    if server is not None:
+        refuse_local_options("directory", "public_key", "kept")
+        with report_errors():
+            found = verify_remotely(server)
+        fields = {name: getattr(found, name) for name in found.__struct_fields__}
+        _print_report(fields, as_json=as_json, of=f"`{server.url}`: ")
+        sys.exit(EXIT_CODES.get(found.status, EXIT_CODES["unreadable"]))
     chosen = audit_directory(directory)
     if public_key is not None:
         _trusted_keys(public_key)
@@ -215,12 +226,16 @@ def _print_finding(report: Any, *, as_json: bool, of: str = "") -> None:
 
     `of` names what was checked; the message of a report that is not sound has the place itself.
     """
-    status: str = report.status.value
+    fields = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
+    _print_report({**fields, "status": report.status.value}, as_json=as_json, of=of)
+
+
+def _print_report(report: Mapping[str, Any], *, as_json: bool, of: str) -> None:
     if as_json:
-        fields = {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
-        click.echo(json.dumps({**fields, "status": status}))
+        click.echo(json.dumps(report))
         return
+    status: str = report["status"]
     sound = status in ("ok", "proven")
     label = click.style(status.replace("_", " "), fg="green" if sound else "red")
-    message = printable((of if sound else "") + report.message, MAX_MESSAGE_CHARACTERS)
+    message = printable((of if sound else "") + report["message"], MAX_MESSAGE_CHARACTERS)
     click.echo(f"{label}: {message}", err=not sound)

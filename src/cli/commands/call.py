@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -24,11 +24,20 @@ from caps.cli.options import (
     registry_option,
     session_option,
 )
+from caps.cli.remote.server import (
+    chosen_server,
+    policy_given,
+    refuse_local_options,
+    remote_client,
+)
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.tool_cards import carded_registry
 
 if TYPE_CHECKING:
     from caps.capabilities.runtime.call import CallResult
+    from caps.client.values import Call
+
+_LOCAL_OPTIONS = "audit_path audit_sinks principal directory registry_name".split()
 
 
 @click.command()
@@ -63,6 +72,19 @@ def call(
     PAYLOAD is a JSON object, `@FILE`, or `-` for standard input. The policy decides and the audit
     log records as if code had made the call.
     """
+    server = chosen_server()
+    if server is not None:
+        refuse_local_options(*_LOCAL_OPTIONS)
+        with report_errors(), remote_client(server) as client:
+            done = client.call(
+                function,
+                parse_payload(_payload_text(payload)),
+                agent_id=agent,
+                policy=policy_given(policy_paths),
+                session=session,
+                timeout_ms=timeout_ms,
+            )
+        _print_and_exit(done, as_json=as_json)
     result = None
     with report_errors():
         arguments = parse_payload(_payload_text(payload))
@@ -103,7 +125,7 @@ def _payload_text(payload: str) -> str:
     return read_text(payload[1:], MAX_REQUEST_BYTES) if payload.startswith("@") else payload
 
 
-def _print_and_exit(result: CallResult, *, as_json: bool) -> None:
+def _print_and_exit(result: CallResult | Call, *, as_json: bool) -> NoReturn:
     if as_json:
         click.echo(json.dumps(result.as_json()))
     elif result.error is None:

@@ -39,7 +39,7 @@ def show(as_json: bool) -> None:
         return
     width = max(len(each.setting) for each in found)
     for each in found:
-        shown = printable(each.value, 300) if each.value else "-"
+        shown = printable(each.value or each.default, 300)
         click.echo(f"{each.setting:<{width}}  {each.source.value:<11}  {shown}")
 
 
@@ -50,10 +50,29 @@ def check(as_json: bool) -> None:
     from caps.agents.settings import settings_problems
 
     with report_errors():
-        found = settings_problems()
+        found = list(dict.fromkeys([*settings_problems(), *_problems_of_client()]))
     if as_json:
         click.echo(json.dumps({"problems": found}))
     else:
         lines = [printable(problem, 600) for problem in found]
         click.echo("\n".join(lines) or "the settings can be used")
     sys.exit(ExitCode.FOUND if found else ExitCode.OK)
+
+
+def _problems_of_client() -> list[str]:
+    """Those of CAPS_SERVER and its token, if commands use a service."""
+    from caps.protocol.environment import Variable
+    from caps.protocol.errors import ConfigurationError
+
+    try:
+        if not Variable.SERVER.read():
+            return []
+        from caps.client.settings import service_place, token_source
+
+        service_place(None, plain_http=True)
+        token_source(None, None)
+    except ConfigurationError as error:
+        return [error.message]
+    except ImportError:
+        return [f"{Variable.SERVER.key} needs the extra `client`"]
+    return []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,8 @@ from caps.cli.options import (
     session_option,
     telemetry_options,
 )
+from caps.cli.remote.run import run_remotely
+from caps.cli.remote.server import chosen_server, policy_given, refuse_local_options
 from caps.cli.render.artifact_files import ArtifactDirectory
 from caps.cli.signals import StopSignals, exit_by_signal, result_of
 from caps.cli.streams import ProgramOutput
@@ -36,9 +38,13 @@ from caps.protocol.text import escape_unprintable
 
 if TYPE_CHECKING:
     from caps.capabilities.artifacts import Artifact
-    from caps.capabilities.runtime.result import ExecutionResult, Failure
+    from caps.capabilities.runtime.result import ExecutionResult
     from caps.capabilities.runtime.runtime import Runtime
+    from caps.security.audit import AuditRecord
 
+_LOCAL_OPTIONS = (
+    "audit_path audit_sinks principal directory metrics_port metrics_address registry_name"
+).split()
 EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
     "code_failed": ExitCode.CODE_FAILED,
@@ -107,6 +113,25 @@ def run(
     """
     from caps.worker.host.zygote.launch import prelaunched_zygote
 
+    server = chosen_server()
+    if server is not None:
+        refuse_local_options(*_LOCAL_OPTIONS)
+        with report_errors():
+            run_remotely(
+                server,
+                read_source(file),
+                output=ProgramOutput(raw=raw),
+                as_json=as_json,
+                artifacts=ArtifactDirectory(artifacts_path) if artifacts_path else None,
+                trail=trail,
+                inputs=parse_inputs(inputs),
+                argv=argv,
+                agent_id=agent,
+                policy=policy_given(policy_paths),
+                session=session,
+                filename="<stdin>" if file == "-" else Path(file).name,
+                check=check,
+            )
     filename = "<stdin>" if file == "-" else Path(file).name
     output = ProgramOutput(raw=raw)
     result = None
@@ -175,7 +200,7 @@ def warn_if_degraded(runtime: Runtime) -> None:
 
 def print_result(result: ExecutionResult, output: ProgramOutput) -> None:
     if result.error is not None:
-        _print_failure(result.error)
+        print_failure(result.error.message, result.error.traceback)
     elif result.value is not None:
         from caps.capabilities.runtime.formats.json_value import safe_repr
 
@@ -187,11 +212,15 @@ def _as_json(result: ExecutionResult, files: Sequence[Path] | None) -> str:
     """With the path of each artifact that was written, and else with its content."""
     import json
 
-    found = result.as_json()
+    return json.dumps(with_paths(result.as_json(), files))
+
+
+def with_paths(found: dict[str, Any], files: Sequence[Path] | None) -> dict[str, Any]:
+    """The JSON of a result with the paths of its artifacts, if they were written."""
     for artifact, path in zip(found["artifacts"], files or (), strict=files is not None):
         del artifact["content"]
         artifact["path"] = str(path)
-    return json.dumps(found)
+    return found
 
 
 def print_artifacts(artifacts: Sequence[Artifact], files: Sequence[Path] | None) -> None:
@@ -203,21 +232,25 @@ def print_artifacts(artifacts: Sequence[Artifact], files: Sequence[Path] | None)
         click.echo(f"caps: artifact `{name}` ({what}){kept}", err=True)
 
 
-def _print_failure(failure: Failure) -> None:
-    if failure.traceback:
-        lines = failure.traceback.rstrip("\n").split("\n")
+def print_failure(message: str, traceback: str) -> None:
+    if traceback:
+        lines = traceback.rstrip("\n").split("\n")
         click.echo("\n".join(escape_unprintable(line) for line in lines), err=True)
     else:
-        click.echo(f"caps: {escape_unprintable(failure.message)}", err=True)
+        click.echo(f"caps: {escape_unprintable(message)}", err=True)
 
 
 def _print_trail(directory: Path, execution_id: str, *, to_stderr: bool) -> None:
+    from caps.security.audit import read_records
+
+    print_trail(read_records(directory, execution_id=execution_id), to_stderr=to_stderr)
+
+
+def print_trail(records: Iterable[AuditRecord], *, to_stderr: bool) -> None:
+    """The records of one execution."""
     from caps.cli.render.console import Console
     from caps.cli.render.tables import audit_table
-    from caps.security.audit import read_records
 
     console = Console(stderr=to_stderr)
     console.print()
-    console.print(
-        audit_table(read_records(directory, execution_id=execution_id), of_one_execution=True)
-    )
+    console.print(audit_table(records, of_one_execution=True))

@@ -32,24 +32,22 @@ def token(role: str, principal: str | None, hours: float) -> None:
     """
     with report_errors():
         try:
-            from caps.service.signin.keys import (
-                configured_secret_file,
-                development_secret,
-                read_secret,
-            )
-            from caps.service.signin.tokens import make_token, token_terms
+            from caps.agents.sign_in_settings import SignInSettings, read_secret
+            from caps.service.signin.keys import development_secret
+            from caps.service.signin.tokens import make_token
         except ImportError as error:
             raise ConfigurationError(
                 "tokens need the extra `service`; install `caps-runtime[service]`"
             ) from error
-        if Variable.TOKEN_JWKS.read():
+        settings = SignInSettings.from_environment()
+        if settings.jwks is not None:
             raise ConfigurationError(
                 f"{Variable.TOKEN_JWKS.key} holds public keys only; get a token from its issuer"
             )
-        path = configured_secret_file()
+        path = settings.secret_file
         made = make_token(
             development_secret() if path is None else read_secret(path),
-            token_terms(),
+            settings,
             principal=principal_or_user(principal),
             role=role,
             seconds=max(1, int(hours * 3600)),

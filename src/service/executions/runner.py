@@ -19,7 +19,8 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from caps.capabilities.grant import BoundPolicy
-from caps.capabilities.runtime.formats.json_value import to_json
+from caps.capabilities.runtime.formats.json_value import Spelling, safe_repr, to_json
+from caps.capabilities.runtime.result import ExecutionResult
 from caps.capabilities.runtime.runtime import Runtime
 from caps.capabilities.runtime.stream import (
     Decided,
@@ -57,6 +58,7 @@ class ExecutionOrder(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: UUID | None = None
     session: str | None = None
     inputs: Mapping[str, Any] | None = None
+    argv: tuple[str, ...] | None = None
     filename: str = "<agent>"
     check: bool = False
     policies: tuple[BoundPolicy, ...] = ()
@@ -197,6 +199,7 @@ class ExecutionRunner:
             policy=list(order.policies) or None,
             filename=order.filename,
             inputs=order.inputs,
+            argv=order.argv,
             check=order.check,
             budget=order.budget,
             execution_id=order.id,
@@ -205,8 +208,7 @@ class ExecutionRunner:
             async for event in stream:
                 if isinstance(event, Finished):
                     running.started = event.result.started
-                    text = msgspec.json.encode(event.result.as_json()).decode()
-                    return {"status": RunState.FINISHED.value, "result": text}
+                    return {"status": RunState.FINISHED.value, "result": _result(event.result)}
                 running.started = running.started or isinstance(event, Started)
                 running.add(_stored(event))
         raise AssertionError("a stream ends with its result")
@@ -264,6 +266,14 @@ def _stored(event: StreamEvent) -> NewEvent:
         case HandedOut(artifact=artifact):
             return new_event("artifact", msgspec.structs.asdict(artifact.record))
     raise AssertionError(f"no such event: {type(event).__name__}")
+
+
+def _result(result: ExecutionResult) -> str:
+    """The text of its JSON; a value that was converted is there as Python shows it, too."""
+    document = result.as_json()
+    if document["value_spelling"] == Spelling.CONVERTED.value:
+        document["value_shown"] = safe_repr(result.value)
+    return msgspec.json.encode(document).decode()
 
 
 def new_event(kind: str, data: Any) -> NewEvent:

@@ -57,6 +57,7 @@ class NewExecution(Body):
     agent_id: Annotated[UUID, Field(strict=False)] | None = None
     policy: JsonObject | None = None
     inputs: JsonObject | None = None
+    argv: Annotated[list[str], Field(max_length=1024)] | None = None
     session: SessionName | None = None
     filename: Annotated[str, Field(min_length=1, max_length=256)] = "<agent>"
     check: bool = False
@@ -78,6 +79,7 @@ async def create_execution(
         agent_id=body.agent_id,
         session=body.session,
         inputs=body.inputs,
+        argv=None if body.argv is None else tuple(body.argv),
         filename=body.filename,
         check=body.check,
         policies=policies,

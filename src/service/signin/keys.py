@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
 
 import anyio.to_thread
 import jwt
 import msgspec
 
+from caps.agents.sign_in_settings import SignInSettings, is_url, read_secret
 from caps.protocol.disk.key_file import MAX_KEY_BYTES, read_or_create
 from caps.protocol.disk.regular_files import read_regular
 from caps.protocol.disk.state_directory import state_directory
-from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 
-MIN_SECRET_BYTES: Final = 32
 _REFRESH_SECONDS: Final = 300
 _COOLDOWN_SECONDS: Final = 30
 _FETCH_SECONDS: Final = 5
-_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _ALGORITHMS: Final = {"RSA": "RS256", "OKP": "EdDSA"}
 
 
@@ -123,25 +120,6 @@ def default_secret_file() -> Path:
     return state_directory() / "service.key"
 
 
-def configured_secret_file() -> Path | None:
-    given = Variable.TOKEN_SECRET_FILE.read()
-    return Path(given) if given else None
-
-
-def read_secret(path: Path) -> bytes:
-    """The secret in a file, without the newline at its end. Raises ConfigurationError."""
-    try:
-        secret = read_regular(path, MAX_KEY_BYTES).rstrip(b"\r\n")
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise ConfigurationError(f"the secret `{path}` cannot be read: {reason}") from error
-    if len(secret) < MIN_SECRET_BYTES:
-        raise ConfigurationError(
-            f"the secret `{path}` is too short; use at least {MIN_SECRET_BYTES} random bytes"
-        )
-    return secret
-
-
 def development_secret() -> bytes:
     """The secret of this user, which is made on first use. Raises ConfigurationError."""
     path = default_secret_file()
@@ -154,33 +132,16 @@ def development_secret() -> bytes:
     return read_secret(path)
 
 
-def key_source() -> tuple[KeySource, bool]:
-    """The keys that the variables name, and whether the operator named any.
+def key_source(given: SignInSettings | None = None) -> tuple[KeySource, bool]:
+    """The keys that the settings name, and whether the operator named any.
 
     Without one it is the secret for development. Raises ConfigurationError.
     """
-    secret_file, jwks = configured_secret_file(), Variable.TOKEN_JWKS.read()
-    if secret_file is not None and jwks:
-        raise ConfigurationError(
-            f"{Variable.TOKEN_SECRET_FILE.key} and {Variable.TOKEN_JWKS.key} exclude each other; "
-            "unset one"
-        )
-    if secret_file is not None:
-        return SharedSecret(read_secret(secret_file)), True
-    if jwks:
-        return _jwks(jwks), True
-    return SharedSecret(development_secret()), False
-
-
-def _jwks(place: str) -> KeySource:
-    if "://" not in place:
-        if not Path(place).is_file():
-            raise ConfigurationError(f"{Variable.TOKEN_JWKS.key}: there is no file `{place}`")
-        return JwksFile(Path(place))
-    url = urlsplit(place)
-    if url.scheme != "https" and not (url.scheme == "http" and url.hostname in _LOOPBACK):
-        raise ConfigurationError(
-            f"{Variable.TOKEN_JWKS.key} must be a file or an `https://` URL: keys that anybody on "
-            "the way can replace verify nothing"
-        )
-    return JwksUrl(place)
+    settings = given or SignInSettings.from_environment()
+    if settings.secret_file is not None:
+        return SharedSecret(read_secret(settings.secret_file)), True
+    if settings.jwks is None:
+        return SharedSecret(development_secret()), False
+    if is_url(settings.jwks):
+        return JwksUrl(settings.jwks), True
+    return JwksFile(Path(settings.jwks)), True

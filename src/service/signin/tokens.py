@@ -10,9 +10,8 @@ import time
 from typing import Any, Final
 
 import jwt
-import msgspec
 
-from caps.protocol.environment import Variable
+from caps.agents.sign_in_settings import SignInSettings
 from caps.protocol.errors import ConfigurationError
 from caps.service.signin.keys import KeySource, NoKeyError
 from caps.service.signin.roles import ROLES, Principal
@@ -20,8 +19,6 @@ from caps.service.signin.roles import ROLES, Principal
 MAX_TOKEN_BYTES: Final = 8192
 MAX_PRINCIPAL_CHARACTERS: Final = 256
 LEEWAY_SECONDS: Final = 10
-_DEFAULT_ISSUER: Final = "caps"
-_DEFAULT_AUDIENCE: Final = "caps"
 _REQUIRED: Final = ["exp", "iss", "aud", "sub"]
 
 logger = logging.getLogger(__name__)
@@ -35,27 +32,12 @@ class SignInError(Exception):
         self.code = code
 
 
-class TokenTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """Who must have issued a token, and for whom."""
-
-    issuer: str = _DEFAULT_ISSUER
-    audience: str = _DEFAULT_AUDIENCE
-
-
-def token_terms() -> TokenTerms:
-    """From the environment."""
-    return TokenTerms(
-        issuer=Variable.TOKEN_ISSUER.read() or _DEFAULT_ISSUER,
-        audience=Variable.TOKEN_AUDIENCE.read() or _DEFAULT_AUDIENCE,
-    )
-
-
 class TokenVerifier:
-    """Verifies tokens under fixed terms."""
+    """Verifies tokens: the issuer and the audience are fixed."""
 
-    def __init__(self, keys: KeySource, terms: TokenTerms) -> None:
+    def __init__(self, keys: KeySource, settings: SignInSettings) -> None:
         self._keys = keys
-        self._terms = terms
+        self._settings = settings
 
     async def principal(self, authorization: str | None) -> Principal:
         """Who the `Authorization` header names. Raises SignInError."""
@@ -74,8 +56,8 @@ class TokenVerifier:
                 token,
                 key.key,
                 algorithms=[key.algorithm],
-                issuer=self._terms.issuer,
-                audience=self._terms.audience,
+                issuer=self._settings.issuer,
+                audience=self._settings.audience,
                 leeway=LEEWAY_SECONDS,
                 options={"require": _REQUIRED},
             )
@@ -99,14 +81,16 @@ def _principal(claims: dict[str, Any]) -> Principal:
     return Principal(name=name, role=ROLES[role])
 
 
-def make_token(secret: bytes, terms: TokenTerms, *, principal: str, role: str, seconds: int) -> str:
+def make_token(
+    secret: bytes, settings: SignInSettings, *, principal: str, role: str, seconds: int
+) -> str:
     """A token for development. Raises ConfigurationError for what no verifier would accept."""
     issued = int(time.time())
     claims = {
         "sub": principal,
         "role": role,
-        "iss": terms.issuer,
-        "aud": terms.audience,
+        "iss": settings.issuer,
+        "aud": settings.audience,
         "iat": issued,
         "exp": issued + seconds,
     }

@@ -49,3 +49,31 @@ def test_each_problem_is_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings.load()
     monkeypatch.setenv("CAPS_CONFIG", "/absent.toml")
     assert sum("/absent.toml" in problem for problem in settings_problems()) == 1
+
+
+def test_what_the_service_needs_is_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The key that verifies tokens, directories, a group: each before anything starts."""
+    (tmp_path / "short").write_text("short")
+    monkeypatch.setenv("CAPS_TOKEN_SECRET_FILE", str(tmp_path / "short"))
+    monkeypatch.setenv("CAPS_SECRETS_PATH", str(tmp_path / "absent"))
+    monkeypatch.setenv("CAPS_CGROUP", "relative")
+    found = " ".join(settings_problems())
+    assert len(settings_problems()) == 3
+    assert all(part in found for part in ("too short", "absent", "CAPS_CGROUP"))
+    monkeypatch.setenv("CAPS_TOKEN_JWKS", str(tmp_path / "keys.json"))
+    assert "exclude each other" in " ".join(settings_problems())
+
+
+def test_every_variable_is_part_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that nothing parses would never be checked. A token is never part of a value."""
+    seen: set[Variable] = set()
+    read = Variable.read
+
+    def noted(variable: Variable, *arguments: object) -> str:
+        seen.add(variable)
+        return read(variable, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Variable, "read", noted)
+    Settings.load()
+    unparsed = set(Variable) - seen
+    assert unparsed == {Variable.CONFIG, Variable.TOKEN, Variable.TOKEN_FILE}

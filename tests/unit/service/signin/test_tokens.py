@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 
+from caps.agents.sign_in_settings import SignInSettings
 from caps.protocol.errors import ConfigurationError
 from caps.service.signin.keys import JwksFile, JwksUrl, KeySource, SharedSecret, key_source
 from caps.service.signin.roles import Principal, Role
-from caps.service.signin.tokens import SignInError, TokenTerms, TokenVerifier, make_token
+from caps.service.signin.tokens import SignInError, TokenVerifier, make_token
 from support.service_process import SECRET, claims, token
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +58,7 @@ def confused(public: bytes) -> str:
 
 
 async def principal(keys: KeySource, given: str) -> Principal:
-    return await TokenVerifier(keys, TokenTerms()).principal(f"Bearer {given}")
+    return await TokenVerifier(keys, SignInSettings()).principal(f"Bearer {given}")
 
 
 async def test_a_token_of_the_secret_names_its_principal() -> None:
@@ -145,12 +146,12 @@ async def test_keys_of_a_url(key_server: str) -> None:
 async def test_what_holds_no_token_is_refused(header: str) -> None:
     """One that is too long is not even parsed."""
     with pytest.raises(SignInError):
-        await TokenVerifier(SharedSecret(SECRET.encode()), TokenTerms()).principal(header)
+        await TokenVerifier(SharedSecret(SECRET.encode()), SignInSettings()).principal(header)
 
 
 async def test_a_token_for_development_is_accepted() -> None:
     """By a verifier of the same terms."""
-    made = make_token(SECRET.encode(), TokenTerms(), principal="ada", role="runner", seconds=60)
+    made = make_token(SECRET.encode(), SignInSettings(), principal="ada", role="runner", seconds=60)
     assert await principal(SharedSecret(SECRET.encode()), made) == Principal(
         name="ada", role=Role.RUNNER
     )
