@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-.PHONY: help run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
+.PHONY: help run serve setup dev node test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,8 @@ serve: $(VENV)/.dev ## serve the HTTP API on loopback, with SQLite and policies/
 setup: $(VENV)/.core ## make .venv and install
 
 dev: $(VENV)/.dev ## the same with what the tests need
+
+node: .venv/node/.installed ## what the tests run on Node.js, if npm is there: MCP servers, its inspector and conformance suite
 
 test: lint types tests ## lint, types and all tests
 
@@ -45,7 +47,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev
+tests: $(VENV)/.dev node
 	$(BIN)/pytest -n auto --dist worksteal
 
 format: $(VENV)/.dev ## format the code and apply automatic fixes
@@ -95,3 +97,11 @@ $(VENV)/.dev: $(VENV)/.core
 	@echo "installing what the tests need"
 	$(PIP) -e '.[dev]'
 	@touch $@
+
+# One copy for all versions of Python. Without npm the tests that need it are skipped, and say so.
+.venv/node/.installed: tests/support/node/package.json tests/support/node/package-lock.json
+	@mkdir -p .venv/node
+	@cp tests/support/node/package.json tests/support/node/package-lock.json .venv/node/
+	@if command -v npm >/dev/null; then \
+	    cd .venv/node && npm ci --no-audit --no-fund --loglevel=error && touch .installed; \
+	else echo "npm is not installed: the tests that need Node.js are skipped"; fi
