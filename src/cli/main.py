@@ -32,6 +32,7 @@ _COMMANDS = {
     "doctor": ("caps.cli.commands.doctor", "doctor"),
     "functions": ("caps.cli.commands.functions", "functions"),
     "keys": ("caps.cli.commands.keys", "keys"),
+    "mcp": ("caps.cli.commands.mcp", "mcp"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.commands.repl", "repl"),
     "run": ("caps.cli.commands.run", "run"),
