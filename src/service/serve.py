@@ -17,6 +17,7 @@ from typing import Final
 import anyio
 import msgspec
 import uvicorn
+from starlette.types import ASGIApp
 
 from caps.capabilities.registry import CapabilityRegistry
 from caps.protocol.errors import ConfigurationError
@@ -42,7 +43,7 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: RequestLimits = RequestLimits()
 
 
-class _Server(uvicorn.Server):
+class SignalledServer(uvicorn.Server):
     """Signals are ours: after uvicorn has ended, executions still have to."""
 
     @contextmanager
@@ -64,12 +65,12 @@ async def serve(
     ConfigurationError, and the errors of `open_service`.
     """
     keys, is_configured = key_source()
-    if not is_configured and not _is_loopback(settings.host):
+    if not is_configured and not is_loopback(settings.host):
         raise ConfigurationError(
             f"`{settings.host}` is not loopback, and there is no secret: set "
             "CAPS_TOKEN_SECRET_FILE or CAPS_TOKEN_JWKS, or serve on 127.0.0.1"
         )
-    with _listening(settings) as listener:
+    with listening(settings) as listener:
         async with open_service(
             policy=policy,
             registry=registry,
@@ -78,17 +79,18 @@ async def serve(
             limits=settings.limits,
             drain_seconds=settings.drain_seconds,
         ) as service:
-            server = _Server(_config(service, settings))
+            server = SignalledServer(uvicorn_config(create_app(service), settings))
             async with anyio.create_task_group() as tasks:
                 await tasks.start(_stop_on_signal, service, server)
-                on_ready(_address(listener), not is_configured)
+                on_ready(address_of(listener), not is_configured)
                 await server.serve([listener])
                 tasks.cancel_scope.cancel()
 
 
-def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:
+    """How every server of the service runs."""
     return uvicorn.Config(
-        create_app(service),
+        app,
         lifespan="off",
         access_log=False,  # ours has no paths and no queries
         log_config=None,
@@ -112,7 +114,7 @@ async def _stop_on_signal(
 
 
 @contextmanager
-def _listening(settings: ServeSettings) -> Iterator[socket.socket]:
+def listening(settings: ServeSettings) -> Iterator[socket.socket]:
     """The socket, bound before anything is opened, so that a taken port is told at once."""
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -126,12 +128,14 @@ def _listening(settings: ServeSettings) -> Iterator[socket.socket]:
         yield listener
 
 
-def _address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
+    """The URL."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this host can reach it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
