@@ -38,6 +38,7 @@ from caps.protocol.errors import (
 from caps.service.limits import PrincipalLimits
 from caps.service.problems import Problem, problem_response
 from caps.service.secured_route import authorization_of
+from caps.service.service import Service
 from caps.service.signin.roles import Principal, Role
 from caps.service.signin.tokens import SignInError, TokenVerifier
 from caps.store.database import Store
@@ -168,6 +169,20 @@ class McpEndpoint:
             return await find_agent(served.store, principal.agent)
         except ConfigurationError:
             raise _unknown_agent() from None
+
+
+@asynccontextmanager
+async def service_endpoint(service: Service, *, is_loopback: bool) -> AsyncIterator[McpEndpoint]:
+    """The endpoint of `caps serve`, for tokens of any agent. It runs in this context."""
+    served = Served(
+        callers=Callers(service.runtime),
+        store=service.store,
+        hosts=LOOPBACK if is_loopback else None,
+    )
+    server = CapsServer(service.runtime, caller_of, transport="tcp")
+    endpoint = McpEndpoint(server, served, service.verifier, service.principals)
+    async with endpoint.running():
+        yield endpoint
 
 
 def check_source(headers: Headers, served: Served) -> None:

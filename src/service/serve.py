@@ -10,13 +10,14 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import anyio
 import msgspec
 import uvicorn
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from caps.capabilities.registry import CapabilityRegistry
@@ -71,20 +72,39 @@ async def serve(
             "CAPS_TOKEN_SECRET_FILE or CAPS_TOKEN_JWKS, or serve on 127.0.0.1"
         )
     with listening(settings) as listener:
-        async with open_service(
-            policy=policy,
-            registry=registry,
-            audit=audit,
-            verifier=TokenVerifier(keys, token_terms()),
-            limits=settings.limits,
-            drain_seconds=settings.drain_seconds,
-        ) as service:
-            server = SignalledServer(uvicorn_config(create_app(service), settings))
+        async with (
+            open_service(
+                policy=policy,
+                registry=registry,
+                audit=audit,
+                verifier=TokenVerifier(keys, token_terms()),
+                limits=settings.limits,
+                drain_seconds=settings.drain_seconds,
+            ) as service,
+            _mcp_routes(service, settings.host) as mcp_routes,
+        ):
+            app = create_app(service)
+            app.router.routes.extend(mcp_routes)
+            server = SignalledServer(uvicorn_config(app, settings))
             async with anyio.create_task_group() as tasks:
                 await tasks.start(_stop_on_signal, service, server)
                 on_ready(address_of(listener), not is_configured)
                 await server.serve([listener])
                 tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _mcp_routes(service: Service, host: str) -> AsyncIterator[list[BaseRoute]]:
+    """`/mcp`, if the extra `mcp` is installed."""
+    try:
+        from caps.service.mcp_endpoint import PATH, service_endpoint
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        yield []
+        return
+    async with service_endpoint(service, is_loopback=is_loopback(host)) as endpoint:
+        yield [Route(PATH, endpoint=endpoint)]
 
 
 def uvicorn_config(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:

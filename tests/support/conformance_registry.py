@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
-import anyio
+import anyio.lowlevel
 
 from caps import CapabilityRegistry, CapabilitySpec
 from caps.capabilities.artifacts import Artifact
@@ -89,6 +90,12 @@ async def logging() -> str:
     return "logged"
 
 
+@registry.capability("conformance.test_logging_tool")
+async def logging_tool() -> str:
+    """Be called, which the server logs for a client that has asked for it."""
+    return "logged"
+
+
 @registry.capability("conformance.test_error_handling")
 async def error() -> str:
     """Fail."""
@@ -104,13 +111,7 @@ async def progress(context: CallContext) -> str:
     return "done"
 
 
-@registry.capability("conformance.test_x_mcp_header")
-async def header(region: str, query: str = "") -> str:
-    """Take an argument that is also in a header."""
-    return f"{region} {query}"
-
-
-async def json_schema(_context: CallContext, payload: dict[str, Any]) -> dict[str, Any]:
+async def echo(_context: CallContext, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     return payload
 
 
@@ -120,7 +121,21 @@ registry.register(
         description="Tool with JSON Schema 2020-12 features",
         schema_in=JSON_SCHEMA,
     ),
-    json_schema,  # type: ignore[arg-type]
+    echo,
+)
+registry.register(
+    CapabilitySpec(
+        name="conformance.test_x_mcp_header",
+        description="Take an argument that is also in a header.",
+        schema_in={
+            "type": "object",
+            "properties": {
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "query": {"type": "string"},
+            },
+        },
+    ),
+    echo,
 )
 
 
@@ -137,6 +152,7 @@ class Conformance(Capability):
             "test_embedded_resource",
             "test_multiple_content_types",
             "test_tool_with_logging",
+            "test_logging_tool",
             "test_error_handling",
             "test_tool_with_progress",
             "test_x_mcp_header",

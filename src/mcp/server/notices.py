@@ -104,13 +104,14 @@ class Notices:
 @asynccontextmanager
 async def open_notices(context: Context, levels: frozenset[LoggingLevel]) -> AsyncIterator[Notices]:
     """Sends what is told inside; everything is sent before this context ends."""
-    notices = Notices(context, levels)
+    notices, failure = Notices(context, levels), None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(notices.send_all)
         try:
             yield notices
-        except BaseException:
-            tasks.cancel_scope.cancel()
-            raise
+        except Exception as error:  # noqa: BLE001 - raised below, and not as one of a group
+            failure = error
         finally:
             notices.close()
+    if failure is not None:
+        raise failure

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     BlobResourceContents,
+    Completion,
     ListResourcesResult,
     ReadResourceResult,
     Resource,
@@ -34,14 +35,16 @@ from caps.mcp.server.tools import Offer
 LIST: Final = "session_files.list"
 READ: Final = "session_files.read"
 PREFIX: Final = "caps-session://"
+PATH: Final = "path"
 TEMPLATE: Final = ResourceTemplate(
     name="session_file",
     title="File of the session",
-    uri_template=f"{PREFIX}{{+path}}",
+    uri_template=f"{PREFIX}{{+{PATH}}}",
     description="A file of the session, by its absolute path.",
 )
 _MAX_CURSOR_CHARACTERS: Final = 16_384
 _MAX_DEPTH: Final = 128
+_MAX_COMPLETIONS: Final = 100  # of the protocol
 
 Call = Callable[[str, dict[str, Any]], Awaitable[CallResult]]
 _Stack = list[tuple[str, str]]
@@ -118,6 +121,21 @@ def _contents(
         media_type = guess_media_type(name, content)
         return TextResourceContents(uri=uri, mime_type=media_type, text=content)
     return contents(uri, guess_media_type(name, b""), base64.b64decode(content))
+
+
+async def complete_path(call: Call, given: str) -> Completion:
+    """The paths that begin with what was typed: the entries of the directory that it is in."""
+    directory, _, start = f"/{given.lstrip('/')}".rpartition("/")
+    result = await call(LIST, {"path": directory or "/", "after": ""})
+    if result.error is not None:
+        return Completion(values=[])
+    found = [
+        entry["path"] + ("/" if entry["is_directory"] else "")
+        for entry in result.value["entries"]
+        if entry["name"].startswith(start)
+    ]
+    shown = found[:_MAX_COMPLETIONS]
+    return Completion(values=shown, total=len(found), has_more=len(found) > len(shown))
 
 
 def _value(result: CallResult) -> dict[str, Any]:

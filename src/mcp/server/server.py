@@ -16,6 +16,9 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
     EmptyResult,
     GetPromptRequestParams,
     GetPromptResult,
@@ -28,6 +31,7 @@ from mcp_types import (
     PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    ResourceTemplateReference,
     SetLevelRequestParams,
     Tool,
 )
@@ -43,7 +47,14 @@ from caps.mcp.server.content import call_result, error_text, failed, text
 from caps.mcp.server.guard import Guard, message_of
 from caps.mcp.server.limits import ServerLimits
 from caps.mcp.server.notices import LogLevels, Notices, open_notices
-from caps.mcp.server.resources import TEMPLATE, has_resources, list_resources, read_resource
+from caps.mcp.server.resources import (
+    PATH,
+    TEMPLATE,
+    complete_path,
+    has_resources,
+    list_resources,
+    read_resource,
+)
 from caps.mcp.server.search import search, search_tool
 from caps.mcp.server.tools import EXECUTE_CODE, SEARCH, Offer, Offers, function_named
 from caps.protocol.errors import CapsError
@@ -92,6 +103,7 @@ class CapsServer:
             on_read_resource=self._read_resource,
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
         )
         # Not as an argument: that is deprecated, and clients of 2025 still send it.
         self.sdk.add_request_handler("logging/setLevel", SetLevelRequestParams, self._set_level)
@@ -263,6 +275,18 @@ class CapsServer:
                 code=INVALID_PARAMS, message=f"there is no prompt `{printable(params.name)}`"
             )
         return GetPromptResult(messages=[PromptMessage(role="user", content=text(instructions))])
+
+    async def _complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Paths for the template of resources; there is nothing else to complete."""
+        caller, reference = self._caller_of(context), params.ref
+        is_path = isinstance(reference, ResourceTemplateReference) and params.argument.name == PATH
+        if not is_path or not has_resources(self.offer(caller)):
+            return CompleteResult(completion=Completion(values=[]))
+        return CompleteResult(
+            completion=await complete_path(
+                lambda name, payload: self._run_call(caller, name, payload), params.argument.value
+            )
+        )
 
     async def _set_level(self, context: Context, params: SetLevelRequestParams) -> EmptyResult:
         self._levels.set(self._caller_of(context).session, params.level)
