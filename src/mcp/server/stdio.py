@@ -161,6 +161,9 @@ class _Lines:
         except (ValidationError, ValueError, RecursionError):
             await self._refuse_unread(line)
             return
+        if isinstance(message, JSONRPCNotification) and _has_id(line):
+            await self._refuse_unread(line)  # a request whose id is none
+            return
         if isinstance(message, JSONRPCRequest):
             await self._wait_for_room()
             self._unanswered.add(str(message.id))
@@ -204,6 +207,15 @@ class _Lines:
             while left:
                 await _wait_writable(self._target)
                 left = left[os.write(self._target, left[:_WRITE_BYTES]) :]
+
+
+class _Id(msgspec.Struct):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _has_id(line: bytes) -> bool:
+    """Whether a message that can be read has an id, of whatever type."""
+    return msgspec.json.decode(line, type=_Id).id is not msgspec.UNSET
 
 
 async def _read(source: int) -> bytes:
