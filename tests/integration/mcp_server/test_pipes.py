@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import signal
 import time
 from pathlib import Path
@@ -54,7 +56,7 @@ def test_cancelling_kills_the_worker(tmp_path: Path) -> None:
     assert ends(tmp_path) == ["cancelled", "ok"]
 
 
-@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT", "nobody reads"])
+@pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT"])
 def test_it_ends_with_its_client_and_leaves_no_worker(how: str, tmp_path: Path) -> None:
     """Also while code runs, whose end is on record."""
     with pipe_server(tmp_path, "--policy", policy_file(tmp_path)) as server:
@@ -63,11 +65,6 @@ def test_it_ends_with_its_client_and_leaves_no_worker(how: str, tmp_path: Path) 
             assert below
             if how == "end of input":
                 assert server.end() == 0
-            elif how == "nobody reads":
-                assert server.process.stdin is not None
-                assert server.process.stdout is not None
-                server.process.stdin.close()
-                assert server.process.wait(SECONDS) == 0
             else:
                 number = signal.Signals[how]
                 server.process.send_signal(number)
@@ -110,16 +107,8 @@ def test_log_messages_are_sent_from_the_level_that_the_client_sets(tmp_path: Pat
         server.call("math_add", a=1, b=2)
         message = server.notification("notifications/message")["params"]
         assert message["level"] == "info"
-        assert (
-            message["data"]
-            == {
-                "event": "decision",
-                "function": "math.add",
-                "decision": "allow",
-                "reason": "",
-            }
-            or message["data"]["function"] == "math.add"
-        )
+        assert message["data"]["function"] == "math.add"
+        assert message["data"]["decision"] == "allow"
         assert server.request("logging/setLevel", {"level": "warning"}) == {}
         server.call("math_add", a=1, b=2)
         server.call("execute_code", code="await caps.math.add(1, 2)")
@@ -192,18 +181,20 @@ def test_a_flood_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_client_that_reads_nothing_is_not_read_either(tmp_path: Path) -> None:
-    """So neither side grows without a bound: the pipes fill, and writing to it blocks."""
-    import os
-
-    with pipe_server(tmp_path, "--policy", policy_file(tmp_path)) as server:
+    """So nothing grows without a bound: writing to it blocks, and all is answered once it reads."""
+    ping = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "ping"}).encode() + b"\n"
+    policy = policy_file(tmp_path)
+    with pipe_server(tmp_path, "--policy", policy, initialize=False, reads=False) as server:
         assert server.process.stdin is not None
-        reading, writing = os.pipe()
-        os.close(reading)
-        os.close(writing)
-        stopped = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "ping"}).encode() + b"\n"
-        server.send_raw(stopped * 5000)
-        for _ in range(5000):
-            assert server.receive()["result"] == {}
+        pipe, sent = server.process.stdin.fileno(), 0
+        poll = select.poll()
+        poll.register(pipe, select.POLLOUT)
+        while poll.poll(5000):
+            sent += os.write(pipe, ping * 50)  # less than a page, so it is written whole
+            assert sent < 16 << 20, "it reads on and on"
+        server.start_reading()
+        for _ in range(sent // len(ping)):
+            assert server.receive()["id"] == 0
 
 
 def test_nothing_else_is_on_standard_output(tmp_path: Path) -> None:
