@@ -18,7 +18,8 @@ def test_session_files_are_resources(tmp_path: Path) -> None:
         assert not made["isError"], made
         server.call("session_files_write", path="/z.md", content="# hi")
         server.call("session_files_write", path="/a b.bin", content="AP8=", encoding="base64")
-        found, cursor = [], {}
+        found: list[str] = []
+        cursor: dict[str, str] = {}
         while True:
             page = server.request("resources/list", cursor)
             assert len(page["resources"]) <= 100
