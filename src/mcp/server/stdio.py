@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
@@ -117,7 +118,7 @@ class _Lines:
         self._source = source
         self._target = target
         self._limits = limits
-        self._unanswered: set[str] = set()
+        self._unanswered: Counter[str] = Counter()
         self._answered = anyio.Event()
         self._writing = anyio.Lock()
 
@@ -166,7 +167,7 @@ class _Lines:
             return
         if isinstance(message, JSONRPCRequest):
             await self._wait_for_room()
-            self._unanswered.add(str(message.id))
+            self._unanswered[str(message.id)] += 1  # a client may use an id twice
         elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
             self._settle((message.params or {}).get("requestId"))  # it is not answered
         await messages.send(SessionMessage(message))
@@ -180,12 +181,16 @@ class _Lines:
             await self._refuse(INVALID_REQUEST, "the message is not one of JSON-RPC")
 
     async def _wait_for_room(self) -> None:
-        while len(self._unanswered) >= self._limits.unanswered:
+        while self._unanswered.total() >= self._limits.unanswered:
             self._answered = anyio.Event()
             await self._answered.wait()
 
     def _settle(self, request_id: object) -> None:
-        self._unanswered.discard(str(request_id))
+        key = str(request_id)
+        if self._unanswered[key] <= 1:
+            del self._unanswered[key]
+        else:
+            self._unanswered[key] -= 1
         self._answered.set()
 
     async def _refuse(self, code: int, message: str) -> None:
