@@ -8,11 +8,7 @@ SERVICE_AUDIT ?= .run/service-audit
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar on -c constraints.txt
 
-# Real MCP servers for the tests, by exact version.
-MCP_SERVERS := @modelcontextprotocol/server-everything@2026.8.31 \
-	@modelcontextprotocol/server-filesystem@2026.8.31 @playwright/mcp@0.0.83
-
-.PHONY: help mcp-servers run serve setup dev test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
+.PHONY: help run serve setup dev node test test-all quick lint types tests format schema catalogue language packages variables attacks bench bench-quick clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +26,8 @@ serve: $(VENV)/.service ## serve the HTTP API on loopback, with SQLite and polic
 setup: $(VENV)/.core ## make .venv and install
 
 dev: $(VENV)/.dev ## the same with what the tests need
+
+node: .venv/node/.installed ## what the tests run on Node.js, if npm is there: MCP servers, its inspector and conformance suite
 
 test: lint types tests ## lint, types and all tests
 
@@ -52,7 +50,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-tests: $(VENV)/.dev mcp-servers
+tests: $(VENV)/.dev node
 	$(BIN)/pytest -n auto --dist worksteal
 
 format: $(VENV)/.dev ## format the code and apply automatic fixes
@@ -103,19 +101,19 @@ $(VENV)/.bench: $(VENV)/.core
 	$(PIP) -e '.[bench]'
 	@touch $@
 
-# Without npm the tests of these servers are skipped; so is that of the browser without Chromium.
-mcp-servers:
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(VENV)/.mcp-servers; fi
-
-$(VENV)/.mcp-servers: Makefile
-	@echo "installing the MCP servers that the tests run"
-	npm install --no-audit --no-fund --loglevel=error --prefix $(VENV)/mcp-servers $(MCP_SERVERS)
-	@if ! command -v chromium >/dev/null && test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
-		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium \
-		|| { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; }; fi
-	@touch $@
-
 $(VENV)/.dev: $(VENV)/.core
 	@echo "installing what the tests need"
 	$(PIP) -e '.[dev]'
 	@touch $@
+
+# One copy for all versions of Python. Without npm the tests that need it are skipped, and say so;
+# so is that of the browser without Chromium.
+.venv/node/.installed: tests/support/node/package.json tests/support/node/package-lock.json
+	@mkdir -p .venv/node
+	@cp tests/support/node/package.json tests/support/node/package-lock.json .venv/node/
+	@if ! command -v chromium >/dev/null && test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium \
+		|| { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; }; fi
+	@if command -v npm >/dev/null; then \
+	    cd .venv/node && npm ci --no-audit --no-fund --loglevel=error && touch .installed; \
+	else echo "npm is not installed: the tests that need Node.js are skipped"; fi

@@ -58,6 +58,14 @@ async def _gather(effort: Effort, progress: Progress) -> Samples:
     return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
 
 
+async def _served(effort: Effort, progress: Progress) -> Samples:
+    sides = (
+        Contender("caps", mcp.calls_of_caps(_MCP_TIMES), MCP),
+        Contender(_MCP, mcp.calls(_MCP_TIMES, concurrent=False), MCP),
+    )
+    return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
+
+
 ROWS = (
     Row(
         name="call",
@@ -78,5 +86,11 @@ ROWS = (
             Comparison(name="gather_vs_mcp", against=_MCP, goal=1 / 50),
         ),
         measure=_gather,
+    ),
+    Row(
+        name="mcp_serve",
+        title="tool call through `caps mcp serve`, with audit, beside the SDK's own server",
+        comparisons=(Comparison(name="mcp_serve_vs_sdk", against=_MCP),),
+        measure=_served,
     ),
 )

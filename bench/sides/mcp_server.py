@@ -9,7 +9,7 @@ from mcp.server import MCPServer
 server = MCPServer("bench")
 
 
-@server.tool()  # type: ignore[untyped-decorator]
+@server.tool()
 def add(a: int, b: int) -> dict[str, int]:
     """Add two numbers."""
     return {"result": a + b}

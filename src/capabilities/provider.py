@@ -15,6 +15,7 @@ The audit log has the class of an error, and of its text only a digest.
 `context.labels` says what the caller had read when it sent the call: store the labels with what is
 written. `context.add_labels(...)` labels the answer: pass what was stored with what is read.
 `context.add_artifact(...)` hands out a file with the result of the execution.
+`context.report_progress(...)` tells whoever waits for the call how far it has come.
 
 A provider that awaits may use its runtime: `context.call` makes another call for the same caller,
 `context.run` runs code for it, and `context.resource` shares what is opened once per runtime.
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
+from caps.capabilities.progress import report_progress
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
 from caps.security.policies.flow_rules import NO_MARKS, checked_mark, labels_in
@@ -123,6 +125,15 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
         if self.artifacts is None:
             raise ProviderError(f"`{self.capability}` has no result to hand anything out with")
         self.artifacts.add(self.capability, self.request_id, artifact)
+
+    def report_progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell whoever waits for this call, an MCP client for instance. Not from a thread.
+
+        The message leaves the host as it is. ValueError for a number that is not finite.
+        """
+        report_progress(done, total, message)
 
     def scope_as(self, model: type[S]) -> S:
         """The scope as `model`; a `ProviderError` if the broker passed another one.

@@ -76,7 +76,7 @@ class SecuredRoute(APIRoute):
         if self.role is Role.PUBLIC:
             await super().handle(scope, bounded, send)
             return
-        principal = await service.verifier.principal(_authorization(scope))
+        principal = await service.verifier.principal(authorization_of(scope))
         scope.setdefault("state", {})["principal"] = principal
         if principal.role < self.role:
             raise Problem(
@@ -84,6 +84,10 @@ class SecuredRoute(APIRoute):
                 "role_too_low",
                 f"this needs the role `{self.role.word}`, and the token has "
                 f"`{principal.role.word}`",
+            )
+        if principal.is_confined:
+            raise Problem(
+                403, "token_confined", "the token is for an agent or has a policy; use it at `/mcp`"
             )
         with service.principals.request(principal.name):
             await super().handle(scope, bounded, send)
@@ -96,7 +100,7 @@ def caller_of(request: Request) -> Principal:
     return principal
 
 
-def _authorization(scope: Scope) -> str | None:
+def authorization_of(scope: Scope) -> str | None:
     given = Headers(scope=scope).getlist("authorization")
     if len(given) > 1:
         raise SignInError("token_invalid", "there are several `Authorization` headers")

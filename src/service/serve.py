@@ -10,13 +10,15 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 import anyio
 import msgspec
 import uvicorn
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from caps.agents.sign_in_settings import SignInSettings
 from caps.capabilities.registry import CapabilityRegistry
@@ -43,7 +45,7 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: RequestLimits = RequestLimits()
 
 
-class _Server(uvicorn.Server):
+class SignalledServer(uvicorn.Server):
     """Signals are ours: after uvicorn has ended, executions still have to."""
 
     @contextmanager
@@ -66,31 +68,51 @@ async def serve(
     """
     sign_in = SignInSettings.from_environment()
     keys, is_configured = key_source(sign_in)
-    if not is_configured and not _is_loopback(settings.host):
+    if not is_configured and not is_loopback(settings.host):
         raise ConfigurationError(
             f"`{settings.host}` is not loopback, and there is no secret: set "
             "CAPS_TOKEN_SECRET_FILE or CAPS_TOKEN_JWKS, or serve on 127.0.0.1"
         )
-    with _listening(settings) as listener:
-        async with open_service(
-            policy=policy,
-            registry=registry,
-            audit=audit,
-            verifier=TokenVerifier(keys, sign_in),
-            limits=settings.limits,
-            drain_seconds=settings.drain_seconds,
-        ) as service:
-            server = _Server(_config(service, settings))
+    with listening(settings) as listener:
+        async with (
+            open_service(
+                policy=policy,
+                registry=registry,
+                audit=audit,
+                verifier=TokenVerifier(keys, sign_in),
+                limits=settings.limits,
+                drain_seconds=settings.drain_seconds,
+            ) as service,
+            _mcp_routes(service, settings.host) as mcp_routes,
+        ):
+            app = create_app(service)
+            app.router.routes.extend(mcp_routes)
+            server = SignalledServer(uvicorn_config(app, settings))
             async with anyio.create_task_group() as tasks:
                 await tasks.start(_stop_on_signal, service, server)
-                on_ready(_address(listener), not is_configured)
+                on_ready(address_of(listener), not is_configured)
                 await server.serve([listener])
                 tasks.cancel_scope.cancel()
 
 
-def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
+@asynccontextmanager
+async def _mcp_routes(service: Service, host: str) -> AsyncIterator[list[BaseRoute]]:
+    """`/mcp`, if the extra `mcp` is installed."""
+    try:
+        from caps.service.mcp_endpoint import PATH, service_endpoint
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        yield []
+        return
+    async with service_endpoint(service, is_loopback=is_loopback(host)) as endpoint:
+        yield [Route(PATH, endpoint=endpoint)]
+
+
+def uvicorn_config(app: ASGIApp, settings: ServeSettings) -> uvicorn.Config:
+    """How every server of the service runs."""
     return uvicorn.Config(
-        create_app(service),
+        app,
         lifespan="off",
         access_log=False,  # ours has no paths and no queries
         log_config=None,
@@ -114,7 +136,7 @@ async def _stop_on_signal(
 
 
 @contextmanager
-def _listening(settings: ServeSettings) -> Iterator[socket.socket]:
+def listening(settings: ServeSettings) -> Iterator[socket.socket]:
     """The socket, bound before anything is opened, so that a taken port is told at once."""
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -131,12 +153,14 @@ def _listening(settings: ServeSettings) -> Iterator[socket.socket]:
         yield listener
 
 
-def _address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
+    """The URL."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this host can reach it."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -229,12 +229,13 @@ class Runtime(RuntimeLifetime):
         check: bool = False,
         budget: float | None = None,
         execution_id: str | None = None,
+        via: Via = "code",
     ) -> AsyncGenerator[StreamEvent, None]:
         """`run` as a stream of events: Started, Output, Decided, HandedOut, then Finished.
 
         A slow reader delays nothing. Leaving the loop, or `aclose`, kills the worker.
         `execution_id` is its id in all records, for a program that keeps a record of its own
-        before the start: 32 hexadecimal digits that were never used before.
+        before the start: 32 hexadecimal digits that were never used before. `via` is as in `call`.
         """
 
         from caps.capabilities.runtime.stream import stream_execution
@@ -243,7 +244,7 @@ class Runtime(RuntimeLifetime):
             request = ExecutionRequest(
                 source=source,
                 filename=filename,
-                identity=Identity(principal=principal, agent=agent, session=session),
+                identity=Identity(principal=principal, agent=agent, session=session, via=via),
                 on_output=feed.output,
                 on_start=feed.start,
                 on_decision=feed.decide,

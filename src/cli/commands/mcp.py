@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -29,11 +28,10 @@ _LAZY = {"serve": ("caps.cli.commands.mcp_serve", "serve")}
 
 class _McpGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        lazy = (name for name, (module, _) in _LAZY.items() if importlib.util.find_spec(module))
-        return sorted({*super().list_commands(ctx), *lazy})
+        return sorted({*super().list_commands(ctx), *_LAZY})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx) or cmd_name not in _LAZY:
+        if cmd_name not in _LAZY:
             return super().get_command(ctx, cmd_name)
         module, name = _LAZY[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)

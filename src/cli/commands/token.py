@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from caps.cli.exits import report_errors
+from caps.cli.input_files import MAX_INPUT_FILE_BYTES, parse_payload, read_text
 from caps.cli.options import principal_or_user
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
@@ -25,8 +26,17 @@ from caps.protocol.errors import ConfigurationError
     show_default=True,
     help="How long it is valid.",
 )
-def token(role: str, principal: str | None, hours: float) -> None:
-    """Print a token that `caps serve` accepts.
+@click.option("--agent", metavar="ID", help="Only for MCP, as this stored agent.")
+@click.option(
+    "--policy",
+    "policy_path",
+    metavar="FILE",
+    help="Only for MCP, with this policy in the token, beneath all others.",
+)
+def token(
+    role: str, principal: str | None, hours: float, agent: str | None, policy_path: str | None
+) -> None:
+    """Print a token that `caps serve` and `caps mcp serve --http` accept.
 
     It is signed with the secret of CAPS_TOKEN_SECRET_FILE, else with the one for development.
     """
@@ -44,6 +54,9 @@ def token(role: str, principal: str | None, hours: float) -> None:
             raise ConfigurationError(
                 f"{Variable.TOKEN_JWKS.key} holds public keys only; get a token from its issuer"
             )
+        policy = None
+        if policy_path is not None:
+            policy = parse_payload(read_text(policy_path, MAX_INPUT_FILE_BYTES))
         path = settings.secret_file
         made = make_token(
             development_secret() if path is None else read_secret(path),
@@ -51,5 +64,7 @@ def token(role: str, principal: str | None, hours: float) -> None:
             principal=principal_or_user(principal),
             role=role,
             seconds=max(1, int(hours * 3600)),
+            agent=agent,
+            policy=policy,
         )
     click.echo(made)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -30,3 +31,12 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     role: Role
+    agent: str | None = None
+    """The id of the agent that the token is for; it is good for that agent alone."""
+    policy: Mapping[str, Any] | None = None
+    """A policy that is in the token: beneath all others, so it can only take away."""
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether the token is for less than its principal may do."""
+        return self.agent is not None or self.policy is not None

@@ -1,5 +1,6 @@
 """Bearer tokens: JWTs with `exp`, `iss`, `aud`, `sub` and `role`, all of them required.
 
+`agent`, the id of an agent, and `policy`, a policy, are not required: they confine a token.
 Every check is made here, and any error means that nobody has signed in.
 """
 
@@ -7,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import Any, Final
+from uuid import UUID
 
 import jwt
 
@@ -78,15 +81,34 @@ def _principal(claims: dict[str, Any]) -> Principal:
         raise SignInError("token_invalid", "`sub` of the token is empty or too long")
     if not isinstance(role, str) or role not in ROLES:
         raise SignInError("token_invalid", f"`role` of the token is none of {', '.join(ROLES)}")
-    return Principal(name=name, role=ROLES[role])
+    agent, policy = claims.get("agent"), claims.get("policy")
+    if agent is not None and not (isinstance(agent, str) and _is_id(agent)):
+        raise SignInError("token_invalid", "`agent` of the token is not the id of an agent")
+    if policy is not None and not isinstance(policy, dict):
+        raise SignInError("token_invalid", "`policy` of the token is not an object")
+    return Principal(name=name, role=ROLES[role], agent=agent, policy=policy)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def make_token(
-    secret: bytes, settings: SignInSettings, *, principal: str, role: str, seconds: int
+    secret: bytes,
+    settings: SignInSettings,
+    *,
+    principal: str,
+    role: str,
+    seconds: int,
+    agent: str | None = None,
+    policy: Mapping[str, Any] | None = None,
 ) -> str:
     """A token for development. Raises ConfigurationError for what no verifier would accept."""
     issued = int(time.time())
-    claims = {
+    claims: dict[str, Any] = {
         "sub": principal,
         "role": role,
         "iss": settings.issuer,
@@ -94,8 +116,13 @@ def make_token(
         "iat": issued,
         "exp": issued + seconds,
     }
+    confining = {"agent": agent, "policy": None if policy is None else dict(policy)}
+    claims |= {name: value for name, value in confining.items() if value is not None}
     try:
         _principal(claims)
     except SignInError as error:
         raise ConfigurationError(str(error)) from None
-    return jwt.encode(claims, secret, algorithm="HS256")
+    made = jwt.encode(claims, secret, algorithm="HS256")
+    if len(made) > MAX_TOKEN_BYTES:
+        raise ConfigurationError(f"the token would be over {MAX_TOKEN_BYTES} bytes")
+    return made

@@ -24,11 +24,11 @@ from caps.mcp.client.registering import accepted_tools
 from caps.mcp.client.servers import Servers, open_servers
 from caps.protocol.errors import ProviderError
 from support.mcp_servers import context, server
+from support.node_tools import NODE
 from support.web_servers import WebServer
 
 pytestmark = pytest.mark.anyio
 
-_NODE = Path(sys.prefix) / "mcp-servers" / "node_modules" / ".bin"
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -39,7 +39,7 @@ def _give_up(reason: str) -> None:
 
 def node(name: str) -> str:
     """A server of npm, which `make test` installs."""
-    path = _NODE / name
+    path = NODE / "node_modules" / ".bin" / name
     if not path.exists():
         _give_up(f"{name} is not installed: it needs npm")
     return str(path)

@@ -1,0 +1,41 @@
+"""Who an MCP server answers: from the command line or the token, never from a message."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from mcp.server.context import ServerRequestContext
+
+from caps.capabilities.catalogue.result import ResolvedTool
+from caps.capabilities.grant import BoundPolicy
+
+Context = ServerRequestContext[Any, Any]
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """A principal, what it acts as, and the session that its calls belong to."""
+
+    principal: str
+    agent: str | None = None
+    session: str
+    policies: tuple[BoundPolicy, ...] = ()
+    """Beneath those of the runtime: each must allow."""
+    tools: tuple[ResolvedTool, ...] | None = None
+    """Those of the agent; None: every function that the policies grant."""
+    instructions: str = ""
+    """The agent's prompt."""
+
+
+CallerOf = Callable[[Context], Caller]
+"""Who sends a request."""
+
+
+def session_of_token(token: str) -> str:
+    """The session of a token, for a protocol version without sessions. It does not tell the token.
+
+    A client cannot choose it, so it cannot leave behind what the flow rules know of it.
+    """
+    return f"mcp-{hashlib.sha256(token.encode('utf-8', 'replace')).hexdigest()[:32]}"
