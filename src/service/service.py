@@ -14,8 +14,10 @@ from fastapi import Depends, Request
 from caps.agents.resolution import AgentResolver
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.runtime.runtime import Runtime
+from caps.security.audit.log.administration import Administrator
 from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import Policies, is_policy_given, listed
+from caps.service.cards import ServiceCards, open_cards
 from caps.service.executions.recovery import mark_lost
 from caps.service.executions.runner import ExecutionRunner
 from caps.service.limits import PrincipalLimits, RequestLimits
@@ -39,15 +41,21 @@ class Service:
         verifier: TokenVerifier,
         limits: RequestLimits,
         runner: ExecutionRunner,
+        cards: ServiceCards,
     ) -> None:
         self.runtime = runtime
         self.store = store
         self.verifier = verifier
         self.limits = limits
         self.runner = runner
+        self.cards = cards
         self.principals = PrincipalLimits(limits)
         self.agents = AgentResolver(runtime)
         self.draining = False
+
+    def administrator(self, caller: Principal) -> Administrator:
+        """`caller` as the one whose change is recorded."""
+        return Administrator(audit=self.runtime.audit, principal=caller.name, via="http")
 
 
 @asynccontextmanager
@@ -74,10 +82,20 @@ async def open_service(
         await stack.enter_async_context(runtime)
         # Now that the lock of the audit log is held, no other process of this instance runs.
         await mark_lost(store, instance, audit.directory)
+        cards = await open_cards(store, registry, runtime.audit)
         tasks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(tasks.cancel_scope.cancel)
+        tasks.start_soon(cards.watch.run)
         runner = ExecutionRunner(runtime, store, tasks, instance, limits.pending_executions)
         stack.push_async_callback(runner.drain, drain_seconds)
-        yield Service(runtime=runtime, store=store, verifier=verifier, limits=limits, runner=runner)
+        yield Service(
+            runtime=runtime,
+            store=store,
+            verifier=verifier,
+            limits=limits,
+            runner=runner,
+            cards=cards,
+        )
 
 
 def _instance(audit_directory: Path) -> str:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,22 +41,30 @@ def token(secret: str = SECRET, algorithm: str = "HS256", **changed: Any) -> str
 class ServiceProcess:
     """One service; `state` holds its store, audit log, secret and policy."""
 
-    def __init__(self, state: Path, store_url: str, *options: str) -> None:
+    def __init__(
+        self,
+        state: Path,
+        store_url: str,
+        *options: str,
+        policy: Mapping[str, Any] = POLICY,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.state = state
         (state / "secret").write_text(SECRET)
-        (state / "policy.json").write_text(json.dumps(POLICY))
-        environment = {
+        (state / "policy.json").write_text(json.dumps(policy))
+        self.environment = {
             "PATH": os.environ["PATH"],
             "XDG_STATE_HOME": str(state),
             "CAPS_DATABASE_URL": store_url,
             "CAPS_TOKEN_SECRET_FILE": str(state / "secret"),
             "CAPS_POLICY_PATH": str(state / "policy.json"),
             "CAPS_ISOLATION": os.environ.get("CAPS_ISOLATION", ""),
+            **(variables or {}),
         }
         code = "from caps.cli.main import main; main()"
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, "serve", "--port", "0", *options],
-            env={name: value for name, value in environment.items() if value},
+            env={name: value for name, value in self.environment.items() if value},
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -86,6 +94,18 @@ class ServiceProcess:
         headers = {"Authorization": f"Bearer {token(**changed)}"}
         return httpx2.Client(base_url=self.address, headers=headers, timeout=60)
 
+    def caps(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A `caps` command with the settings of the service."""
+        code = "from caps.cli.main import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={name: value for name, value in self.environment.items() if value},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send the signal, and wait for the end."""
         if self.process.poll() is None:
@@ -96,8 +116,10 @@ class ServiceProcess:
 
 
 @contextmanager
-def running_service(state: Path, store_url: str, *options: str) -> Iterator[ServiceProcess]:
-    service = ServiceProcess(state, store_url, *options)
+def running_service(
+    state: Path, store_url: str, *options: str, **changed: Any
+) -> Iterator[ServiceProcess]:
+    service = ServiceProcess(state, store_url, *options, **changed)
     try:
         yield service
     finally:

@@ -14,10 +14,10 @@ from caps.cli.options import (
     audit_option,
     audit_settings,
     audit_sink_option,
+    load_registry,
     policy_option,
     registry_option,
 )
-from caps.cli.tool_cards import carded_registry
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 
@@ -80,7 +80,7 @@ def serve(
     with report_errors():
         settings = audit_settings(audit_path, audit_sinks)
         with gc_paused():
-            registry = carded_registry(registry_name)
+            registry = load_registry(registry_name)
             limits = _limits(max_body_bytes, requests_per_second, max_executions)
         import anyio
 
