@@ -17,6 +17,7 @@ from caps.capabilities.runtime.runtime import Runtime
 from caps.security.audit.log.administration import Administrator
 from caps.security.audit.log.settings import AuditSettings
 from caps.security.policies.load import Policies, is_policy_given, listed
+from caps.service.approvals import StoreApprover
 from caps.service.cards import ServiceCards, open_cards
 from caps.service.executions.recovery import mark_lost
 from caps.service.executions.runner import ExecutionRunner
@@ -78,14 +79,17 @@ async def open_service(
     instance = _instance(audit.directory)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store())
-        runtime = Runtime(given, registry=registry, audit=audit)
+        approver = StoreApprover(store, instance)
+        runtime = Runtime(given, registry=registry, audit=audit, approver=approver)
         await stack.enter_async_context(runtime)
         # Now that the lock of the audit log is held, no other process of this instance runs.
         await mark_lost(store, instance, audit.directory)
+        await approver.clear()
         cards = await open_cards(store, registry, runtime.audit)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(cards.watch.run)
+        tasks.start_soon(approver.run)
         runner = ExecutionRunner(runtime, store, tasks, instance, limits.pending_executions)
         stack.push_async_callback(runner.drain, drain_seconds)
         yield Service(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ POLICY = {
     "version": 1,
     "id": "operator",
     "allow": ["math.*", "time.now"],
-    "limits": {"wall_ms": 60_000, "cpu_ms": 30_000},
+    "approve": ["math.divide"],
+    "limits": {"wall_ms": 60_000, "cpu_ms": 30_000, "approval_ms": 60_000},
 }
 START_SECONDS = 60
 
@@ -113,6 +114,13 @@ class ServiceProcess:
         code = self.process.wait(60)
         self._reader.join(10)
         return code
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    """Poll until it is so; each poll asks a service, so nobody has to sleep."""
+    ends = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < ends
 
 
 @contextmanager

@@ -6,9 +6,7 @@ import functools
 import json
 import sqlite3
 import threading
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import pytest
 from caps.agents.tool_cards.startup import card_for
 from caps.security.audit import AdminAction, AuditRecord, read_records
 from support.card_examples import card_with
-from support.service_process import ServiceProcess, running_service
+from support.service_process import ServiceProcess, running_service, wait_until
 from support.stock_registry import registry
 
 TESTS = Path(__file__).parents[2]
@@ -284,10 +282,3 @@ def test_keys_rotate_while_requests_run(client: httpx2.Client, service: ServiceP
 
 def all_went_on(now: list[int], before: list[int]) -> bool:
     return all(after > then for after, then in zip(now, before, strict=True))
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Poll until it is so; each poll is a request or a lock, so there is nothing to sleep for."""
-    ends = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < ends

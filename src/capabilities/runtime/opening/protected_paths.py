@@ -8,7 +8,6 @@ from typing import Final
 
 from caps.protocol.disk.store_files import store_files
 from caps.protocol.environment import Variable
-from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
@@ -25,11 +24,13 @@ _CONFIG: Final = "the configuration file"
 def protected_paths_of(
     audit: AuditSink, approver: Approver, policies: Iterable[Path | None]
 ) -> tuple[ProtectedPath, ...]:
-    """The protected paths of a runtime with these parts; `policies` are the files it is opened
+    """The protected paths of a runtime with these parts: of an approver its `directory`, if it has
+    one; `policies` are the files it is opened
     with, None for a policy that has none."""
     found = [ProtectedPath(POLICY_FILE, policy) for policy in policies if policy is not None]
-    if isinstance(approver, DirectoryApprover):
-        found.append(ProtectedPath(_APPROVALS, approver.directory))
+    directory = getattr(approver, "directory", None)
+    if isinstance(directory, Path):
+        found.append(ProtectedPath(_APPROVALS, directory))
     if isinstance(audit, AuditLog):
         found += [ProtectedPath(_AUDIT, place) for place in audit.places]
     return (*found, *_other_paths())
