@@ -11,7 +11,16 @@ from caps.protocol.errors import ConfigurationError
 from caps.protocol.version import package_version
 from caps.service.problems import MEDIA_TYPE, add_error_handlers
 from caps.service.request_log import RequestLog
-from caps.service.routes import agents, approvals, calls, capabilities, executions, operation, tools
+from caps.service.routes import (
+    agents,
+    approvals,
+    audit,
+    calls,
+    capabilities,
+    executions,
+    operation,
+    tools,
+)
 from caps.service.secured_route import ROLE, SecuredRoute
 from caps.service.service import Service
 from caps.service.signin.roles import Role
@@ -24,6 +33,7 @@ ROUTERS: Final = (
     calls.router,
     tools.router,
     approvals.router,
+    audit.router,
 )
 _PROBLEM: Final = {
     "type": "object",

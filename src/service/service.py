@@ -43,6 +43,7 @@ class Service:
         limits: RequestLimits,
         runner: ExecutionRunner,
         cards: ServiceCards,
+        audit_directory: Path,
     ) -> None:
         self.runtime = runtime
         self.store = store
@@ -53,6 +54,10 @@ class Service:
         self.principals = PrincipalLimits(limits)
         self.agents = AgentResolver(runtime)
         self.draining = False
+        self.audit_directory = audit_directory
+        self.audit_readers = anyio.CapacityLimiter(2)
+        """Reading the log is work: it may not take all threads."""
+        self.verifying = anyio.Semaphore(1)
 
     def administrator(self, caller: Principal) -> Administrator:
         """`caller` as the one whose change is recorded."""
@@ -99,6 +104,7 @@ async def open_service(
             limits=limits,
             runner=runner,
             cards=cards,
+            audit_directory=audit.directory,
         )
 
 
