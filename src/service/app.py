@@ -19,6 +19,8 @@ from caps.service.routes import (
     capabilities,
     executions,
     operation,
+    policies,
+    sessions,
     tools,
 )
 from caps.service.secured_route import ROLE, SecuredRoute
@@ -34,6 +36,8 @@ ROUTERS: Final = (
     tools.router,
     approvals.router,
     audit.router,
+    policies.router,
+    sessions.router,
 )
 _PROBLEM: Final = {
     "type": "object",
