@@ -22,6 +22,7 @@ from caps.security.policies.load import Policies, PolicySource, is_policy_given,
 from caps.service.approvals import StoreApprover
 from caps.service.cards import ServiceCards, open_cards
 from caps.service.executions.recovery import mark_lost
+from caps.service.executions.retention import prune_executions
 from caps.service.executions.runner import ExecutionRunner
 from caps.service.limits import PrincipalLimits, RequestLimits
 from caps.service.secured_route import caller_of
@@ -106,6 +107,7 @@ async def open_service(
         stack.callback(tasks.cancel_scope.cancel)
         tasks.start_soon(cards.watch.run)
         tasks.start_soon(approver.run)
+        tasks.start_soon(prune_executions, store, limits.keep_days)
         runner = ExecutionRunner(runtime, store, tasks, instance, limits.pending_executions)
         stack.push_async_callback(runner.drain, drain_seconds)
         yield Service(

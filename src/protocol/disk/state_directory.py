@@ -11,3 +11,8 @@ def state_directory() -> Path:
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
     return base / "caps"
+
+
+def token_secret_file() -> Path:
+    """Where the secret of tokens for development is."""
+    return state_directory() / "service.key"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from caps.protocol.disk.state_directory import token_secret_file
 from caps.protocol.disk.store_files import store_files
 from caps.protocol.environment import Variable
 from caps.security.approvals.directory import default_approvals_directory
@@ -18,6 +19,7 @@ from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 _APPROVALS: Final = "the approvals directory"
 _AUDIT: Final = "the audit directory"
 _STORE: Final = "the store"
+_SIGN_IN: Final = "the key of tokens"
 _CONFIG: Final = "the configuration file"
 
 
@@ -48,6 +50,11 @@ def default_protected_paths() -> tuple[ProtectedPath, ...]:
 
 def _other_paths() -> tuple[ProtectedPath, ...]:
     found = [ProtectedPath(_STORE, place) for place in store_files()]
+    secret = Variable.TOKEN_SECRET_FILE.read()
+    # Whoever reads it signs in as anybody.
+    found.append(
+        ProtectedPath(_SIGN_IN, Path(secret).absolute() if secret else token_secret_file())
+    )
     configured = Variable.CONFIG.read()
     if configured:
         found.append(ProtectedPath(_CONFIG, Path(configured).absolute()))
