@@ -176,9 +176,9 @@ def explain(
     approval.
     """
     from caps.security.request import Request
-    from caps.security.review.documents import explanation_document
     from caps.security.review.explain import explain as explain_decision
     from caps.security.review.flow_review import known_labels
+    from caps.security.review_documents import explanation_document
 
     request = Request(capability, parse_payload(payload))
     with report_errors():

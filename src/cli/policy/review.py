@@ -40,7 +40,7 @@ def diff(
     """Say what the policy NEWER lets through, compared to OLDER: wider, narrower, same or mixed."""
     from caps.security.policies.load import load_policy
     from caps.security.review.diff import diff as compare
-    from caps.security.review.documents import diff_document
+    from caps.security.review_documents import diff_document
 
     with report_errors():
         found = compare(load_registry(registry_name), load_policy(older), load_policy(newer))

@@ -10,7 +10,6 @@ learn.py          the smallest policy for the calls of a log, with the evidence 
 log_decisions.py  the decisions of a log, for replay and learn
 log_summary.py    the calls that a log shows, for learn; suggest_limits.py: limits from their use
 scope_answers.py  what a scope tells these tools beyond allow and refuse
-documents.py      what was found, as JSON
 plurals.py        counts in sentences
 
 Everything here is pure: policies, catalogues and records in, values out. The one exception: the

@@ -24,9 +24,9 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.security.policies.load import LoadedPolicy, policy_from_json
 from caps.security.request import Request as CallRequest
 from caps.security.review.diff import diff
-from caps.security.review.documents import diff_document, explanation_document
 from caps.security.review.explain import explain
 from caps.security.review.lint import lint
+from caps.security.review_documents import diff_document, explanation_document
 from caps.service.bodies import Body, JsonObject, answer
 from caps.service.policy_file import replace_policy_file
 from caps.service.problems import Problem
