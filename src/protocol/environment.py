@@ -126,8 +126,9 @@ class Variable(enum.Enum):
     CAPABILITY_CARDS = (
         "CAPS_CAPABILITY_CARDS",
         "[tool cards](docs/tool-cards.md): `off`; `refuse`: do not start if a card fails its "
-        "check; `quarantine`: start, and refuse calls of the functions without a valid card",
-        "`off`",
+        "check; `check`: the same, but functions without any card can be called; `quarantine`: "
+        "start, and refuse calls of the functions without a valid card",
+        "`off`; `check` for `caps serve`",
     )
     REQUIRED_AGENTS = (
         "CAPS_CAPABILITY_REQUIRED_AGENTS",

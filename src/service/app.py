@@ -11,7 +11,19 @@ from caps.protocol.errors import ConfigurationError
 from caps.protocol.version import package_version
 from caps.service.problems import MEDIA_TYPE, add_error_handlers
 from caps.service.request_log import RequestLog
-from caps.service.routes import agents, calls, capabilities, executions, operation, plans
+from caps.service.routes import (
+    agents,
+    approvals,
+    audit,
+    calls,
+    capabilities,
+    executions,
+    operation,
+    plans,
+    policies,
+    sessions,
+    tools,
+)
 from caps.service.secured_route import ROLE, SecuredRoute
 from caps.service.service import Service
 from caps.service.signin.roles import Role
@@ -23,6 +35,11 @@ ROUTERS: Final = (
     executions.router,
     calls.router,
     plans.router,
+    tools.router,
+    approvals.router,
+    audit.router,
+    policies.router,
+    sessions.router,
 )
 _PROBLEM: Final = {
     "type": "object",

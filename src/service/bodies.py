@@ -24,13 +24,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _without_nul(text: str) -> str:
+def without_nul(text: str) -> str:
     if "\0" in text:
         raise ValueError("should have no NUL character")
     return text
 
 
-StoredText = Annotated[str, AfterValidator(_without_nul)]
+StoredText = Annotated[str, AfterValidator(without_nul)]
 JsonObject = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 Cursor = Annotated[str | None, Query(max_length=64, pattern="^[0-9a-f-]+$")]

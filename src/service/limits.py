@@ -29,6 +29,8 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
     concurrent_requests: int = 256
     pending_executions: int = 64
     """Of one principal, waiting or running."""
+    keep_days: float = 90.0
+    """How long executions and their events are kept after their end; 0: for ever."""
 
 
 class _Account(msgspec.Struct):

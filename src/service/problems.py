@@ -16,6 +16,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from caps.agents.tool_cards.errors import (
+    CardChecksumError,
+    CardConflictError,
+    CardUnknownError,
+)
 from caps.protocol.errors import (
     AgentInvalidError,
     CallerFault,
@@ -34,6 +39,9 @@ MEDIA_TYPE: Final = "application/problem+json"
 MAX_PROBLEMS: Final = 32
 _HIDDEN: Final = "the service failed; the log of the host says why"
 _STATUSES: Final[tuple[tuple[type[CapsError], int], ...]] = (
+    (CardChecksumError, 400),
+    (CardConflictError, 409),
+    (CardUnknownError, 404),
     (AgentInvalidError, 422),
     (PolicyInvalidError, 422),
     (ExecutionUnknownError, 404),

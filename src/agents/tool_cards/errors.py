@@ -15,3 +15,15 @@ class CardConflictError(ToolCardError):
     """Another card has this name and version. A published version never changes."""
 
     code = "tool_card_conflict"
+
+
+class CardChecksumError(ToolCardError):
+    """The checksum or the signature that came with a card does not belong to its content."""
+
+    code = "checksum_mismatch"
+
+
+class CardUnknownError(ToolCardError):
+    """There is no such card."""
+
+    code = "tool_card_unknown"

@@ -81,14 +81,18 @@ class KeyRing:
     def signing_ring(self, connection: sa.Connection) -> Ring:
         """The same within a transaction that writes, after the configured or first key was added.
 
+        Until its end no key changes, so nothing is signed with one that is revoked meanwhile.
         Raises as `ring` does.
         """
-        known = {key.id for key in SigningKeys(connection, self._box).all()}
+        stored = SigningKeys(connection, self._box)
+        known = {key.id for key in stored.all()}
         wanted = self._configured
         if wanted is None and not known:
             wanted = new_key(Algorithm.HMAC_SHA256)
         if wanted is not None and wanted.id not in known:
             self._activate(connection, wanted, first=self._configured is None)
+        else:
+            stored.keep()
         return self.ring(connection)
 
     def _activate(self, connection: sa.Connection, key: SigningKey, *, first: bool = False) -> None:

@@ -20,6 +20,8 @@ class CardMode(enum.StrEnum):
 
     OFF = "off"
     """Cards are not looked at; functions need none."""
+    CHECK = "check"
+    """As `refuse`, but a function that never had a card can be called."""
     QUARANTINE = "quarantine"
     """The card does not count, so its function is refused when it is called."""
     REFUSE = "refuse"
@@ -37,18 +39,20 @@ class CardSettings(msgspec.Struct, frozen=True, kw_only=True):
         return f"CardSettings(mode={self.mode.value!r}, signing_secret={secret}, {agents=})"
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> CardSettings:
-        """The settings of this process. Raises ConfigurationError."""
+    def from_environment(
+        cls, environment: Mapping[str, str] | None = None, *, default: CardMode = CardMode.OFF
+    ) -> CardSettings:
+        """The settings of this process, with this mode if none is set. ConfigurationError."""
         return cls(
-            mode=_mode(Variable.CAPABILITY_CARDS.read(environment)),
+            mode=_mode(Variable.CAPABILITY_CARDS.read(environment), default),
             signing_secret=_secret(Variable.SIGNING_SECRET.read(environment)),
             required_agents=tuple(Variable.REQUIRED_AGENTS.read(environment).split()),
         )
 
 
-def _mode(text: str) -> CardMode:
+def _mode(text: str, default: CardMode) -> CardMode:
     try:
-        return CardMode(text or CardMode.OFF)
+        return CardMode(text or default)
     except ValueError:
         modes = ", ".join(f"`{mode}`" for mode in CardMode)
         raise ConfigurationError(

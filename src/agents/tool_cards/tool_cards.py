@@ -7,7 +7,7 @@ again changes nothing, and another payload is a conflict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -24,7 +24,12 @@ from caps.agents.tool_cards.card import (
     parse_card,
     payload_of,
 )
-from caps.agents.tool_cards.errors import CardConflictError, ToolCardError
+from caps.agents.tool_cards.errors import (
+    CardChecksumError,
+    CardConflictError,
+    CardUnknownError,
+    ToolCardError,
+)
 from caps.agents.tool_cards.key_ring import KeyRing
 from caps.agents.tool_cards.signing import Ring
 from caps.protocol.text import printable
@@ -49,6 +54,13 @@ class CheckedCard(msgspec.Struct, frozen=True, kw_only=True):
         return f"`{printable(self.row.name, 140)}` {printable(self.row.version, 70)}"
 
 
+class Published(msgspec.Struct, frozen=True):
+    """A card that is in the store now, and whether it was not there before."""
+
+    card: ToolCard
+    is_new: bool
+
+
 class Resigned(msgspec.Struct, frozen=True):
     """What `resign` did: cards that were signed again, and those that it left as they are."""
 
@@ -70,8 +82,15 @@ class ToolCards:
         CardConflictError.
         """
         card = parse_card(given) if isinstance(given, bytes) else card_of(given)
+        return (await self.publish_checked(card)).card
 
-        def work(connection: sa.Connection) -> ToolCard:
+    async def publish_checked(
+        self, card: GivenCard, first: Callable[[sa.Connection], object] = lambda _: None
+    ) -> Published:
+        """`publish` for a card of `parse_card`; `first` runs first in the same transaction."""
+
+        def work(connection: sa.Connection) -> Published:
+            first(connection)
             ring = self._keys.signing_ring(connection)
             _check_evidence(card, ring)
             return _published(connection, ring, payload_of(card))
@@ -107,15 +126,24 @@ class ToolCards:
 
         return await self._store.read(work)
 
+    async def page(self, after: tuple[str, str] | None, limit: int) -> list[CheckedCard]:
+        """Verified cards by name and version, those after this name and version."""
+
+        def work(connection: sa.Connection) -> list[CheckedCard]:
+            ring = self._keys.ring(connection)
+            return [_checked(row, ring) for row in ToolRegistry(connection).page(after, limit)]
+
+        return await self._store.read(work)
+
     async def find(self, name: str, version: str | None = None) -> CheckedCard:
         """The card of this name and version, by default the one that was published last.
 
-        Raises ToolCardError if there is none.
+        Raises CardUnknownError if there is none.
         """
         found = [each for each in await self.cards(name) if version in (None, each.row.version)]
         if not found:
             wanted = f"`{printable(name, 140)}`" + ("" if version is None else f" {version}")
-            raise ToolCardError(f"there is no tool card {printable(wanted, 300)}")
+            raise CardUnknownError(f"there is no tool card {printable(wanted, 300)}")
         return found[-1]
 
     async def resign(self) -> Resigned:
@@ -142,26 +170,29 @@ def _check_evidence(card: GivenCard, ring: Ring) -> None:
     stale = card.checksum not in (None, checksum)
     unsigned = card.signature is not None and not ring.vouches(checksum, card.signature)
     if stale or unsigned:
-        raise ToolCardError(
+        raise CardChecksumError(
             f"checksum mismatch: the card {card.title} was changed after it was signed; leave out "
             "`checksum` and `signature`"
         )
 
 
-def _published(connection: sa.Connection, ring: Ring, payload: CardPayload) -> ToolCard:
+def _published(connection: sa.Connection, ring: Ring, payload: CardPayload) -> Published:
     registry, card = ToolRegistry(connection), ring.signed(payload)
-    registry.add(_row(card))  # nothing if it is there; then the row that is there counts
     row = registry.find(payload.name, payload.version)
-    assert row is not None
+    is_new = row is None
+    if row is None:
+        registry.add(_row(card))  # nothing if another process has just added one
+        row = registry.find(payload.name, payload.version)
+        assert row is not None
     if row.checksum != card.checksum:
         raise CardConflictError(
             f"the card {payload.title} is published with other content; publish another version"
         )
     found = _checked(row, ring)
     if found.card is not None and found.problem is None:
-        return found.card
+        return Published(found.card, is_new)
     registry.replace(_row(card))  # the same content, whose key was revoked or row was damaged
-    return card
+    return Published(card, is_new)
 
 
 def _checked(row: StoredCard, ring: Ring) -> CheckedCard:

@@ -20,6 +20,7 @@ from caps.capabilities.runtime.portal import check_process
 from caps.capabilities.runtime.sync import SyncRuntimeMixin
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import CapsError, ConfigurationError
+from caps.security.audit.log.interface import AuditSink
 
 
 class RuntimeLifetime(SyncRuntimeMixin):
@@ -89,6 +90,11 @@ class RuntimeLifetime(SyncRuntimeMixin):
     def policies(self) -> tuple[BoundPolicy, ...]:
         """All policies in force, of which each must allow."""
         return self._open().chain.policies
+
+    @property
+    def audit(self) -> AuditSink:
+        """The audit log, for a program that also records what its administrators do."""
+        return self._open().services.audit
 
     def session_flow(self, principal: str, session: str, *, stored: bool = False) -> FlowState:
         """What a session was answered so far; calls and executions that name it share this.

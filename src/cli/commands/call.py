@@ -95,7 +95,7 @@ def call(
             with gc_paused():
                 from caps.capabilities.runtime.runtime import Runtime
 
-                registry = carded_registry(registry_name)
+                registry = carded_registry(registry_name, settings)
             with Runtime(
                 policy_paths or None,
                 registry=registry,

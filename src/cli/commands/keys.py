@@ -7,7 +7,7 @@ import json
 import click
 
 from caps.cli.options import json_option, store_option
-from caps.cli.tool_cards import with_tool_cards
+from caps.cli.tool_cards import administer_tool_cards, with_tool_cards
 
 
 @click.group()
@@ -57,7 +57,7 @@ def rotate(alg: str, url: str | None) -> None:
     """
     from caps.agents.tool_cards.signing import Algorithm
 
-    key_id = with_tool_cards(url, lambda _, ring: ring.rotate(Algorithm(alg)))
+    key_id = administer_tool_cards(url, lambda cards: cards.rotate(Algorithm(alg)))
     click.echo(f"the key `{key_id}` is active")
 
 
@@ -69,5 +69,5 @@ def revoke(key_id: str, url: str | None) -> None:
 
     Cards that it signed are not valid any more; sign them with another key first.
     """
-    with_tool_cards(url, lambda _, ring: ring.revoke(key_id))
+    administer_tool_cards(url, lambda cards: cards.revoke(key_id))
     click.echo(f"the key `{key_id}` is revoked")

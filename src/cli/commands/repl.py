@@ -85,14 +85,16 @@ def repl(
 
     interactive = sys.stdin is not None and sys.stdin.isatty()
     output = ProgramOutput(raw=raw)
+    with report_errors():
+        settings = audit_settings(audit_path, audit_sinks)
     with (
         report_errors(),
         exit_on_sigterm(),
         telemetry(metrics_port, metrics_address) as instruments,
         Runtime(
             policy_paths or None,
-            registry=carded_registry(registry_name),
-            audit=audit_settings(audit_path, audit_sinks),
+            registry=carded_registry(registry_name, settings),
+            audit=settings,
             approver=announcing_approver(directory),
             **instruments,
         ) as runtime,

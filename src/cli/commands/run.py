@@ -149,7 +149,7 @@ def run(
                 from caps.cli.telemetry import telemetry
                 from caps.worker.host.zygote.source import ZygoteSource
 
-                registry = carded_registry(registry_name)
+                registry = carded_registry(registry_name, settings)
             with (
                 telemetry(metrics_port, metrics_address) as instruments,
                 Runtime(

@@ -14,10 +14,10 @@ from caps.cli.options import (
     audit_option,
     audit_settings,
     audit_sink_option,
+    load_registry,
     policy_option,
     registry_option,
 )
-from caps.cli.tool_cards import carded_registry
 from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 
@@ -59,6 +59,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of one principal, waiting or running.",
 )
+@click.option(
+    "--keep-days",
+    type=click.FloatRange(0, 36_500),
+    default=90.0,
+    show_default=True,
+    help="How long executions and their events are kept after their end; 0 is for ever.",
+)
 def serve(
     host: str,
     port: int,
@@ -70,6 +77,7 @@ def serve(
     max_body_bytes: int,
     requests_per_second: float,
     max_executions: int,
+    keep_days: float,
 ) -> None:
     """Serve everything over HTTP, with the store of CAPS_DATABASE_URL, else the user's own file.
 
@@ -80,8 +88,8 @@ def serve(
     with report_errors():
         settings = audit_settings(audit_path, audit_sinks)
         with gc_paused():
-            registry = carded_registry(registry_name)
-            limits = _limits(max_body_bytes, requests_per_second, max_executions)
+            registry = load_registry(registry_name)
+            limits = _limits(max_body_bytes, requests_per_second, max_executions, keep_days)
         import anyio
 
         from caps.service.serve import ServeSettings, serve
@@ -101,7 +109,9 @@ def serve(
         anyio.run(main)
 
 
-def _limits(max_body_bytes: int, requests_per_second: float, max_executions: int) -> RequestLimits:
+def _limits(
+    max_body_bytes: int, requests_per_second: float, max_executions: int, keep_days: float
+) -> RequestLimits:
     try:
         from caps.service.limits import RequestLimits  # loads all that the extra has
     except ImportError as error:
@@ -113,6 +123,7 @@ def _limits(max_body_bytes: int, requests_per_second: float, max_executions: int
         requests_per_second=requests_per_second,
         burst=max(1, int(requests_per_second * 4)),
         pending_executions=max_executions,
+        keep_days=keep_days,
     )
 
 

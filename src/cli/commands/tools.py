@@ -11,7 +11,7 @@ import click
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.input_files import read_input
 from caps.cli.options import json_option, load_registry, registry_option, store_option
-from caps.cli.tool_cards import with_tool_cards
+from caps.cli.tool_cards import administer_tool_cards, with_tool_cards
 from caps.protocol.text import printable
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ def tools() -> None:
 @json_option
 def publish(file: str, url: str | None, as_json: bool) -> None:
     """Sign a card and store it. A published version never changes."""
-    from caps.agents.tool_cards.card import MAX_CARD_BYTES
+    from caps.agents.tool_cards.card import MAX_CARD_BYTES, parse_card
 
     data = read_input(file, MAX_CARD_BYTES)
-    card = with_tool_cards(url, lambda cards, _: cards.publish(data))
+    with report_errors():
+        given = parse_card(data)
+    card = administer_tool_cards(url, lambda cards: cards.publish(given)).card
     if as_json:
         click.echo(json.dumps(_as_json(card)))
     else:
@@ -92,7 +94,7 @@ def verify(url: str | None, as_json: bool) -> None:
 @store_option
 def resign(url: str | None) -> None:
     """Sign all valid cards with the active key. Ends with 7 if a card is not valid."""
-    done = with_tool_cards(url, lambda cards, _: cards.resign())
+    done = administer_tool_cards(url, lambda cards: cards.resign())
     for each in done.invalid:
         what = f"the card {each.title} is not signed again: {each.problem}"
         click.echo(f"caps: {printable(what, 400)}", err=True)

@@ -25,7 +25,6 @@ from caps.protocol.text import escape_unprintable
 if TYPE_CHECKING:
     from caps.capabilities.chain import PolicyChain
     from caps.capabilities.registry import CapabilityRegistry
-    from caps.security.review.explain import Explanation
     from caps.security.review.policy_tests import TestOutcome
 
 
@@ -179,6 +178,7 @@ def explain(
     from caps.security.request import Request
     from caps.security.review.explain import explain as explain_decision
     from caps.security.review.flow_review import known_labels
+    from caps.security.review_documents import explanation_document
 
     request = Request(capability, parse_payload(payload))
     with report_errors():
@@ -188,7 +188,7 @@ def explain(
         known = known_labels(registry.terms_of(*loaded))
         answered = _checked_marks(registry, after, labels, known)
         explanation = explain_decision(registry, loaded, request, written=written, after=answered)
-    found = {**_as_object(capability, explanation), "modules": list(chain.modules)}
+    found = {**explanation_document(capability, explanation), "modules": list(chain.modules)}
     if as_json:
         click.echo(json.dumps(found))
     else:
@@ -213,33 +213,6 @@ def _checked_marks(
             hint = did_you_mean(label, known)
             fail(f"nothing gives the label `{label}`{hint}", ExitCode.BAD_USAGE)
     return (*after, *labels)
-
-
-def _as_object(capability: str, explanation: Explanation) -> dict[str, Any]:
-    import msgspec
-
-    decision = explanation.decision
-    return {
-        "capability": capability,
-        "decision": decision.expectation,
-        "reason": decision.reason.value,
-        "rule": decision.rule,
-        "dry_run_rule": decision.dry_run_rule,
-        "dry_run_policy": decision.dry_run_policy,
-        "message": decision.message,
-        "detail": decision.detail,
-        "nearest": decision.nearest,
-        "problems": [msgspec.structs.asdict(problem) for problem in decision.problems],
-        "changes": [asdict(change) for change in explanation.changes],
-        "hopeless": explanation.hopeless,
-        "breaks_tests": list(explanation.breaks),
-        "breaks_tests_of": list(explanation.breaks_of),
-        "labels": list(explanation.labels),
-        "flows": [asdict(flow) for flow in explanation.flows],
-        "after": {name: list(labels) for name, labels in explanation.given},
-        "policy": decision.policy_id,
-        "policy_sha256": decision.policy_sha256,
-    }
 
 
 def _print_explanation(found: dict[str, Any]) -> None:

@@ -40,30 +40,16 @@ def diff(
     """Say what the policy NEWER lets through, compared to OLDER: wider, narrower, same or mixed."""
     from caps.security.policies.load import load_policy
     from caps.security.review.diff import diff as compare
+    from caps.security.review_documents import diff_document
 
     with report_errors():
         found = compare(load_registry(registry_name), load_policy(older), load_policy(newer))
     if as_json:
-        click.echo(json.dumps(_diff_object(found)))
+        click.echo(json.dumps(diff_document(found)))
     else:
         _print_diff(found)
     wider = fail_on_wider and found.verdict.more
     sys.exit(ExitCode.FOUND if wider else ExitCode.OK)
-
-
-def _diff_object(found: PolicyDiff) -> dict[str, Any]:
-    return {
-        "verdict": found.verdict.value,
-        "gained": list(found.gained),
-        "lost": list(found.lost),
-        "capabilities": [asdict(one) for one in found.capabilities],
-        "tried_out": [asdict(one) for one in found.tried_out],
-        "modules": [asdict(one) for one in found.modules],
-        "scopes": [asdict(one) for one in found.scopes],
-        "limits": [asdict(one) for one in found.limits],
-        "flows": [asdict(one) for one in found.flows],
-        "tests": {"added": found.tests_added, "removed": found.tests_removed},
-    }
 
 
 def _print_diff(found: PolicyDiff) -> None:

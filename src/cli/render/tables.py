@@ -15,6 +15,7 @@ import click
 
 from caps.protocol.text import escape_unprintable
 from caps.security.audit import (
+    AdminAction,
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
@@ -215,10 +216,14 @@ def _artifact(record: ArtifactRecord) -> str:
 
 
 def _upkeep_row(
-    event: SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
+    event: AdminAction | SegmentClosed | SegmentOpened | KeyRotated | SinkFailed | SinkRecovered,
 ) -> Row:
-    """The row of a record about the log's own files, keys and sinks."""
+    """The row of a record about administration, or the log's own files, keys and sinks."""
     match event:
+        case AdminAction():
+            style = {"done": _GOOD, "failed": _BAD}.get(event.status, _PLAIN)
+            why = _joined(f"`{event.subject}`", f"by `{event.principal}`", event.message)
+            return Row(event.action.replace("_", " "), event.status, style, why)
         case SegmentClosed():
             return Row("log file", "closed", _PLAIN, f"for its {event.reason}")
         case SegmentOpened():

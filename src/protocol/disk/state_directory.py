@@ -19,3 +19,8 @@ def mcp_pins_directory() -> Path:
     """Where the accepted tools of MCP servers are kept. Raises ConfigurationError."""
     configured = Variable.MCP_PINS.read()
     return Path(configured).absolute() if configured else state_directory() / "mcp"
+
+
+def token_secret_file() -> Path:
+    """Where the secret of tokens for development is."""
+    return state_directory() / "service.key"

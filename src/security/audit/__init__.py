@@ -17,6 +17,7 @@ from caps.security.audit.log.memory import MemoryAuditLog
 from caps.security.audit.log.rotation import Rotation
 from caps.security.audit.log.settings import AuditSettings, Durability, default_audit_directory
 from caps.security.audit.model.records import (
+    AdminAction,
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from caps.security.audit.verify.verify import VerifyReport, VerifyStatus, verify_log
 
 __all__ = [
+    "AdminAction",
     "ApprovalOutcome",
     "ApprovalRequested",
     "ApprovalSettled",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from caps.capabilities.telemetry.http_server import render_metrics
 from caps.service.bodies import answer
@@ -31,7 +31,7 @@ async def is_ready(service: ServiceGiven) -> Response:
     return answer({"status": "ok"})
 
 
-@router.get("/metrics", openapi_extra=needs(Role.VIEWER))
+@router.get("/metrics", openapi_extra=needs(Role.VIEWER), response_class=PlainTextResponse)
 async def get_metrics(request: Request) -> Response:
     """Prometheus metrics."""
     from prometheus_client import REGISTRY

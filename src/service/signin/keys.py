@@ -17,7 +17,7 @@ import msgspec
 from caps.agents.sign_in_settings import SignInSettings, is_url, read_secret
 from caps.protocol.disk.key_file import MAX_KEY_BYTES, read_or_create
 from caps.protocol.disk.regular_files import read_regular
-from caps.protocol.disk.state_directory import state_directory
+from caps.protocol.disk.state_directory import token_secret_file
 from caps.protocol.errors import ConfigurationError
 
 _REFRESH_SECONDS: Final = 300
@@ -115,14 +115,11 @@ def _usable(key: jwt.PyJWK) -> VerifyingKey:
     return VerifyingKey(key.key, algorithm)
 
 
-def default_secret_file() -> Path:
-    """Where the secret for development is."""
-    return state_directory() / "service.key"
 
 
 def development_secret() -> bytes:
     """The secret of this user, which is made on first use. Raises ConfigurationError."""
-    path = default_secret_file()
+    path = token_secret_file()
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         read_or_create(path, lambda: os.urandom(32).hex().encode() + b"\n")

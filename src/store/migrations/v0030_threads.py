@@ -8,7 +8,7 @@ from alembic import op
 from caps.store.columns import OrderedText, UtcTime, Words
 
 revision = "0030"
-down_revision = "0012"
+down_revision = "0021"
 
 
 def upgrade() -> None:

@@ -34,6 +34,7 @@ executions: Final = sa.Table(
     sa.Column("result", sa.Text),
     sa.Index(None, "principal", "id"),
     sa.Index(None, "instance", "status"),
+    sa.Index(None, "ended_at"),
 )
 execution_events: Final = sa.Table(
     "execution_events",
@@ -126,6 +127,14 @@ class Executions:
             executions.c.instance == instance, executions.c.status.in_(UNFINISHED)
         )
         return [StoredExecution(**row._asdict()) for row in self._connection.execute(wanted)]
+
+    def prune(self, before: datetime, *, limit: int) -> int:
+        """Delete at most `limit` that ended before this time, with their events; their number."""
+        over = (
+            sa.select(executions.c.id).where(executions.c.ended_at < before).limit(limit).subquery()
+        )
+        gone = sa.delete(executions).where(executions.c.id.in_(sa.select(over.c.id)))
+        return self._connection.execute(gone).rowcount
 
     def update(self, execution_id: str, **changes: Any) -> None:
         """Change these columns."""

@@ -56,6 +56,14 @@ class Sessions:
         rows = self._connection.execute(found.order_by(sessions.c.updated_at.desc()))
         return [StoredSession(**row._asdict()) for row in rows]
 
+    def page(self, principal: str, *, after: UUID | None, limit: int) -> list[StoredSession]:
+        """Sessions of a principal after the one with this id, oldest first."""
+        found = sa.select(sessions).where(sessions.c.principal == principal)
+        if after is not None:
+            found = found.where(sessions.c.id > after)
+        rows = self._connection.execute(found.order_by(sessions.c.id).limit(limit))
+        return [StoredSession(**row._asdict()) for row in rows]
+
     def change(self, principal: str, name: str) -> StoredSession:
         """The session with the next revision; it is created if it is absent.
 

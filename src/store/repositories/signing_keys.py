@@ -53,8 +53,14 @@ class SigningKeys:
 
     def lock(self) -> None:
         """Wait for other writers: states of several keys change together."""
+        self._lock("SHARE ROW EXCLUSIVE")
+
+    def keep(self) -> None:
+        """No key changes until the end of the transaction; others may keep them, too."""
+        self._lock("SHARE")
+
+    def _lock(self, mode: str) -> None:
         if self._connection.dialect.name == "postgresql":  # SQLite has one writer at a time
-            mode = "SHARE ROW EXCLUSIVE"
             self._connection.exec_driver_sql(f"LOCK TABLE {signing_keys.name} IN {mode} MODE")
 
     def all(self) -> list[StoredKey]:

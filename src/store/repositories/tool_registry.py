@@ -76,6 +76,14 @@ class ToolRegistry:
         rows = self._connection.execute(wanted.order_by(*by))
         return [StoredCard(**row._asdict()) for row in rows]
 
+    def page(self, after: tuple[str, str] | None, limit: int) -> list[StoredCard]:
+        """Cards by name and version, those after this name and version."""
+        by = (tool_registry.c.name, tool_registry.c.version)
+        wanted = _all().order_by(*by).limit(limit)
+        if after is not None:
+            wanted = wanted.where(sa.tuple_(*by) > sa.tuple_(*map(sa.literal, after)))
+        return [StoredCard(**row._asdict()) for row in self._connection.execute(wanted)]
+
     def add(self, card: CardRow) -> None:
         """Add the card, unless there is one of its name and version already."""
         time = now()

@@ -72,7 +72,19 @@ def test_rotate_resign_revoke(tmp_path: Path) -> None:
     assert caps(tmp_path, "keys", "revoke", listed[1]["id"]).returncode == 0
     assert caps(tmp_path, "tools", "verify").returncode == 7
     assert caps(tmp_path, "tools", "resign").returncode == 7  # its card stays as it is
-    assert not any(SECRET.encode() in each.read_bytes() for each in (tmp_path / "caps").iterdir())
+    files = [each for each in (tmp_path / "caps").rglob("*") if each.is_file()]
+    assert not any(SECRET.encode() in each.read_bytes() for each in files)
+    shown = caps(tmp_path, "audit", "query", "--json", "--kind", "admin_action").stdout
+    done = [json.loads(line) for line in shown.splitlines()]
+    assert [each["action"] for each in done if each["status"] == "done"] == [
+        "tool_card_publish",
+        "signing_key_activate",
+        "signing_key_rotate",
+        "tool_cards_resign",
+        "signing_key_revoke",
+        "signing_key_revoke",
+        "tool_cards_resign",
+    ]
 
 
 def test_calls_are_refused_when_a_card_was_changed(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ async def test_filesystem_is_confined_by_the_kernel(tmp_path: Path) -> None:
     inside.mkdir()
     (inside / "note.txt").write_text("a note")
     (tmp_path / "outside.txt").write_text("not yours")
-    confine = {"read": [str(_NODE.parent), "/proc/self"], "write": [str(inside)]}
+    confine = {"read": [str(NODE / "node_modules"), "/proc/self"], "write": [str(inside)]}
     async with accepted(
         command=node("mcp-server-filesystem"),
         args=[str(inside), str(tmp_path)],

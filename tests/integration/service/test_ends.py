@@ -7,10 +7,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx2
 
+from support.card_examples import card_with
 from support.processes import descendants, has_ended, open_pidfds
 from support.service_process import running_service
 
@@ -57,6 +59,35 @@ def test_a_killed_service_leaves_no_worker_and_marks_what_ran(tmp_path: Path) ->
         assert found["error"]["message"].endswith("never ran")
         assert client.get(f"/v1/executions/{done['id']}").json() == done
         assert "finished" in client.get(f"/v1/executions/{ran}/events").text
+
+
+def test_a_killed_service_keeps_every_card_that_it_acknowledged(tmp_path: Path) -> None:
+    """Killed while cards are published; after the restart each is there, and valid."""
+    url, acknowledged = f"sqlite:///{tmp_path}/caps.db", list[str]()
+    with running_service(tmp_path, url) as first, first.client() as client:
+        enough = threading.Event()
+
+        def publish() -> None:
+            for number in range(10_000):
+                card = card_with(name="load.card", version=str(number))
+                try:
+                    answer = client.post("/v1/tools", json={"tool_card": card})
+                except httpx2.HTTPError:
+                    return
+                if answer.status_code == 201:
+                    acknowledged.append(answer.headers["location"])
+                if len(acknowledged) == 5:
+                    enough.set()
+
+        publisher = threading.Thread(target=publish)
+        publisher.start()
+        assert enough.wait(60)
+        assert first.end(signal.SIGKILL) == -signal.SIGKILL
+        publisher.join(60)
+    with running_service(tmp_path, url) as second, second.client(sub="eve") as client:
+        for location in acknowledged:
+            assert client.get(location).json()["problem"] is None
+        assert second.caps("tools", "verify").returncode == 0
 
 
 def test_sigterm_lets_executions_end(tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from caps.protocol.disk.state_directory import mcp_pins_directory
+from caps.protocol.disk.state_directory import mcp_pins_directory, token_secret_file
 from caps.protocol.disk.store_files import store_files
 from caps.protocol.environment import Variable
-from caps.security.approvals.approver import DirectoryApprover
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
 from caps.security.audit.log.interface import AuditSink
@@ -20,6 +19,7 @@ from caps.security.policies.protected_paths import POLICY_FILE, ProtectedPath
 _APPROVALS: Final = "the approvals directory"
 _AUDIT: Final = "the audit directory"
 _STORE: Final = "the store"
+_SIGN_IN: Final = "the key of tokens"
 _CONFIG: Final = "the configuration file"
 _MCP_SERVERS: Final = "the file of MCP servers"
 _MCP_PINS: Final = "the accepted tools of MCP servers"
@@ -28,11 +28,13 @@ _MCP_PINS: Final = "the accepted tools of MCP servers"
 def protected_paths_of(
     audit: AuditSink, approver: Approver, policies: Iterable[Path | None]
 ) -> tuple[ProtectedPath, ...]:
-    """The protected paths of a runtime with these parts; `policies` are the files it is opened
+    """The protected paths of a runtime with these parts: of an approver its `directory`, if it has
+    one; `policies` are the files it is opened
     with, None for a policy that has none."""
     found = [ProtectedPath(POLICY_FILE, policy) for policy in policies if policy is not None]
-    if isinstance(approver, DirectoryApprover):
-        found.append(ProtectedPath(_APPROVALS, approver.directory))
+    directory = getattr(approver, "directory", None)
+    if isinstance(directory, Path):
+        found.append(ProtectedPath(_APPROVALS, directory))
     if isinstance(audit, AuditLog):
         found += [ProtectedPath(_AUDIT, place) for place in audit.places]
     return (*found, *_other_paths())
@@ -50,6 +52,11 @@ def default_protected_paths() -> tuple[ProtectedPath, ...]:
 
 def _other_paths() -> tuple[ProtectedPath, ...]:
     found = [ProtectedPath(_STORE, place) for place in store_files()]
+    secret = Variable.TOKEN_SECRET_FILE.read()
+    # Whoever reads it signs in as anybody.
+    found.append(
+        ProtectedPath(_SIGN_IN, Path(secret).absolute() if secret else token_secret_file())
+    )
     configured = Variable.CONFIG.read()
     if configured:
         found.append(ProtectedPath(_CONFIG, Path(configured).absolute()))

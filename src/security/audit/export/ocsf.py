@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from caps.security.audit.model.records import (
+    AdminAction,
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
@@ -55,6 +56,8 @@ _SETTLED: Final = {
     ApprovalOutcome.TIMED_OUT: _FAILURE,
     ApprovalOutcome.WITHDRAWN: _UNKNOWN,
 }
+
+_ADMINISTERED: Final = {"begun": _UNKNOWN, "done": _SUCCESS, "failed": _FAILURE}
 
 _INFORMATIONAL: Final = (1, "Informational")
 _LOW: Final = (2, "Low")
@@ -185,6 +188,8 @@ def _status(record: AuditRecord) -> tuple[int, str]:
             return _FAILURE
         case ApprovalSettled(outcome=outcome):
             return _SETTLED[outcome]
+        case AdminAction(status=action):
+            return _ADMINISTERED[action]
         case OutcomeRecorded(status=call):
             return _SUCCESS if call in (CallStatus.OK, CallStatus.REPLAYED) else _FAILURE
         case ExecutionEnded(status=execution):

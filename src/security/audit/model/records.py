@@ -278,6 +278,32 @@ class PolicyLoaded(_EventBase, frozen=True, kw_only=True, tag="policy_loaded"):
     """As in `ExecutionStarted`; absent if the policy was refused."""
 
 
+AdminActionName = Literal[
+    "tool_card_publish",
+    "tool_cards_seed",
+    "tool_cards_resign",
+    "signing_key_activate",
+    "signing_key_rotate",
+    "signing_key_revoke",
+    "policy_activate",
+]
+
+
+class AdminAction(_EventBase, frozen=True, kw_only=True, tag="admin_action"):
+    """Somebody changes what others rely on: recorded before it begins, and when it has ended."""
+
+    principal: str
+    via: Via = "call"
+    action: AdminActionName
+    subject: str
+    """The name of the card, key, policy or agent."""
+    status: Literal["begun", "done", "failed"]
+    sha256: str | None = None
+    """The digest of the new content, if it has one."""
+    message: str | None = None
+    """What came of it."""
+
+
 class LogOpened(_EventBase, frozen=True, kw_only=True, tag="log_opened"):
     """The first record of a log."""
 
@@ -349,6 +375,7 @@ AuditEvent = (
     | ApprovalRequested
     | ApprovalSettled
     | PolicyLoaded
+    | AdminAction
     | LogOpened
     | LogRecovered
     | SegmentClosed

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from caps.cli.audit import audit
 from caps.security.audit import (
+    AdminAction,
     ApprovalOutcome,
     ApprovalRequested,
     ApprovalSettled,
@@ -69,6 +70,9 @@ EVENTS: list[AuditEvent] = [
     decision("r2", decision="deny", reason="scope_violation", rule=None, message="not beneath it"),
     LimitReached(**WHO, limit="calls", allowed=5, message="too many"),
     ProtocolViolated(**WHO, violation="bad_frame", message="\x1b[2Jgarbage"),
+    AdminAction(
+        principal="ada", action="signing_key_revoke", subject="k1", status="failed", message="gone"
+    ),
     SegmentClosed(reason="age"),
     SegmentOpened(log="l", segment=2, previous="a", previous_seq=1, previous_hash="0"),
     KeyRotated(old_key_id="a", new_key_id="b", new_public_key="c", signature="d"),
@@ -290,6 +294,7 @@ def test_ocsf_weighs_what_happened(log: Path) -> None:
         "outcome_recorded": 2,
         "limit_reached": 3,
         "protocol_violated": 4,
+        "admin_action": 2,
         "segment_closed": 1,
         "segment_opened": 1,
         "key_rotated": 1,
