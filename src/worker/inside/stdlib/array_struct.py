@@ -34,6 +34,9 @@ class Struct:
     def size(self) -> int:
         return self._struct.size
 
+    def __repr__(self) -> str:
+        return f"Struct({self._struct.format!r})"
+
     def pack(self, *values: Any) -> bytes:
         return self._struct.pack(*values)
 
