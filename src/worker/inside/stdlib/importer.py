@@ -165,10 +165,13 @@ class Importer:
         if isinstance(found, Facade | ModuleType):
             for attribute in fromlist:
                 if not (hasattr(found, attribute) or _is_real_name(found, attribute)):
-                    hint = missing_hint if isinstance(found, Facade) else _misspelt
+                    hint = (
+                        missing_hint(found, attribute)
+                        if isinstance(found, Facade)
+                        else _misspelt(found, attribute)
+                    )
                     raise ImportError(
-                        f"cannot import name '{attribute}' from '{name}' here"
-                        f"{hint(found, attribute)}",
+                        f"cannot import name '{attribute}' from '{name}' here{hint}",
                         name=name,
                     )
         return found
