@@ -37,6 +37,9 @@ SHORT_POLICY = {"id": "soak-short", "limits": {"wall_ms": 100}}
 CANCEL_AFTER_SECONDS = 0.05
 # A worker that is not reaped by then stays a zombie.
 REAP_SECONDS = 20
+# The zygote uses its first idle moments for a few warm-ups, which are not growth.
+QUIET_SECONDS = 1.0
+WARM_UP_SECONDS = 20
 
 PROGRAMS = {
     "value": "sum(n * n for n in range(100))",
@@ -78,6 +81,7 @@ class Soak:
         before = read()
         async with Runtime(POLICY, registry=builtin_registry(), audit=directory) as runtime:
             short = await runtime.bind(SHORT_POLICY)
+            await self._warmed_up()
             began = time.perf_counter()
             numbers = itertools.count()
             async with anyio.create_task_group() as tasks:
@@ -86,6 +90,16 @@ class Soak:
             seconds = time.perf_counter() - began
             self.on_the_way[100] = await self._settled()
         return before, read(), seconds
+
+    async def _warmed_up(self) -> None:
+        """Wait until the idle zygote takes no more memory."""
+        taken, since = read().zygote_kb, time.perf_counter()
+        with anyio.move_on_after(WARM_UP_SECONDS):
+            while time.perf_counter() - since < QUIET_SECONDS:
+                await anyio.sleep(0.02)
+                now = read().zygote_kb
+                if now != taken:
+                    taken, since = now, time.perf_counter()
 
     async def _settled(self) -> Reading:
         """The reading when all executions have ended and all workers are reaped."""

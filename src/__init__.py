@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from caps.capabilities.provider import CallContext, Scope, ScopeViolationError, Violation
     from caps.capabilities.registry import CapabilityRegistry
     from caps.capabilities.runtime.call import CallResult
+    from caps.capabilities.runtime.formats.markdown import strip_fences
     from caps.capabilities.runtime.result import ExecutionResult, Failure
     from caps.capabilities.runtime.runtime import Runtime
     from caps.capabilities.runtime.session import Session
@@ -136,6 +137,7 @@ _MODULES = {
     "Violation": "caps.capabilities.provider",
     "WorkerLostError": "caps.protocol.errors",
     "builtin_registry": "caps.providers.builtin",
+    "strip_fences": "caps.capabilities.runtime.formats.markdown",
 }
 
 __all__ = [
@@ -199,6 +201,7 @@ __all__ = [
     "Violation",
     "WorkerLostError",
     "builtin_registry",
+    "strip_fences",
 ]
 
 

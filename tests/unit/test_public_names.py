@@ -20,7 +20,7 @@ MemoryAuditLog Metrics NoFreeWorkerError Output PolicyDeniedError PolicyInvalidE
 ProviderError RegistrationError ResolvedCapabilities ResolvedCapability ResolvedConfig ResolvedTool
 ResolverContext Rotation Runtime RuntimeAgent Scope ScopeViolationError SecurityPolicy Session
 SessionBusyError SessionEnd SessionEndedError Started StreamEvent ToolDescriptor ValidationError
-Violation WorkerLostError builtin_registry
+Violation WorkerLostError builtin_registry strip_fences
 """.split()
 
 

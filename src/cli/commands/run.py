@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _LOCAL_OPTIONS = (
     "audit_path audit_sinks principal directory metrics_port metrics_address registry_name"
 ).split()
+_MAX_DIGITS = 20  # of a status; a longer one is not read as a number
 EXIT_BY_STATUS = {
     "ok": ExitCode.OK,
     "code_failed": ExitCode.CODE_FAILED,
@@ -81,6 +82,16 @@ EXIT_BY_STATUS = {
     metavar="DIR",
     help="Write what the code hands out into this directory; nothing there is overwritten.",
 )
+@click.option(
+    "--strip-fences",
+    is_flag=True,
+    help="Run the code between Markdown fences, if there are any.",
+)
+@click.option(
+    "--exit-status",
+    is_flag=True,
+    help="End with the status that the code gives to `sys.exit`, which may equal a code of ours.",
+)
 @click.option("--trail", is_flag=True, help="Show the audit trail of this run afterwards.")
 @raw_option
 @approvals_option
@@ -99,6 +110,8 @@ def run(
     check: bool,
     inputs: tuple[str, ...],
     artifacts_path: Path | None,
+    strip_fences: bool,
+    exit_status: bool,
     trail: bool,
     raw: bool,
     directory: Path | None,
@@ -137,7 +150,7 @@ def run(
     result = None
     # The zygote starts while everything else is read and imported.
     with report_errors(), prelaunched_zygote() as launched:
-        source = read_source(file)
+        source = _without_fences(read_source(file)) if strip_fences else read_source(file)
         values = parse_inputs(inputs)
         directory_of_artifacts = artifacts_path and ArtifactDirectory(artifacts_path)
         settings = audit_settings(audit_path, audit_sinks)
@@ -190,7 +203,24 @@ def run(
     if trail:
         _print_trail(settings.directory, result.execution_id, to_stderr=as_json)
     output.exit_if_lost()
-    sys.exit(EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+    own = _own_status(result) if exit_status else None
+    sys.exit(own or EXIT_BY_STATUS.get(result.status.value, ExitCode.HOST_FAILED))
+
+
+def _without_fences(text: str) -> str:
+    from caps.capabilities.runtime.formats.markdown import strip_fences
+
+    return strip_fences(text)
+
+
+def _own_status(result: ExecutionResult) -> int | None:
+    """The status that the code ended itself with, as the kernel keeps it; None if it did not."""
+    error = result.error
+    if error is None or error.type != "SystemExit" or result.status.value != "code_failed":
+        return None
+    number = error.message.removeprefix("-")
+    is_number = number.isascii() and number.isdigit() and len(number) < _MAX_DIGITS
+    return int(error.message) & 0xFF if is_number else None
 
 
 def warn_if_degraded(runtime: Runtime) -> None:

@@ -316,6 +316,33 @@ class TestExitCodes:
         for foreign in ("worker", sys.prefix, str(place.directory), "site-packages"):
             assert foreign not in result.stderr
 
+    @pytest.mark.parametrize(
+        ("code", "options", "exit_code"),
+        [
+            ("sys.exit(3)", (), 1),
+            ("sys.exit(3)", ("--exit-status",), 3),
+            ("sys.exit(-1)", ("--exit-status",), 255),
+            ("sys.exit(256)", ("--exit-status",), 1),
+            ("sys.exit('no')", ("--exit-status",), 1),
+            ("sys.exit()", ("--exit-status",), 0),
+            ("1 / 0", ("--exit-status",), 1),
+            ("await caps.files.write('x', 'y')", ("--exit-status",), 3),
+        ],
+    )
+    def test_the_status_of_the_code_is_passed_on_if_asked_for(
+        self, place: Place, code: str, options: tuple[str, ...], exit_code: int
+    ) -> None:
+        """Otherwise it could be taken for one of ours; a failure is never a zero."""
+        assert place.run(f"import sys\n{code}", *options).exit_code == exit_code
+
+    def test_fences_are_stripped_if_asked_for(self, place: Place) -> None:
+        """The code of a model's answer runs; without the option the error says what is wrong."""
+        answer = "Here it is:\n```python\n1 + 1\n```\n"
+        assert place.run(answer, "--strip-fences").stdout == "=> 2\n"
+        refused = place.run(answer)
+        assert refused.exit_code == 1
+        assert "remove the Markdown fences around the code" in refused.stderr
+
     def test_1_a_syntax_error_points_at_its_place(self, place: Place) -> None:
         """Line and caret, as Python does."""
         result = place.run("x = 1\ny = (1 +\n")

@@ -179,6 +179,14 @@ class TestTheLanguage:
         assert ", numpy, " in error.message
         assert "numpy.linalg" not in error.message
 
+    def test_a_missing_name_is_told_without_the_file_of_the_host(self, runtime: Runtime) -> None:
+        """CPython's own text has the path of the module."""
+        error = runtime.run_sync("from numpy import arrray").error
+        assert error is not None
+        assert error.message == (
+            "cannot import name 'arrray' from 'numpy' here; did you mean `array`?"
+        )
+
     def test_without_the_grant_there_is_none_of_it(self, runtime: Runtime) -> None:
         """Another policy, another zygote."""
         error = runtime.run_sync("import numpy", policy={}).error

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.cpython.runs import Outcome
+from support.cpython.sources import find_file
 
 HERE = Path(__file__).parents[2] / "cpython"
 # The reason of tests that fail at times in CPython, too: they may end either way.
@@ -49,6 +50,26 @@ def modules(recorded: Path = RECORDED) -> list[str]:
     return sorted(file.stem for file in recorded.glob("*.toml"))
 
 
+def every_version() -> list[Path]:
+    """The directories of the versions that have lists, oldest first."""
+    return sorted(HERE.glob("3.*"), key=lambda path: int(path.name.partition(".")[2]))
+
+
+def modules_of_any_version() -> list[str]:
+    """The modules whose differences are recorded for some Python, and that this one has."""
+    names = {name for recorded in every_version() for name in modules(recorded)}
+    return sorted(name for name in names if find_file(name) is not None)
+
+
+def _reasons_so_far(module: str) -> dict[str, str]:
+    """The key of the reason, by test: of this Python, and else of another one."""
+    found: dict[str, str] = {}
+    for recorded in [*every_version(), RECORDED]:
+        if module in modules(recorded):
+            found |= expected(module, recorded)
+    return found
+
+
 def expected(module: str, recorded: Path = RECORDED) -> dict[str, str]:
     """The key of the reason, by test."""
     found: Mapping[str, list[str]] = tomllib.loads((recorded / f"{module}.toml").read_text())
@@ -75,12 +96,13 @@ def problems(module: str, outcomes: Iterable[Outcome]) -> dict[str, str]:
 def record(module: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Write the list of a module; known tests keep their reason. Returns those without one."""
     path = RECORDED / f"{module}.toml"
-    listed = expected(module) if path.exists() else {}
+    listed = _reasons_so_far(module)
     known = reasons()
     by_key: dict[str, list[str]] = {key: [] for key in known}
-    by_key[UNSTEADY] = [test for test, key in listed.items() if key == UNSTEADY]
+    ended = list(outcomes)
+    by_key[UNSTEADY] = [one.test for one in ended if listed.get(one.test) == UNSTEADY]
     unexplained = []
-    for one in outcomes:
+    for one in ended:
         if not one.is_different or one.test in by_key[UNSTEADY]:
             continue
         proposed = next((key for key, reason in known.items() if reason.explains(one)), None)

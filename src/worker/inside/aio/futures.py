@@ -189,13 +189,34 @@ class Future(metaclass=Sealed):
         return f"<{self._label()} {text}>"
 
 
+_context_class: type | None = None
+
+
+def accept_contexts(kind: type) -> None:
+    """Set the class of the contexts that user code may give to a task. Called once, at start-up."""
+    global _context_class  # noqa: PLW0603 - the class is defined in a module that imports this one
+    _context_class = kind
+
+
+def _checked_context(context: Any) -> Any:
+    # `run` of another object would get the coroutine, and drive it outside of the task.
+    if type(context) is not _context_class:
+        raise TypeError(f"`context` must be a Context, not a `{type(context).__name__}`")
+    return context
+
+
 class Task(Future):
     """A coroutine that the loop drives, from the next turn on."""
 
     __slots__ = ("_cancels", "_context", "_coroutine", "_must_throw", "_name", "_waiting_for")
 
     def __init__(
-        self, coro: Coroutine[Any, Any, Any], *, loop: object = None, name: object = None
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        loop: object = None,
+        name: object = None,
+        context: Any = None,
     ) -> None:
         # User code that calls this with its own object would have it driven, and see the context.
         if type(self) is not Task:
@@ -207,7 +228,7 @@ class Task(Future):
         self._state = PENDING
         self._value = self._error = self._callbacks = self._unretrieved = None
         self._coroutine = coro
-        self._context = copy_context()
+        self._context = copy_context() if context is None else _checked_context(context)
         # Whether the next step starts with a cancellation, or the error that it starts with.
         self._must_throw: bool | BaseException = False
         self._waiting_for: Future | None = None

@@ -26,8 +26,10 @@ class EventLoop(metaclass=Sealed):
     def create_future(self) -> Future:
         return Future()
 
-    def create_task(self, coro: Coroutine[Any, Any, Any], *, name: object = None) -> Task:
-        return Task(coro, name=name)
+    def create_task(
+        self, coro: Coroutine[Any, Any, Any], *, name: object = None, context: Any = None
+    ) -> Task:
+        return Task(coro, name=name, context=context)
 
     def call_soon(self, callback: Callable[..., object], *args: Any) -> Handle:
         loop = current_loop()

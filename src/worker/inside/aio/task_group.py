@@ -37,7 +37,9 @@ class TaskGroup(metaclass=Sealed):
         self._cancelled_parent = False
         self._emptied: Future | None = None
 
-    def create_task(self, coro: Coroutine[Any, Any, Any], *, name: object = None) -> Task:
+    def create_task(
+        self, coro: Coroutine[Any, Any, Any], *, name: object = None, context: Any = None
+    ) -> Task:
         """Start a coroutine in this group."""
         refusal = None
         if self._parent is None:
@@ -49,7 +51,7 @@ class TaskGroup(metaclass=Sealed):
         if refusal is not None:
             coro.close()
             raise RuntimeError(refusal)
-        task = Task(coro, name=name)
+        task = Task(coro, name=name, context=context)
         self._tasks[task] = None
         task.add_done_callback(self._task_done)
         return task

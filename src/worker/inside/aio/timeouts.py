@@ -79,13 +79,29 @@ class Timeout(metaclass=Sealed):
             self._state = _TimeoutState.EXITED
             return
         self._state = _TimeoutState.EXPIRED
-        ours_alone = task.uncancel() <= self._cancels
-        if ours_alone and kind is not None and issubclass(kind, CancelledError):
+        if task.uncancel() > self._cancels or kind is None or error is None:
+            return
+        if issubclass(kind, CancelledError):
             raise TimeoutError from error
+        _explain(error)
+        if isinstance(error, ExceptionGroup):
+            for one in error.exceptions:
+                _explain(one)
 
     def __repr__(self) -> str:
         at = f" when={self._when}" if self._state is _TimeoutState.ENTERED else ""
         return f"<Timeout [{self._state.value}]{at}>"
+
+
+def _explain(error: BaseException | None) -> None:
+    """Put a TimeoutError before our cancellation, which led to another error of the block."""
+    while error is not None:
+        before = error.__context__
+        if isinstance(before, CancelledError):
+            error.__context__ = expired = TimeoutError()
+            expired.__context__ = expired.__cause__ = before
+            return
+        error = before
 
 
 def timeout(delay: float | None) -> Timeout:

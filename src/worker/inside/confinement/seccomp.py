@@ -46,6 +46,7 @@ KILLED = (
 ).split()
 
 _PROT_EXEC = 4
+_MADV_GUARD_INSTALL = 102
 
 
 def build_filter() -> bytes:
@@ -112,4 +113,8 @@ def _conditions(pyseccomp: Any, name: str) -> tuple[Any, ...]:
     # Memory may be mapped, but never as executable: no new machine code.
     if name == "mmap":
         return (pyseccomp.Arg(2, pyseccomp.MASKED_EQ, _PROT_EXEC, 0),)
+    # The C library protects the stack of a new thread with `mprotect` or, from glibc 2.42 on, with
+    # this advice. Without both, a library that starts a thread gets an error; `clone` would kill.
+    if name == "madvise":
+        return (pyseccomp.Arg(2, pyseccomp.LT, _MADV_GUARD_INSTALL),)
     return ()

@@ -119,7 +119,8 @@ class _Evaluation:
         self._view = view = GlobalVariables()
         view._real, view._check = user_globals, _check_variable
 
-    def eval(self, source: str, globals: Any = None, locals: Any = None, /) -> Any:  # noqa: A002
+    # Python takes the dictionaries as keywords, too, from 3.13 on.
+    def eval(self, source: str, /, globals: Any = None, locals: Any = None) -> Any:  # noqa: A002
         code = self._compile(source, "eval")
         caller = self._caller_frame() if globals is None else None
         if self._runs_in_the_program(globals, locals, caller):
@@ -130,7 +131,7 @@ class _Evaluation:
         _write_back(before, scope, globals if locals is None else locals)
         return value
 
-    def exec(self, source: str, globals: Any = None, locals: Any = None, /) -> None:  # noqa: A002
+    def exec(self, source: str, /, globals: Any = None, locals: Any = None) -> None:  # noqa: A002
         code = self._compile(source, "exec")
         caller = self._caller_frame() if globals is None and locals is None else None
         if caller is not None or self._runs_in_the_program(globals, locals, None):

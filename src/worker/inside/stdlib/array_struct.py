@@ -34,6 +34,9 @@ class Struct:
     def size(self) -> int:
         return self._struct.size
 
+    def __repr__(self) -> str:
+        return f"Struct({self._struct.format!r})"
+
     def pack(self, *values: Any) -> bytes:
         return self._struct.pack(*values)
 
@@ -50,6 +53,9 @@ class Struct:
         return self._struct.iter_unpack(buffer)
 
 
+_TEXT_CODES = ("u", "w")  # the second from Python 3.13 on
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("array item must be a unicode character")
@@ -62,7 +68,7 @@ def _bytes(buffer: Any) -> bytes:
 
 
 def _converter_for(typecode: str) -> Callable[[Any], Any]:
-    if typecode == "u":
+    if typecode in _TEXT_CODES:
         return _text
     return float if typecode in "df" else operator.index
 
@@ -76,7 +82,7 @@ class array:  # noqa: N801 - the name that user space sees
     def __init__(self, typecode: str, initializer: Any = (), /) -> None:
         real: Any = library_array.array(_text(typecode))
         self._array, self._convert = real, _converter_for(real.typecode)
-        if isinstance(initializer, str) and real.typecode != "u":
+        if isinstance(initializer, str) and real.typecode not in _TEXT_CODES:
             raise TypeError(
                 f"cannot use a str to initialize an array with typecode {real.typecode!r}"
             )

@@ -61,9 +61,11 @@ def all_tasks(loop: object = None) -> set[Task]:
     return set(current_loop()._tasks)
 
 
-def create_task(coro: Coroutine[Any, Any, Any], *, name: object = None) -> Task:
+def create_task(
+    coro: Coroutine[Any, Any, Any], *, name: object = None, context: Any = None
+) -> Task:
     """Start a coroutine as a task."""
-    return Task(coro, name=name)
+    return Task(coro, name=name, context=context)
 
 
 def iscoroutine(obj: object) -> bool:

@@ -102,6 +102,18 @@ def _without_late_names(name: str) -> Facade | bool:
     return name in LATE_NAMES and _shared_facades()[name]
 
 
+def _is_real_name(found: Any, attribute: str) -> bool:
+    """Whether a real module has it otherwise. If not, CPython's error would name a host's file."""
+    if not isinstance(found, ModuleType):
+        return False
+    return attribute == "*" or f"{found.__name__}.{attribute}" in sys.modules
+
+
+def _misspelt(found: Any, attribute: str) -> str:
+    public = [name for name in dir(found) if not name.startswith("_")]
+    return did_you_mean(attribute, public)
+
+
 class Importer:
     """`__import__` of user space."""
 
@@ -150,12 +162,16 @@ class Importer:
         found = self._find(name)
         if not fromlist:
             return self._find(name.partition(".")[0])  # `import os.path` binds `os`
-        if isinstance(found, Facade):
+        if isinstance(found, Facade | ModuleType):
             for attribute in fromlist:
-                if not hasattr(found, attribute):
+                if not (hasattr(found, attribute) or _is_real_name(found, attribute)):
+                    hint = (
+                        missing_hint(found, attribute)
+                        if isinstance(found, Facade)
+                        else _misspelt(found, attribute)
+                    )
                     raise ImportError(
-                        f"cannot import name '{attribute}' from '{name}' here"
-                        f"{missing_hint(found, attribute)}",
+                        f"cannot import name '{attribute}' from '{name}' here{hint}",
                         name=name,
                     )
         return found

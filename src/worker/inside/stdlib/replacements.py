@@ -18,6 +18,7 @@ import difflib
 import functools
 import inspect
 import keyword
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -69,6 +70,7 @@ class FieldView(NamedTuple):
     compare: Any = True
     metadata: Any = None
     kw_only: Any = dataclasses.MISSING
+    doc: Any = None  # from Python 3.14 on
 
 
 class _Field(dataclasses.Field):  # type: ignore[type-arg]
@@ -85,11 +87,14 @@ class _Field(dataclasses.Field):  # type: ignore[type-arg]
 
 
 _FIELD_NAMES = FieldView._fields
+_FIELDS_HAVE_DOC = sys.version_info >= (3, 14)
 _FLAGS = ("init", "repr", "hash", "compare", "kw_only")
 
 
 def field(**options: Any) -> FieldView:
     """`dataclasses.field`."""
+    if not _FIELDS_HAVE_DOC and "doc" in options:
+        raise TypeError("field() got an unexpected keyword argument 'doc'")
     view = FieldView(name=None, type=None, **options)
     _real_field(view)  # raises the library's errors here, not at the class
     return view
@@ -99,6 +104,8 @@ def _real_field(view: FieldView) -> Any:
     # Read it as a tuple: user code can set other attributes on the class of the view.
     options = dict(zip(_FIELD_NAMES, tuple.__iter__(view), strict=True))
     del options["name"], options["type"]
+    if not _FIELDS_HAVE_DOC:
+        del options["doc"]
     for name in _FLAGS:
         if options[name] is not None and options[name] is not dataclasses.MISSING:
             options[name] = bool(options[name])
@@ -110,7 +117,9 @@ def _real_field(view: FieldView) -> Any:
 def fields(class_or_instance: Any) -> tuple[FieldView, ...]:
     """`dataclasses.fields`."""
     found = dataclasses.fields(class_or_instance)
-    return tuple(FieldView(*(getattr(field_, name) for name in _FIELD_NAMES)) for field_ in found)
+    return tuple(
+        FieldView(*(getattr(field_, name, None) for name in _FIELD_NAMES)) for field_ in found
+    )
 
 
 Reflection.describe_fields.append(fields)

@@ -93,8 +93,10 @@ def _simple_namespace(own: OwnClasses) -> type:
 
         # User code can call each method with any object, whose `__dict__` it must not reach.
 
-        def __init__(self, /, **names: Any) -> None:
+        def __init__(self, /, *mapping: Any, **names: Any) -> None:
             _check_is(self, SimpleNamespace)
+            if mapping:
+                names = {**_initial_names(*mapping), **names}
             for name in names:
                 # A subclass of str could give one name here and another one later.
                 if type(name) is not str:
@@ -119,11 +121,32 @@ def _simple_namespace(own: OwnClasses) -> type:
 
         __hash__ = None  # type: ignore[assignment]
 
+        def __replace__(self, /, **changes: Any) -> SimpleNamespace:
+            """For `copy.replace`, from Python 3.13 on."""
+            _check_is(self, SimpleNamespace)
+            made = type(self)()
+            _check_is(made, SimpleNamespace)
+            made.__dict__.update(self.__dict__)
+            SimpleNamespace.__init__(made, **changes)
+            return made
+
     # From here on it counts as the user's own class, and user code may derive from it.
     SimpleNamespace.__module__ = "types"
     SimpleNamespace.__qualname__ = "SimpleNamespace"
     registered: type = own.register(SimpleNamespace)
     return registered
+
+
+def _initial_names(*mapping: Any) -> dict[str, Any]:
+    """The names in a mapping, or in pairs, which Python takes from 3.13 on."""
+    most = int(sys.version_info >= (3, 13))
+    if len(mapping) > most:
+        raise TypeError(
+            f"SimpleNamespace expected at most {most} argument, got {len(mapping)}"
+            if most
+            else "no positional arguments expected"
+        )
+    return dict(*mapping)
 
 
 def _check_is(value: object, kind: type) -> None:

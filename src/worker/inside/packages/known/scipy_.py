@@ -27,7 +27,8 @@ PREPARATIONS = (
     Preparation(package="scipy.io", parts="scipy.io.wavfile"),
     Preparation(
         package="scipy.optimize",
-        parts="scipy.optimize.elementwise scipy._lib.pyprima multiprocessing",  # for `workers`
+        # The parts of `multiprocessing` are for `workers`.
+        parts="scipy.optimize.elementwise scipy._lib.pyprima multiprocessing.util",
         exercises=(_optimize,),
     ),
     Preparation(package="scipy.sparse", parts="scipy.sparse.csgraph scipy.sparse.linalg"),

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from caps.worker.inside.aio.futures import accept_contexts
 from caps.worker.inside.aio.sealed import Sealed
 from caps.worker.inside.stdlib.instance_methods import instances_only
 
@@ -154,6 +155,9 @@ class Context(metaclass=Sealed):
 
     def _current(self) -> Mapping[Any, Any]:
         return self._real.get(_values, _NOTHING)
+
+
+accept_contexts(Context)
 
 
 def _checked(var: Any) -> ContextVar:
