@@ -76,8 +76,8 @@ class Supervisor:
     """What the code had used when it sent its result, if that can be measured while the worker
     lives; then the caller need not wait until the worker is reaped."""
     killed_by_owner: bool = False
-    """The caller kills the worker after a result, soon: a signal takes longer than a record of the
-    end, and nobody reads what the code does meanwhile. Not while calls are in flight."""
+    """After a result, the caller kills the worker, once the result is passed on. Nobody reads what
+    the code sends meanwhile. Not while calls are in flight."""
     printed_bytes: int = 0
     budget: ByteBudget = field(default_factory=ByteBudget)
     started: bool = False
