@@ -30,7 +30,13 @@ began = time.perf_counter()
 await asyncio.gather(*[{call} for _ in range(100)])
 (time.perf_counter() - began) * 1_000_000
 """
+_CALLS_ALONE = """\
+for _ in range({times}):
+    await caps.math.add(a=2, b=3)
+"""
 _TIMES = 200
+_CPU_TIMES = 400
+_GOAL_MICROSECONDS = 120.0
 _MCP_TIMES = 20
 
 
@@ -47,6 +53,13 @@ async def _call(effort: Effort, progress: Progress) -> Samples:
         Contender(_MCP, mcp.calls(_MCP_TIMES, concurrent=False), MCP),
     )
     return await take_turns(sides, Rounds(effort.of(60, 3), effort.of(20, 2), warm_up=1), progress)
+
+
+async def _call_cpu(effort: Effort, progress: Progress) -> Samples:
+    code = _CALLS_ALONE.format(times=_CPU_TIMES)
+    sides = (Contender("caps", caps.cpu_of_calls(code, _CPU_TIMES)),)
+    rounds = Rounds(effort.of(40, 5), effort.of(10, 2), warm_up=2, settle=False)
+    return await take_turns(sides, rounds, progress)
 
 
 async def _gather(effort: Effort, progress: Progress) -> Samples:
@@ -71,19 +84,27 @@ ROWS = (
         name="call",
         title="capability call, whole path with audit (durability `os`)",
         comparisons=(
-            Comparison(name="call_vs_echo", against=_ECHO, goal=3.5),
-            Comparison(name="call_vs_monty", against=_SYNC, goal=0.6),
-            Comparison(name="call_vs_mcp", against=_MCP, goal=1 / 35),
+            Comparison(name="call_vs_monty", against=_SYNC, goal=2.2),
+            Comparison(name="call_vs_mcp", against=_MCP, goal=0.12),
+            Comparison(name="call_vs_echo", against=_ECHO),
             Comparison(name="call_vs_monty_async", against=_ASYNC),
         ),
         measure=_call,
     ),
     Row(
+        name="call_cpu",
+        title="CPU of one call, host and worker together",
+        comparisons=(
+            Comparison(name="call_cpu", against="120 µs", figure=_GOAL_MICROSECONDS, goal=1.0),
+        ),
+        measure=_call_cpu,
+    ),
+    Row(
         name="gather",
         title="gather of 100 calls",
         comparisons=(
-            Comparison(name="gather_vs_monty", against=_GATHER, goal=0.12),
-            Comparison(name="gather_vs_mcp", against=_MCP, goal=1 / 50),
+            Comparison(name="gather_vs_monty", against=_GATHER, goal=0.28),
+            Comparison(name="gather_vs_mcp", against=_MCP, goal=0.04),
         ),
         measure=_gather,
     ),

@@ -12,13 +12,22 @@ import anyio
 
 from bench.audit_rate import decision, plain_line
 from bench.figures import Comparison, Form, Samples
-from bench.interleaving import Contender, Progress, Rounds, Stopwatch, Turn, take_turns
+from bench.interleaving import (
+    Contender,
+    ProcessStopwatch,
+    Progress,
+    Rounds,
+    Stopwatch,
+    Turn,
+    take_turns,
+)
 from bench.rows import Effort, Row
 from bench.sides.caps import open_runtime
 from caps import AuditLog, Durability
 
 _PLAIN = "one fdatasync per record"
 _CALLS = "caps, 64 calls of one execution"
+_GOAL_CPU_MICROSECONDS = 15.0
 _CALLERS = 64
 _RECORDS_OF_A_CALL = 2
 
@@ -31,7 +40,9 @@ for _ in range({rounds}):
 """
 
 
-def _callers(each: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+def _callers(
+    each: int, watch_of: type[Stopwatch] = Stopwatch
+) -> Callable[[], AbstractAsyncContextManager[Turn]]:
     """The time of one record when 64 tasks append `each`."""
 
     @asynccontextmanager
@@ -44,7 +55,7 @@ def _callers(each: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
                         await log.append(decision(number))
 
                 async def turn() -> float:
-                    with Stopwatch() as watch:
+                    with watch_of() as watch:
                         async with anyio.create_task_group() as tasks:
                             for number in range(_CALLERS):
                                 tasks.start_soon(caller, number)
@@ -102,14 +113,29 @@ async def _synced(effort: Effort, progress: Progress) -> Samples:
     )
 
 
+async def _synced_cpu(effort: Effort, progress: Progress) -> Samples:
+    sides = (Contender("caps", _callers(effort.of(40, 10), ProcessStopwatch)),)
+    return await take_turns(sides, Rounds(effort.of(25, 4), effort.of(8, 1), warm_up=1), progress)
+
+
 ROWS = (
     Row(
         name="audit_sync_64",
         title="64 callers with durability `sync` (time of one record)",
         comparisons=(
-            Comparison(name="audit_sync_64", against=_PLAIN, goal=20, form=Form.RATE),
+            Comparison(name="audit_sync_64", against=_PLAIN, goal=15, form=Form.RATE),
             Comparison(name="audit_sync_64_calls", ours=_CALLS, against=_PLAIN, form=Form.RATE),
         ),
         measure=_synced,
+    ),
+    Row(
+        name="audit_cpu_64",
+        title="64 callers with durability `sync` (CPU of one record)",
+        comparisons=(
+            Comparison(
+                name="audit_cpu_64", against="15 µs", figure=_GOAL_CPU_MICROSECONDS, goal=1.0
+            ),
+        ),
+        measure=_synced_cpu,
     ),
 )

@@ -61,8 +61,8 @@ ROWS = (
         name="start_seen",
         title="start to result, spare at hand, code seen before",
         comparisons=(
-            Comparison(name="start_seen", against=_REUSED, goal=0.6),
-            Comparison(name="start_seen_vs_monty_fresh", against=_FRESH),
+            Comparison(name="start_seen", against=_FRESH, goal=0.3),
+            Comparison(name="start_seen_vs_monty_reused", against=_REUSED),
             Comparison(name="start_seen_vs_smolagents", against=_SMOLAGENTS),
             Comparison(name="start_seen_vs_process", against=_PROCESS),
         ),
@@ -72,7 +72,7 @@ ROWS = (
         name="start_new",
         title="start to result, spare at hand, new code of 10 lines",
         comparisons=(
-            Comparison(name="start_new", against=_FRESH, goal=0.15),
+            Comparison(name="start_new", against=_FRESH, goal=0.5),
             Comparison(name="start_new_vs_monty_reused", against=_REUSED),
             Comparison(name="start_new_vs_smolagents", against=_SMOLAGENTS),
             Comparison(name="start_new_vs_process", against=_PROCESS),
@@ -82,13 +82,13 @@ ROWS = (
     Row(
         name="start_no_spare",
         title="start to result, no spare at hand, new code of 10 lines",
-        comparisons=(Comparison(name="start_no_spare", against=_FRESH, goal=0.75),),
+        comparisons=(Comparison(name="start_no_spare", against=_FRESH, goal=1.5),),
         measure=_no_spare,
     ),
     Row(
         name="session_cell",
         title="REPL session, next cell",
-        comparisons=(Comparison(name="session_cell", against=_SESSION, goal=1.0),),
+        comparisons=(Comparison(name="session_cell", against=_SESSION, goal=2.3),),
         measure=_cells,
     ),
 )

@@ -6,6 +6,7 @@ Durability is `os` unless a row says otherwise: the kernel has the record before
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -112,6 +113,30 @@ def times_itself(code: str) -> Callable[[], AbstractAsyncContextManager[Turn]]:
             async def turn() -> float:
                 result = await runtime.run(code)
                 return float(result.unwrap())
+
+            yield turn
+
+    return opened
+
+
+def cpu_of_calls(code: str, calls: int) -> Callable[[], AbstractAsyncContextManager[Turn]]:
+    """The CPU time of one of the `calls` that `code` makes: of all threads here and of the worker.
+
+    The code is a cell of a session, so that no worker is started or made ready meanwhile.
+    """
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Turn]:
+        async with open_runtime() as runtime, runtime.session(max_runs=1_000_000) as session:
+
+            async def turn() -> float:
+                before = time.process_time_ns()
+                result = await session.run(code)
+                host_us = (time.process_time_ns() - before) / 1000
+                result.unwrap()
+                if result.usage.cpu_ms is None:
+                    raise RuntimeError("the CPU time of the worker cannot be measured")
+                return (host_us + result.usage.cpu_ms * 1000) / calls
 
             yield turn
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -41,6 +41,8 @@ class CompiledSchema:
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise RegistrationError(f"{label} is not a valid JSON schema: {reason}") from None
+        self.fits: Callable[[Any], bool] = self._validator.is_valid
+        """Whether a value has no problems; ValueError if it is not JSON-like."""
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -38,7 +38,6 @@ from caps.worker.host.supervisor.interface import SENT, CallResponse, RequestBat
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
 
-
 # How long the calls of a batch may keep the loop to themselves, and how large results may get.
 _TURN_SECONDS: Final = 0.02
 _TURN_BYTES: Final = 1024 * 1024
@@ -210,10 +209,8 @@ class InlineBatch(RequestBatch):
         try:
             yield
             while waiting:
-                until, size = time.perf_counter() + _TURN_SECONDS, 0
-                while len(outcomes) < len(waiting) and (
-                    not outcomes or (size < _TURN_BYTES and time.perf_counter() < until)
-                ):
+                began, size = time.perf_counter(), 0
+                while len(outcomes) < len(waiting) and not (outcomes and turn_is_over(began, size)):
                     outcomes.append(self._call(waiting[len(outcomes)]))
                     size += outcomes[-1].bytes_out
                 waiting, self._pending, outcomes = waiting[len(outcomes) :], outcomes, []
@@ -234,10 +231,14 @@ class InlineBatch(RequestBatch):
         bound = call.bound
         assert bound is not None  # it was allowed
         if call.begin():
-            policy_id = self._broker.grant.policy_id
-            payload = call.request.payload
+            payload, policy_id = call.request.payload, self._broker.grant.policy_id
             call.end(call_inline(bound, call.context(), payload, policy_id=policy_id))
         return call.outcome_record()
+
+
+def turn_is_over(began: float, size: int) -> bool:
+    """Whether calls that began then, with results of this size, have to give way to others."""
+    return size >= _TURN_BYTES or time.perf_counter() >= began + _TURN_SECONDS
 
 
 def is_inline(grant: Grant, request: CapabilityRequestMessage) -> bool:

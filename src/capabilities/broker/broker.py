@@ -33,6 +33,7 @@ from caps.capabilities.broker.invoke import call_provider
 from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.broker.nested import BrokerHost
 from caps.capabilities.broker.outcomes import error_response
+from caps.capabilities.broker.prepared.preparation import PreparedCalls
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.broker.streams import ItemStream
 from caps.capabilities.broker.usage import UsageMeter
@@ -120,6 +121,7 @@ class ExecutionBroker:
             redactor,
             None if outer is None else outer.meter,
         )
+        self._prepared = PreparedCalls(self)
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
@@ -173,7 +175,7 @@ class ExecutionBroker:
         """
         if self.telemetry.span.traced:
             return RequestBatch(len(requests), self.flow.answered)
-        return InlineBatch(self, requests)
+        return self._prepared.begin(requests) or InlineBatch(self, requests)
 
     def audit_failed(self, error: AuditError) -> CallResponse:
         """The response when an audit write failed; the execution is marked failed as well."""

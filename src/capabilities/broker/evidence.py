@@ -81,6 +81,15 @@ class CallEvidence:
         self._on_decision = on_decision
         self._artifacts = artifacts
 
+    @property
+    def has_listener(self) -> bool:
+        """Whether somebody is notified of each decision."""
+        return self._on_decision is not None
+
+    def add_allowed(self, request: CapabilityRequestMessage, decision: Decision) -> None:
+        """A prepared call was allowed and is over: its decision joins the summary."""
+        self._decisions.append((request.request_id, request.capability, decision, None))
+
     def hashed(
         self, request: CapabilityRequestMessage, bound: BoundCapability | None
     ) -> CapabilityRequestMessage:

@@ -133,6 +133,23 @@ class UsageMeter:
         """Whether `now`, after the deadline, is also after what the pauses of the clock add."""
         return now > self._deadline + self._clock.paused_s
 
+    def has_room(self, calls: int) -> bool:
+        """Whether the limits and the time certainly allow n more calls.
+
+        False also where more has to be known: nested code, a deadline that was paused.
+        """
+        limits = self._grant.limits
+        return (
+            self.outer is None
+            and self.calls + calls <= limits.calls
+            and self._in_flight + calls <= limits.concurrency
+            and time.monotonic() <= self._deadline
+        )
+
+    def count(self) -> None:
+        """A call was made and answered while nothing else could call."""
+        self.calls += 1
+
     def add(self, *, is_nested: bool = False) -> None:
         """A call is in flight, whether it will be allowed or not."""
         self.calls += 1

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 # The reason of a call before it is decided, and its status before it has ended.
 _UNDECIDED: Final = ReasonCode.INTERNAL_ERROR.value
 _NOT_ENDED: Final = CallStatus.CANCELLED.value
+_ALLOWED: Final = ReasonCode.ALLOWED.value
+_OK: Final = CallStatus.OK.value
 _NO_IDS: Final[Mapping[str, str]] = {}
 
 
@@ -74,6 +76,16 @@ class CallTelemetry:
 
     def waited(self, requests: int) -> None:
         self.metrics.requests_in_flight.add(-requests)
+
+    def count_allowed(self, label: str, seconds: float, size: int) -> None:
+        """A call of a registered capability was allowed and gave a result, and had no span."""
+        metrics = self.metrics
+        metrics.requests.add((label, "allow", _ALLOWED, _OK))
+        metrics.request_seconds.observe((label,), seconds)
+        if size:
+            metrics.result_bytes.add((label,), size)
+        if self.span.timed:
+            self.span.record(seconds, self.attributes(label, None))
 
     def attributes(self, label: str, error: str | None) -> dict[str, str]:
         """The attributes of a value of the duration, cached: there are only a few of them."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from caps.capabilities.telemetry.metrics import Metrics
 from caps.protocol.errors import AuditError
 from caps.security.audit.log.interface import AuditSink
+from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import AuditEvent, PolicyLoaded, kind_of
 
 
@@ -44,6 +45,7 @@ class MeteredAudit(AuditSink):
         self._sink = sink
         self._metrics = metrics
         self.redactor = sink.redactor
+        self.takes_encoded = sink.takes_encoded
 
     async def append(self, event: AuditEvent) -> None:
         """As `AuditSink.append`. A caller that is cancelled here does not learn the result."""
@@ -76,10 +78,26 @@ class MeteredAudit(AuditSink):
             raise _not_a_bool(done)
         return done
 
-    def has_recorded(self, events: Sequence[AuditEvent]) -> bool:
+    def append_encoded(self, records: Sequence[EncodedRecord], kind: str) -> bool:
+        began = time.perf_counter()
+        try:
+            done = self._sink.append_encoded(records, kind)
+        except Exception as error:
+            self._failed(records, began)
+            if isinstance(error, AuditError):
+                raise
+            raise _as_audit_error(error) from error
+        if done is True:
+            self._metrics.audit_seconds.observe((), time.perf_counter() - began)
+            self._metrics.audit_records.add((kind,), len(records))
+        elif done is not False:
+            raise _not_a_bool(done)
+        return done
+
+    def has_recorded(self, events: Sequence[object]) -> bool:
         return self._sink.has_recorded(events) is True
 
-    def _failed(self, events: Sequence[AuditEvent], began: float) -> None:
+    def _failed(self, events: Sequence[object], began: float) -> None:
         self._metrics.audit_failures.add((), len(events))
         self._metrics.audit_seconds.observe((), time.perf_counter() - began)
 

@@ -115,8 +115,6 @@ def _usable(key: jwt.PyJWK) -> VerifyingKey:
     return VerifyingKey(key.key, algorithm)
 
 
-
-
 def development_secret() -> bytes:
     """The secret of this user, which is made on first use. Raises ConfigurationError."""
     path = token_secret_file()

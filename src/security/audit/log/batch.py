@@ -177,7 +177,8 @@ class WriteAttempt:
 
     __slots__ = ("_data", "_offset", "events")
 
-    def __init__(self, events: Sequence[AuditEvent]) -> None:
+    def __init__(self, events: Sequence[object]) -> None:
+        """`events`, or the records that were made of them."""
         self.events = events
         self._offset = 0
         self._data = b""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from caps.protocol.errors import AuditError
+from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import AuditEvent
 from caps.security.audit.model.redaction import Redactor
 
@@ -27,6 +28,8 @@ class AuditSink(ABC):
 
     redactor: Redactor
     """Makes the digests that the records of this sink carry."""
+    takes_encoded: bool = False
+    """Whether `append_encoded` is worth a try."""
 
     @abstractmethod
     async def append(self, event: AuditEvent) -> None:
@@ -50,11 +53,19 @@ class AuditSink(ABC):
         """
         return False
 
-    def has_recorded(self, events: Sequence[AuditEvent]) -> bool:  # noqa: ARG002 - for overrides
+    def has_recorded(self, events: Sequence[object]) -> bool:  # noqa: ARG002 - for overrides
         """Whether `events` are durable, when an interrupt ended the append of them.
 
         Ask with the same sequence object, before the next append. A sink that does not know says
         False: a record is written twice rather than not at all.
+        """
+        return False
+
+    def append_encoded(self, records: Sequence[EncodedRecord], kind: str) -> bool:  # noqa: ARG002 - for overrides
+        """`append_now` of records that the caller has encoded, as `encode_event` would; all are of
+        one kind. `has_recorded` takes the same sequence.
+
+        False also if this sink records events only.
         """
         return False
 

@@ -42,7 +42,7 @@ from caps.security.audit.log.open_checks import (
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.log.settings import AuditSettings, Durability, checked_settings
 from caps.security.audit.log.writer import Writer
-from caps.security.audit.model.chain import Head
+from caps.security.audit.model.chain import EncodedRecord, Entry, Head
 from caps.security.audit.model.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.model.redaction import Redactor
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
@@ -71,6 +71,8 @@ class AuditLog(AuditSink):
         self._writer = writer
         self._maintenance = maintenance
         self._inline = settings.durability is Durability.OS and not writer.waits
+        # A subclass may override how events are appended, and must get all of them.
+        self.takes_encoded = self._inline and type(self) is AuditLog
         self._gathering: CommitBatch | None = None
         self._flushing: CommitBatch | None = None
         # A separate thread, so that busy providers do not delay evidence.
@@ -137,7 +139,19 @@ class AuditLog(AuditSink):
         idle = self._gathering is None and self._flushing is None
         return self._inline and idle and self._commit_inline(events, timestamp())
 
-    def has_recorded(self, events: Sequence[AuditEvent]) -> bool:
+    def append_encoded(self, records: Sequence[EncodedRecord], kind: str) -> bool:
+        """The same for records that the caller has encoded; False also if the log must do that."""
+        if self._closed:
+            raise AuditError("the audit log is closed")
+        if self._gathering is not None or self._flushing is not None or not self.takes_encoded:
+            return False
+        segment = self._segment
+        if segment.slow_commit_due(len(records)) or segment.must_encode(kind):
+            return False
+        now = timestamp()
+        return self._commit_now(records, [(record, now) for record in records])
+
+    def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.
 
         Ask before the next append, which replaces the attempt.
@@ -218,7 +232,9 @@ class AuditLog(AuditSink):
         """True if committed; False if the commit would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
-        entries = [(self._segment.encode(event), now) for event in events]
+        return self._commit_now(events, [(self._segment.encode(event), now) for event in events])
+
+    def _commit_now(self, events: Sequence[object], entries: list[Entry]) -> bool:
         attempt = self._attempt = WriteAttempt(events)
         try:
             self._writer.commit(entries, wait=False, attempt=attempt)

@@ -57,6 +57,8 @@ from caps.security.audit.model.records import (
 from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
+_OUTCOME_KIND: Final = "outcome_recorded"
+_WITNESS_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CHECKPOINT_WITNESSES)
 _CUT: Final = "it was cut while open; verify it, and exclude it from log rotation"
 
 
@@ -157,6 +159,12 @@ class Segment:
             self._mentioned = signed
             event = msgspec.structs.replace(event, signed_seq=signed)
         return encode_event(event)
+
+    def must_encode(self, kind: str) -> bool:
+        """Whether `encode` would add to a record of this kind now."""
+        return kind in _WITNESS_KINDS or (
+            kind == _OUTCOME_KIND and self._checkpoints.signed_seq != self._mentioned
+        )
 
     def has(self, attempt: WriteAttempt) -> bool:
         """Whether the data of `attempt` is in the current file."""

@@ -186,6 +186,7 @@ class WorkerPool:
         execution = Supervisor(
             job, spare.worker, spare.connection, calls, on_output, program, self._refill
         )
+        execution.killed_by_owner = True  # by `_reap_killed`, or by `_end` below
         try:
             message = await self._supervise(execution, spare)
         except BaseException:
@@ -294,11 +295,13 @@ class WorkerPool:
         return ending
 
     async def _reap_killed(self) -> None:
-        """Reap the workers that were killed when they sent their results, and free their slots."""
+        """Kill and reap the workers that have sent their results, and free their slots."""
         while True:
             await self._killed_some.wait()
             self._killed_some = anyio.Event()
             while self._killed:
+                for spare in self._killed:  # also those that came while one was reaped
+                    spare.worker.kill()
                 await self.end(self._killed.popleft())
 
     def _report_stock(self) -> None:

@@ -75,6 +75,9 @@ class Supervisor:
     used_at_result: ResourceUsage | None = None
     """What the code had used when it sent its result, if that can be measured while the worker
     lives; then the caller need not wait until the worker is reaped."""
+    killed_by_owner: bool = False
+    """After a result, the caller kills the worker, once the result is passed on. Nobody reads what
+    the code sends meanwhile. Not while calls are in flight."""
     printed_bytes: int = 0
     budget: ByteBudget = field(default_factory=ByteBudget)
     started: bool = False
@@ -96,7 +99,7 @@ class Supervisor:
         except Exception as error:  # noqa: BLE001 - raised below, when the worker is stopped
             outcome = error
         finally:
-            self._stop(outcome)
+            self._stop(outcome, leave=self.killed_by_owner)
             if self.budget.was_large:
                 give_back_soon()
         if outcome is None:  # a provider cancelled a task that is not its own
@@ -274,12 +277,12 @@ class Supervisor:
             return result
         return CodeInterruptedError(limit.message, report=result.error, **limit.details)
 
-    def _stop(self, outcome: ResultMessage | Exception | None) -> None:
+    def _stop(self, outcome: ResultMessage | Exception | None, *, leave: bool = False) -> None:
         """Kill the worker now: calls may still wait for audit records, and code must not run on.
 
         A worker that closed its channel is exiting by itself, and its exit status is still needed.
         A worker that sent a result in a session has ended its cell, and waits for the next one,
-        also if the code was interrupted.
+        also if the code was interrupted. `leave`: one that sent its result is not killed here.
         """
         if self._stopped:
             return
@@ -287,6 +290,7 @@ class Supervisor:
         stays = self.job.session and isinstance(outcome, ResultMessage | CodeInterruptedError)
         if isinstance(outcome, ResultMessage) and not stays:
             self.used_at_result = self._measure_usage()
+            stays = leave and self.used_at_result is not None
         if not self._peer_closed and not stays:
             self.worker.kill()
 

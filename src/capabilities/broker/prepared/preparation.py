@@ -1,0 +1,122 @@
+"""(6) What is prepared for the calls of one execution, when a capability is called again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from caps.capabilities.broker.prepared.calls import PreparedBatch
+from caps.capabilities.broker.prepared.records import RecordTexts, texts_for
+from caps.capabilities.grant import BoundCapability
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.decision import Decision, decide
+from caps.security.policies.flow_rules import NO_MARKS, labels_in, marks_of
+from caps.security.request import NOTHING_USED, Request
+from caps.security.scopes import Scope
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.broker import ExecutionBroker
+
+
+class PreparedCall(msgspec.Struct, frozen=True, gc=False):
+    """What all allowed calls of one capability have in common, once the same labels were answered.
+
+    Their decision is the same, because it depends on the policies and on these labels alone.
+    """
+
+    bound: BoundCapability
+    decision: Decision
+    texts: RecordTexts
+    context: dict[str, Any]
+    """The context of its provider, but for the request and what was answered."""
+    fits_schema: Callable[[Any], bool]
+    scopes: tuple[Scope, ...]
+    function: str
+    marks: frozenset[str]
+
+    def fits(self, payload: Mapping[str, Any]) -> bool:
+        """Whether the schema and all scopes allow `payload`, and no scope labels the answer."""
+        if self.fits_schema(payload) is not True:
+            return False
+        for scope in self.scopes:
+            if scope.violation(self.function, payload) is not None:
+                return False
+            if scope.labels_for(self.function, payload) != NO_MARKS:
+                return False
+        return True
+
+
+class PreparedCalls:
+    """Those of one execution."""
+
+    def __init__(self, broker: ExecutionBroker) -> None:
+        self._broker = broker
+        self._is_on = (
+            broker.audit.takes_encoded and broker.level == 0 and not broker.evidence.has_listener
+        )
+        # By capability and labels; None: it was called once.
+        self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
+        self._never: set[str] = set()
+
+    def begin(self, requests: Sequence[CapabilityRequestMessage]) -> PreparedBatch | None:
+        """A batch of these, if all are prepared. If one is not, its next call may be."""
+        if not self._is_on:
+            return None
+        ready, labels = self._ready, labels_in(self._broker.flow.answered)
+        found = [ready.get((request.capability, labels)) for request in requests]
+        prepared = [one for one in found if one is not None]
+        if len(prepared) == len(requests):
+            return PreparedBatch(self._broker, requests, prepared)
+        for request in requests:
+            self._prepare(request, labels)
+        return None
+
+    def _prepare(self, request: CapabilityRequestMessage, labels: tuple[str, ...]) -> None:
+        broker, key = self._broker, (request.capability, labels)
+        grant, bound = broker.grant, broker.grant.terms.get(request.capability)
+        if bound is None or bound.name in self._never or self._ready.get(key) is not None:
+            return
+        if key not in self._ready:  # most capabilities are called once
+            self._ready[key] = None
+            return
+        linked = [link.terms[bound.name] for link in grant.links]
+        if (
+            not bound.inline
+            or bound.name in grant.chain.rated
+            or bound.name in grant.costs
+            or any(one.flows or one.approve or one.dry_run or one.labels for one in linked)
+        ):
+            self._never.add(bound.name)
+            return
+        decision = decide(grant, Request(bound.name, request.payload), NOTHING_USED)
+        if not decision.allowed:
+            return
+        texts = texts_for(broker.who, bound.name, decision, labels)
+        if texts is None or decision.labels:
+            self._never.add(bound.name)
+            return
+        self._ready[key] = PreparedCall(
+            bound=bound,
+            decision=decision,
+            texts=texts,
+            context=_context(broker, bound),
+            fits_schema=bound.schema_in.fits,
+            scopes=tuple(one.scope for one in linked if one.scope is not None),
+            function=bound.name.partition(".")[2],
+            marks=marks_of(bound.name),
+        )
+
+
+def _context(broker: ExecutionBroker, bound: BoundCapability) -> dict[str, Any]:
+    own = bound.spec.timeout_ms
+    default = broker.default_timeout_ms
+    return {
+        **broker.caller,
+        "capability": bound.name,
+        "scope": bound.scope,
+        "timeout_ms": default if own is None else min(own, default),
+        "artifacts": broker.artifacts,
+        "host": broker.host,
+    }

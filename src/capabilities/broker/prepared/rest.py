@@ -1,0 +1,190 @@
+"""(6) The way back from a prepared call to the lifecycle, when its decision has reached the log.
+
+From then on the decision cannot change. `UnfinishedBatch` is the general batch of the same calls,
+which takes over at any point: the log has to wait, a provider fails, an interrupt comes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from caps.capabilities.broker.batch import InlineBatch
+from caps.capabilities.broker.lifecycle import Call, CallState
+from caps.capabilities.broker.outcomes import Outcome
+from caps.protocol.messages import CapabilityRequestMessage
+from caps.security.audit.model.chain import EncodedRecord
+from caps.security.audit.model.records import OutcomeRecorded
+from caps.security.decision import Decision
+from caps.security.request import Usage
+from caps.worker.host.supervisor.interface import CallResponse, RequestBatch, SendAnswers
+
+if TYPE_CHECKING:
+    from caps.capabilities.broker.broker import ExecutionBroker
+    from caps.capabilities.broker.prepared.preparation import PreparedCall
+
+
+class Invoked(msgspec.Struct, frozen=True):
+    """A prepared call whose provider was called: when, and how that ended."""
+
+    began_ns: int
+    added: set[str]
+    """The labels that the provider added."""
+    outcome: Outcome | None
+    interrupt: BaseException | None = None
+    """Why there is no outcome."""
+
+
+class DecidedCall(Call):
+    """A call whose decision was made before, and is not made again."""
+
+    __slots__ = ("_made",)
+
+    def __init__(
+        self,
+        broker: ExecutionBroker,
+        request: CapabilityRequestMessage,
+        answered: frozenset[str],
+        decision: Decision,
+    ) -> None:
+        self._made: Decision | None = decision
+        super().__init__(broker, request, answered)
+
+    def _decide(self, usage: Usage) -> Decision:
+        made, self._made = self._made, None
+        return super()._decide(usage) if made is None else made
+
+    def invoked(self, found: Invoked) -> None:
+        """Its provider was called after the decision was durable. Raises an interrupt again."""
+        self._began_ns, self._added = found.began_ns, found.added
+        self._state = CallState.CALLING
+        if found.interrupt is not None:
+            raise found.interrupt
+        assert found.outcome is not None
+        self.end(found.outcome)
+
+
+class UnfinishedBatch(InlineBatch):
+    """Calls that were decided, of which the first were also made."""
+
+    def __init__(
+        self,
+        broker: ExecutionBroker,
+        decided: Sequence[tuple[CapabilityRequestMessage, Decision]],
+        made: Sequence[Invoked],
+    ) -> None:
+        super().__init__(broker, ())
+        calls = [DecidedCall(broker, one, self.answered, decision) for one, decision in decided]
+        self._requests = len(calls)
+        self._slots, self._calls = [*calls], [*calls]
+        self._made = dict(zip(calls, made, strict=False))
+        self._finished = False
+        self._steps = self._all_steps()
+        self._resume()  # to the first step, which leaves the records of the decisions
+
+    def decisions_recorded(self) -> None:
+        """The records of the decisions are durable: call the providers of the others."""
+        self._pending = ()
+        self._resume()
+
+    def recorded(self) -> None:
+        """The records that are pending are durable, and an interrupt came at the same time."""
+        self._pending = ()
+
+    def fail(self, error: Exception) -> None:
+        """The records that are pending could not be written."""
+        self._resume(error)
+
+    def _call(self, call: Call) -> OutcomeRecorded:
+        made = self._made.get(call) if isinstance(call, DecidedCall) else None
+        if made is None or not isinstance(call, DecidedCall):
+            return super()._call(call)
+        call.invoked(made)
+        return call.outcome_record()
+
+
+class ReturningBatch(RequestBatch):
+    """Prepared calls, which may return to the lifecycle at any point of `run`."""
+
+    def __init__(
+        self,
+        broker: ExecutionBroker,
+        requests: Sequence[CapabilityRequestMessage],
+        prepared: Sequence[PreparedCall],
+    ) -> None:
+        super().__init__(len(requests), broker.flow.answered)
+        self._broker = broker
+        self._pairs = [*zip(requests, prepared, strict=True)]
+        self._began = time.perf_counter()
+        self._decided = False
+        """Whether the decisions are in the log."""
+        self._appending: Sequence[EncodedRecord] = ()
+        """What was passed to the log last, while it is not known whether the log has it."""
+        self._made: list[Invoked] = []
+        self._answers: list[CallResponse | None] = []
+        self._general: InlineBatch | None = None
+        """Does the rest, if there is one."""
+
+    def run(self) -> None:
+        """Set the answers, or the batch that does the rest."""
+        raise NotImplementedError
+
+    @property
+    def answers(self) -> list[CallResponse | None]:
+        if self._general is not None:
+            return self._general.answers
+        return self._answers or [None] * self._requests
+
+    def step_sync(self) -> bool:
+        """All steps, here or in the lifecycle."""
+        if self._general is None and not self._answers:
+            try:
+                self.run()
+            except BaseException as error:
+                self._interrupt(error)
+                raise
+        return self._general is None or self._general.step_sync()
+
+    def _continue(self) -> UnfinishedBatch:
+        """The same calls in the lifecycle, as far as they have come."""
+        decided = [(request, call.decision) for request, call in self._pairs]
+        self._general = rest = UnfinishedBatch(self._broker, decided, self._made)
+        if self._decided:
+            rest.decisions_recorded()
+        return rest
+
+    def _interrupt(self, error: BaseException) -> None:
+        """The host was interrupted: the lifecycle records what is missing, now or at the end."""
+        if self._general is not None or self._answers:
+            return
+        recorded = bool(self._appending) and self._broker.audit.has_recorded(self._appending)
+        if self._decided and len(self._made) < len(self._pairs):
+            self._made.append(Invoked(time.perf_counter_ns(), set(), None, error))
+            self._continue().step_sync()  # records it, and raises the interrupt again
+        elif recorded:
+            self._continue().recorded()
+        elif self._appending or self._decided:
+            self._continue()
+
+    async def drive(self, send: SendAnswers) -> None:
+        """In the lifecycle; a call that is answered here never waits."""
+        if self._general is not None:
+            await self._general.drive(send)
+
+    async def abandon(self) -> None:
+        """The same."""
+        if self._general is not None:
+            await self._general.abandon()
+
+    def close(self) -> None:
+        """Count what the calls took, unless the lifecycle does."""
+        if self._general is not None:
+            self._general.close()
+        elif self._answers:
+            seconds = time.perf_counter() - self._began
+            for (_, call), made in zip(self._pairs, self._made, strict=True):
+                size = 0 if made.outcome is None else made.outcome.bytes_out
+                self._broker.telemetry.count_allowed(call.bound.name, seconds, size)
