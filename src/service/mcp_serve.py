@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from caps.agents.mcp_callers import Callers
+from caps.agents.sign_in_settings import SignInSettings
 from caps.capabilities.identity import new_id
 from caps.capabilities.registry import CapabilityRegistry
 from caps.capabilities.runtime.runtime import Runtime
@@ -34,7 +35,7 @@ from caps.service.serve import (
 )
 from caps.service.service import NO_POLICY
 from caps.service.signin.keys import key_source
-from caps.service.signin.tokens import TokenVerifier, token_terms
+from caps.service.signin.tokens import TokenVerifier
 from caps.store import open_store
 from caps.store.repositories.agents import StoredAgent
 
@@ -72,8 +73,9 @@ async def serve_mcp(
     """
     verifier, is_configured = None, False
     if settings.principal is None:
-        keys, is_configured = key_source()
-        verifier = TokenVerifier(keys, token_terms())
+        sign_in = SignInSettings.from_environment()
+        keys, is_configured = key_source(sign_in)
+        verifier = TokenVerifier(keys, sign_in)
     if not is_configured and not is_loopback(settings.host):
         raise ConfigurationError(
             f"`{settings.host}` is not loopback, and there is no secret: set "

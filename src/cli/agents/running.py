@@ -138,11 +138,12 @@ class Prepared(NamedTuple):
 
 def prepare(agent: str, options: RunOptions) -> Prepared:
     """Ends the command at what cannot work. Raises CapsErrors."""
+    audit = audit_settings(options.audit_path, options.audit_sinks)
     return Prepared(
         engine=_engine(options),
         agent=find_agent(options.url, agent),
-        registry=carded_registry(options.registry_name),
-        audit=audit_settings(options.audit_path, options.audit_sinks),
+        registry=carded_registry(options.registry_name, audit),
+        audit=audit,
         options=options,
     )
 

@@ -113,7 +113,7 @@ def serve(
             raise ConfigurationError("standard output is the protocol's; use another audit sink")
         with gc_paused():
             _require_libraries(over_http)
-            registry = carded_registry(registry_name)
+            registry = carded_registry(registry_name, settings)
         if not policy_paths and not Variable.POLICY_PATH.read():
             click.echo("caps: there is no policy, so nothing is granted", err=True)
         who = principal_or_user(principal)

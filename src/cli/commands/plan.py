@@ -55,7 +55,7 @@ def check(
     Ends with 7 if the plan has errors; warnings alone, of what is settled when it runs, are fine.
     """
     with report_errors():
-        registry = carded_registry(registry_name)
+        registry = carded_registry(registry_name, audit_settings(None, ()))
         checked, _ = _checked(file, registry, _ceiling(policy_paths), as_json=as_json)
     _print_checked(checked, as_json=as_json)
     sys.exit(ExitCode.FOUND if checked.errors else ExitCode.OK)
@@ -98,7 +98,7 @@ def run(
                 from caps.agents.plans.run import PlanCaller, run_plan
                 from caps.capabilities.runtime.runtime import Runtime
 
-                registry = carded_registry(registry_name)
+                registry = carded_registry(registry_name, settings)
             policies = _ceiling(policy_paths)
             checked, added = _checked(file, registry, policies, as_json=as_json)
             if checked.errors:

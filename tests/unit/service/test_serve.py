@@ -7,13 +7,13 @@ import socket
 import pytest
 
 from caps.protocol.errors import ConfigurationError
-from caps.service.serve import ServeSettings, _listening
+from caps.service.serve import ServeSettings, listening
 
 
 def test_answers_are_sent_at_once() -> None:
     """Connections do not wait for acknowledgements, which takes 40 ms for each answer."""
     with (
-        _listening(ServeSettings(port=0)) as listener,
+        listening(ServeSettings(port=0)) as listener,
         socket.create_connection(listener.getsockname()),
     ):
         connection, _ = listener.accept()
@@ -23,7 +23,7 @@ def test_answers_are_sent_at_once() -> None:
 
 def test_a_port_that_is_taken_is_told() -> None:
     """Before anything else is opened."""
-    with _listening(ServeSettings(port=0)) as listener:
+    with listening(ServeSettings(port=0)) as listener:
         taken = ServeSettings(port=listener.getsockname()[1])
-        with pytest.raises(ConfigurationError, match="cannot serve on"), _listening(taken):
+        with pytest.raises(ConfigurationError, match="cannot serve on"), listening(taken):
             pass
