@@ -23,12 +23,13 @@ from typing import Any, Final
 # The low half of a reference count that Python takes as immortal, by version. Before 3.14 it must
 # be exactly the value that Python itself uses, as any other is still counted up.
 _COUNTS: Final = {(3, 12): 0xFFFF_FFFF, (3, 13): 0xFFFF_FFFF, (3, 14): 0xC000_0000}
+_LOWEST_IMMORTAL: Final = 0xC000_0000
 
 
 def keep_for_ever() -> int:
     """Make every object that exists immortal. Returns their number: 0 if that is not possible."""
     count = _COUNTS.get(sys.version_info[:2])
-    if count is None or not _is_layout_known(count):
+    if count is None or not _is_layout_known():
         return 0
     gc.unfreeze()  # what is frozen is not listed
     gc.collect()
@@ -39,7 +40,7 @@ def keep_for_ever() -> int:
     return len(found)
 
 
-def _is_layout_known(count: int) -> bool:
+def _is_layout_known() -> bool:
     """Whether a count lies where this module writes it, on a little-endian machine of 64 bits."""
     if sys.byteorder != "little" or sys.maxsize != 2**63 - 1 or not _has_one_lock():
         return False
@@ -48,7 +49,7 @@ def _is_layout_known(count: int) -> bool:
     before = ctypes.c_uint32.from_address(id(probe)).value
     other = probe
     after = ctypes.c_uint32.from_address(id(probe)).value
-    return other is probe and after == before + 1 and none >= min(count, 0xC000_0000)
+    return other is probe and after == before + 1 and none >= _LOWEST_IMMORTAL
 
 
 def _has_one_lock() -> bool:
