@@ -345,8 +345,10 @@ def test_more_usage_never_allows_more(world: World, usage: Usage) -> None:
         before.in_flight + usage.in_flight,
         (sum(before.in_rate_windows) + sum(usage.in_rate_windows),),
         before.past_deadline or usage.past_deadline,
+        before.key,
         approval=before.approval,
         answered=before.answered | usage.answered,
+        cost=before.cost + usage.cost,
     )
     assert world.decision().allowed or not replace(world, usage=later).decision().allowed
 

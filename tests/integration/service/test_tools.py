@@ -199,10 +199,10 @@ def test_a_drifted_function_is_refused_until_a_card_describes_it(tmp_path: Path)
         (tmp_path / "card.json").write_text(json.dumps(right))
         done = service.caps("tools", "publish", "--file", str(tmp_path / "card.json"))
         assert done.returncode == 0, done.stderr
-        wait_until(lambda: call()["ok"] is True)
+        wait_until(lambda: call().get("ok") is True)
         (key,) = json.loads(service.caps("keys", "list", "--json").stdout)
         assert service.caps("keys", "revoke", key["id"]).returncode == 0
-        wait_until(lambda: call()["ok"] is False)
+        wait_until(lambda: call().get("ok") is False)
         revoked = actions(service, key["id"])
         assert [(each.action, each.status) for each in revoked] == [
             ("signing_key_activate", "done"),

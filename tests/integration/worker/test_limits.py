@@ -399,18 +399,18 @@ async def test_cancelling_a_run_kills_the_worker_and_is_recorded() -> None:
     async def cancel() -> None:
         scope.cancel()
 
-    policy = {"allow": ["host.cancel"]}
+    policy, before = {"allow": ["host.cancel"]}, _children()
     async with Runtime(policy, registry=registry, audit=audit) as runtime:
         with scope:
             await runtime.run("await caps.host.cancel()\nwhile True: pass")
     assert scope.cancelled_caught
     assert audit.events[-1].status.value == "cancelled"  # type: ignore[union-attr]
-    assert _children() == []
+    assert _children() == before
 
 
 async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
     """It is raised to the caller, the worker has exited, and the audit says the host failed."""
-    audit = MemoryAuditLog()
+    audit, before = MemoryAuditLog(), _children()
 
     def broken(_text: str) -> None:
         raise RuntimeError("broken handler")
@@ -420,7 +420,7 @@ async def test_an_output_handler_that_fails_is_the_callers_error() -> None:
             await runtime.run("print(1)", on_output=broken)
     (ended,) = [event for event in audit.events if isinstance(event, ExecutionEnded)]
     assert ended.status.value == "host_failed"
-    assert _children() == []
+    assert _children() == before
 
 
 def _children() -> list[str]:

@@ -115,7 +115,15 @@ async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
     finally:
         await log.aclose()
     names = {each.path.name: each.what for each in found}
-    assert set(names) == {"p.json", "asked", "log", "kept", "copy", "caps.db", "store.key"}
+    assert set(names) == {
+        "p.json",
+        "asked",
+        "log",
+        "kept",
+        "copy",
+        "caps.db",
+        "store.key",
+    }
     assert names["caps.db"] == names["store.key"] == "the store"
     assert names["asked"] == "the approvals directory"
     assert names["log"] == names["kept"] == names["copy"] == "the audit directory"
@@ -184,7 +192,7 @@ def test_the_environment_says_what_the_commands_guard(
     monkeypatch.setenv("CAPS_AUDIT_PATH", str(tmp_path / "log"))
     monkeypatch.setenv("CAPS_APPROVALS_PATH", str(tmp_path / "asked"))
     monkeypatch.setenv("CAPS_AUDIT_CHECKPOINTS_TO", str(tmp_path / "kept"))
-    always = {"log", "asked", "kept"}
+    always = {"log", "asked", "kept", "service.key"}
     assert {each.path.name for each in default_protected_paths()} == {
         *always,
         "caps.db",

@@ -138,7 +138,7 @@ def test_filters_narrow_what_is_printed(
     [
         (
             ["--kind", "decisions"],
-            "`decisions` is not a kind of record; there are approval_requested,",
+            "`decisions` is not a kind of record; there are admin_action, approval_requested,",
         ),
         (["--since", "yesterday"], "`yesterday` is not a time"),
         (["--until", "9999999999999w"], "`9999999999999w` is not a time"),
