@@ -55,12 +55,14 @@ def create_agent(
     return with_key(made, idempotency_key)
 
 
-def list_agents(*, limit: int = 50, cursor: str | None = None) -> Request[Page[Agent]]:
-    """A page of agents, oldest first; `agents` iterates over all."""
+def list_agents(
+    *, name: str | None = None, limit: int = 50, cursor: str | None = None
+) -> Request[Page[Agent]]:
+    """A page of agents, oldest first, or of those of a name; `agents` iterates over all."""
     return Request(
         method=LIST.method,
         path=LIST.path(),
-        query={"limit": limit, "cursor": cursor},
+        query={"name": name, "limit": limit, "cursor": cursor},
         read=read_as(Page[Agent]),
         is_repeatable=True,
     )
