@@ -104,7 +104,7 @@ def change_agent(
     policy: Mapping[str, Any] | _Unset | None = UNSET,
     if_match: str | None = None,
 ) -> Request[Agent]:
-    """Change what is named. Raises AgentChangedError if it is not at the version `if_match`."""
+    """Change what is named. Raises ChangedError if it is not at the version `if_match`."""
     fields = {
         "name": name,
         "description": description,
@@ -126,7 +126,7 @@ def change_agent(
 
 
 def delete_agent(agent_id: str, *, if_match: str | None = None) -> Request[None]:
-    """Delete an agent and what is its own. Raises AgentChangedError as `change_agent` does."""
+    """Delete an agent and what is its own. Raises ChangedError as `change_agent` does."""
     return Request(
         method=DELETE.method,
         path=DELETE.path(agent_id=agent_id),
