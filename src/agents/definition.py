@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
 from caps.protocol.errors import AgentInvalidError
-from caps.store.columns import new_id, now
-from caps.store.repositories.agents import Capabilities, StoredAgent
+
+if TYPE_CHECKING:
+    from caps.store.repositories.agents import Capabilities, StoredAgent
 
 MAX_DEFINITION_BYTES: Final = 1024 * 1024
+MAX_NAME_CHARACTERS: Final = 200
 
 
 class AgentDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an agent is. The capabilities are checked by the registry."""
 
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+    name: Annotated[
+        str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARACTERS, pattern=r"^[^\x00]*$")
+    ]
     description: Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^[^\x00]*$")] = ""
     system_prompt: Annotated[str, msgspec.Meta(max_length=256 * 1024, pattern=r"^[^\x00]*$")] = ""
     capabilities: dict[str, Any] | list[str] = msgspec.field(default_factory=list)
@@ -42,6 +46,10 @@ def new_agent(
     created_by: str = "anonymous",
 ) -> StoredAgent:
     """An agent with a new id, not stored yet."""
+    # Here: a definition is also read for a service, where no store is installed.
+    from caps.store.columns import new_id, now
+    from caps.store.repositories.agents import StoredAgent
+
     time = now()
     return StoredAgent(
         id=new_id(),

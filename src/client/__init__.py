@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from caps.client.async_client import AsyncClient
 from caps.client.errors import (
-    AgentChangedError,
     AnswerInvalidError,
+    ChangedError,
     ClientError,
     ConflictError,
     NotAllowedError,
@@ -28,7 +28,7 @@ from caps.client.settings import ClientSettings
 from caps.client.sync_client import Client
 
 __all__ = [
-    "AgentChangedError",
+    "ChangedError",
     "AnswerInvalidError",
     "AsyncClient",
     "Client",

@@ -24,6 +24,7 @@ from caps.client.routes import executions as execution_routes
 from caps.client.routes import operation as operation_routes
 from caps.client.routes import plans as plan_routes
 from caps.client.routes import policies as policy_routes
+from caps.client.routes import sessions as session_routes
 from caps.client.routes import tools as tool_routes
 from caps.client.settings import ClientSettings, service_place, token_source
 from caps.client.transport import check_encoding, pool_options, timeouts, translated
@@ -86,7 +87,7 @@ class AsyncDriver:
             return None
         try:
             async with self._opened(step.request, is_stream=False) as (response, deadline):
-                return await self._whole(response, deadline)
+                return await self._whole(step.request, response, deadline)
         except ClientError as error:
             return error
 
@@ -105,10 +106,13 @@ class AsyncDriver:
             ) as response:
                 yield response, deadline
 
-    async def _whole(self, response: httpcore2.Response, deadline: float) -> Answer:
+    async def _whole(
+        self, request: Request[Any], response: httpcore2.Response, deadline: float
+    ) -> Answer:
         headers = header_map(response.headers)
         check_encoding(headers)
-        reader = BodyReader(self._settings.max_answer_bytes, deadline)
+        limit = request.bound(response.status, self._settings.max_answer_bytes)
+        reader = BodyReader(limit, deadline)
         async with aclosing(response.aiter_stream()) as parts:
             async for part in parts:
                 reader.add(part)
@@ -122,10 +126,11 @@ class AsyncDriver:
         feed = execution_routes.event_feed(self._settings, execution_id, after)
         while not feed.has_ended():
             broken: ClientError | None = None
+            request = feed.request()
             try:
-                async with self._opened(feed.request(), is_stream=True) as (response, deadline):
+                async with self._opened(request, is_stream=True) as (response, deadline):
                     if response.status != 200:
-                        raise problem_of(await self._whole(response, deadline))
+                        raise problem_of(await self._whole(request, response, deadline))
                     check_encoding(header_map(response.headers))
                     async with aclosing(response.aiter_stream()) as parts:
                         async for part in parts:
@@ -204,6 +209,13 @@ class AsyncClient(AsyncDriver):
     wait = runs(execution_routes.wait)
     run = runs(execution_routes.run)
     call = sends(execution_routes.call)
+
+    list_sessions = sends(session_routes.list_sessions)
+    sessions = pages(session_routes.list_sessions)
+    list_files = sends(session_routes.list_files)
+    download_file = sends(session_routes.download_file)
+    upload_file = sends(session_routes.upload_file)
+    delete_file = sends(session_routes.delete_file)
 
     validate_plan = sends(plan_routes.validate_plan)
     start_plan = sends(plan_routes.start_plan)

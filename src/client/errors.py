@@ -11,7 +11,7 @@
         ├── NotAllowedError       403 (CallerFault)
         ├── NotFoundError         404 (CallerFault)
         ├── ConflictError         409 (CallerFault)
-        ├── AgentChangedError     412: changed since it was read (CallerFault)
+        ├── ChangedError          412: changed since it was read (CallerFault)
         ├── TooManyRequestsError  429: `retry_after` in seconds, or None (CallerFault)
         └── ServiceFailedError    5xx (HostFault)
 
@@ -98,8 +98,8 @@ class ConflictError(ProblemError, CallerFault):
     code = "conflict"
 
 
-class AgentChangedError(ProblemError, CallerFault):
-    code = "agent_changed"
+class ChangedError(ProblemError, CallerFault):
+    code = "changed"
 
 
 class TooManyRequestsError(ProblemError, CallerFault):
@@ -115,7 +115,7 @@ _BY_STATUS: Final[dict[int, type[ProblemError]]] = {
     403: NotAllowedError,
     404: NotFoundError,
     409: ConflictError,
-    412: AgentChangedError,
+    412: ChangedError,
     429: TooManyRequestsError,
 }
 

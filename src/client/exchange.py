@@ -28,6 +28,7 @@ from caps.client.errors import (
 )
 from caps.client.message import IDEMPOTENCY_KEY, Answer, Request, problem_of
 from caps.client.settings import ClientSettings
+from caps.protocol.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -53,7 +54,9 @@ Program = Generator[Step, Outcome, T]
 
 
 def exchange(request: Request[T], settings: ClientSettings) -> Program[T]:
-    """Send `request`, again where that is safe. Raises ClientError."""
+    """Send `request`, again where that is safe. Raises ClientError, and ConfigurationError."""
+    if len(request.body or b"") > settings.max_request_bytes:
+        raise ConfigurationError(f"a request has at most {settings.max_request_bytes} bytes")
     for attempt in range(1, settings.attempts + 1):
         outcome = yield Send(request)
         if isinstance(outcome, Answer):

@@ -38,6 +38,14 @@ def _readable() -> Iterator[None]:
         raise AnswerInvalidError(f"the answer is not what this client knows: {what}") from None
 
 
+@contextmanager
+def _sendable() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise ConfigurationError("the request has characters that are not text") from None
+
+
 def converted(document: Any, kind: type[T]) -> T:
     """JSON that was read already as a value of this type. Raises AnswerInvalidError."""
     with _readable():
@@ -72,10 +80,19 @@ class Request(msgspec.Struct, Generic[T_co], frozen=True, kw_only=True):
     """Sending it twice has the effect of sending it once."""
     seconds: float | None = None
     """How long an attempt may take, if longer than by default."""
+    max_bytes: int | None = None
+    """How large the answer may be, if smaller than by default."""
 
     def target(self, prefix: str) -> str:
         query = {name: value for name, value in self.query.items() if value is not None}
-        return prefix + self.path + (f"?{urlencode(query, doseq=True)}" if query else "")
+        with _sendable():
+            return prefix + self.path + (f"?{urlencode(query, doseq=True)}" if query else "")
+
+    def bound(self, status: int, max_bytes: int) -> int:
+        """How large an answer with this status may be. An error has the room that it needs."""
+        if self.max_bytes is None or status not in self.accepted:
+            return max_bytes
+        return min(self.max_bytes, max_bytes)
 
     def header_pairs(self, token: str) -> list[tuple[str, str]]:
         given = {name: value for name, value in self.headers.items() if value is not None}
@@ -94,12 +111,18 @@ class Route(msgspec.Struct, frozen=True):
     method: str
     template: str
 
-    def path(self, **values: str) -> str:
-        """The path with these values in it. Raises ConfigurationError for one that fits nowhere."""
+    def path(self, **values: str | tuple[str, ...]) -> str:
+        """The path with these values in it; several are segments, with `/` between them.
+
+        Raises ConfigurationError for one that fits nowhere.
+        """
+        quoted: dict[str, str] = {}
         for name, value in values.items():
-            if value in ("", ".", ".."):
+            segments = (value,) if isinstance(value, str) else value
+            if any(each in ("", ".", "..") for each in segments):
                 raise ConfigurationError(f"`{name}` must be the id of something")
-        quoted = {name: quote(value, safe="") for name, value in values.items()}
+            with _sendable():
+                quoted[name] = "/".join(quote(each, safe="") for each in segments)
         return self.template.format(**quoted)
 
 

@@ -28,6 +28,8 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     """For one attempt, from sending it to the last byte of its answer."""
     stream_silence_seconds: float = 60.0
     """The service sends something every 15 seconds, so a longer silence is a broken connection."""
+    max_request_bytes: int = 64 * 1024 * 1024
+    """Of a body; the service has a bound of its own."""
     max_answer_bytes: int = 64 * 1024 * 1024
     max_event_bytes: int = 64 * 1024 * 1024
     attempts: int = 4

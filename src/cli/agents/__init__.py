@@ -1,37 +1,37 @@
-"""`caps agents`: create, list, show, delete and run agents of the store, and chat with them."""
+"""`caps agents`: create, list, show, delete and run agents of the store, and chat with them.
+
+All but `run` and `chat` also work on a service.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from caps.cli.agents.chat import chat
+from caps.cli.agents.place import agent_place
 from caps.cli.agents.run import run
-from caps.cli.agents.stored import find_agent, in_store
 from caps.cli.exits import ExitCode, fail, report_errors
 from caps.cli.input_files import read_input
-from caps.cli.options import (
-    json_option,
-    load_registry,
-    principal_option,
-    principal_or_user,
-    registry_option,
-    store_option,
-)
+from caps.cli.options import json_option, principal_option, registry_option, store_option
+from caps.cli.remote.server import chosen_server, refuse_remote
 from caps.protocol.text import printable
 
 if TYPE_CHECKING:
     from caps.agents.definition import AgentDefinition
-    from caps.store.repositories.agents import StoredAgent
 
-_PAGE = 200
+# Subcommands that work on a service.
+REMOTE: Final = frozenset({"create", "delete", "list", "show"})
 
 
 @click.group()
-def agents() -> None:
-    """Create, list, show, delete and run agents of the store, and chat with them."""
+@click.pass_context
+def agents(context: click.Context) -> None:
+    """Create, list, show, delete and run agents, and chat with them."""
+    if chosen_server() is not None and context.invoked_subcommand not in REMOTE:
+        refuse_remote(f"`caps agents {context.invoked_subcommand}`")
 
 
 agents.add_command(run)
@@ -71,17 +71,17 @@ def create(
     if (file is None) == (name is None):
         fail("give `--file`, or `--name` and the other options", ExitCode.BAD_USAGE)
     with report_errors():
+        place = agent_place(url, registry_name=registry_name, principal=principal)
         if file is None:
             given = {"name": name, "system_prompt": prompt, "description": description}
             defined = _defined({**given, "capabilities": _json(capabilities)})
         else:
             defined = _defined_by(file)
-        agent = _checked(defined, principal_or_user(principal), registry_name)
-        in_store(url, lambda found: found.add(agent), writes=True)
+        agent = place.create(defined)
     if as_json:
-        click.echo(json.dumps(as_document(agent)))
+        click.echo(json.dumps(agent))
     else:
-        click.echo(f"the agent `{printable(agent.name, 200)}` is kept as `{agent.id}`")
+        click.echo(f"the agent `{printable(agent['name'], 200)}` is kept as `{agent['id']}`")
 
 
 @agents.command("list")
@@ -90,15 +90,15 @@ def create(
 def list_(url: str | None, as_json: bool) -> None:
     """Print all agents, oldest first."""
     with report_errors():
-        found = in_store(url, _all_agents)
+        found = agent_place(url).listed()
     if as_json:
-        click.echo(json.dumps([as_document(each) for each in found]))
+        click.echo(json.dumps(found))
         return
     if not found:
         click.echo("there are no agents")
     for each in found:
-        keys = " ".join(each.capabilities)
-        click.echo(printable(f"{each.id}  {each.name}  {keys}".rstrip(), 400))
+        keys = " ".join(each["capabilities"])
+        click.echo(printable(f"{each['id']}  {each['name']}  {keys}".rstrip(), 400))
 
 
 @agents.command()
@@ -107,14 +107,11 @@ def list_(url: str | None, as_json: bool) -> None:
 @store_option
 def show(agent: str, registry_name: str | None, url: str | None) -> None:
     """Print AGENT (an id, or a name) as JSON, with the tools that its capabilities amount to."""
-    from caps.agents.resolution import resolve_agent
-
     with report_errors():
-        found = find_agent(url, agent)
-        resolved = resolve_agent(load_registry(registry_name), found.capabilities, found.name)
-    tools = [{"key": each.key, "function": each.function} for each in resolved.tools]
-    document = {**as_document(found), "tools": tools, "warnings": list(resolved.warnings)}
-    click.echo(json.dumps(document, indent=2))
+        place = agent_place(url, registry_name=registry_name)
+        found = place.find(agent)
+        tools, warnings = place.tools(found)
+    click.echo(json.dumps({**found, "tools": tools, "warnings": warnings}, indent=2))
 
 
 @agents.command()
@@ -123,26 +120,10 @@ def show(agent: str, registry_name: str | None, url: str | None) -> None:
 def delete(agent: str, url: str | None) -> None:
     """Delete AGENT (an id, or a name). Its threads stay: they are its users'."""
     with report_errors():
-        found = find_agent(url, agent)
-        in_store(url, lambda agents: agents.delete(found.id), writes=True)
-    click.echo(f"the agent `{printable(found.name, 200)}` is deleted")
-
-
-def as_document(agent: StoredAgent) -> dict[str, Any]:
-    """An agent as JSON, as the HTTP API shows it."""
-    import msgspec
-
-    found: dict[str, Any] = msgspec.to_builtins(agent)
-    return found
-
-
-def _all_agents(found: Any) -> list[StoredAgent]:
-    listed: list[StoredAgent] = []
-    while True:
-        page = found.page(after=listed[-1].id if listed else None, limit=_PAGE)
-        listed += page
-        if len(page) < _PAGE:
-            return listed
+        place = agent_place(url)
+        found = place.find(agent)
+        place.delete(found)
+    click.echo(f"the agent `{printable(found['name'], 200)}` is deleted")
 
 
 def _json(text: str) -> Any:
@@ -165,17 +146,3 @@ def _defined(fields: dict[str, Any]) -> AgentDefinition:
     from caps.agents.definition import read_definition
 
     return read_definition(json.dumps(fields).encode())
-
-
-def _checked(defined: AgentDefinition, created_by: str, registry_name: str | None) -> StoredAgent:
-    """A new agent that fits the registry. Raises AgentInvalidError and PolicyInvalidError."""
-    import msgspec
-
-    from caps.agents.definition import new_agent
-    from caps.agents.resolution import resolve_agent
-
-    registry = load_registry(registry_name)
-    resolve_agent(registry, defined.capabilities, defined.name)
-    if defined.policy is not None:
-        registry.bind(defined.policy)
-    return new_agent(**msgspec.structs.asdict(defined), created_by=created_by)

@@ -55,12 +55,14 @@ def create_agent(
     return with_key(made, idempotency_key)
 
 
-def list_agents(*, limit: int = 50, cursor: str | None = None) -> Request[Page[Agent]]:
-    """A page of agents, oldest first; `agents` iterates over all."""
+def list_agents(
+    *, name: str | None = None, limit: int = 50, cursor: str | None = None
+) -> Request[Page[Agent]]:
+    """A page of agents, oldest first, or of those of a name; `agents` iterates over all."""
     return Request(
         method=LIST.method,
         path=LIST.path(),
-        query={"limit": limit, "cursor": cursor},
+        query={"name": name, "limit": limit, "cursor": cursor},
         read=read_as(Page[Agent]),
         is_repeatable=True,
     )
@@ -102,7 +104,7 @@ def change_agent(
     policy: Mapping[str, Any] | _Unset | None = UNSET,
     if_match: str | None = None,
 ) -> Request[Agent]:
-    """Change what is named. Raises AgentChangedError if it is not at the version `if_match`."""
+    """Change what is named. Raises ChangedError if it is not at the version `if_match`."""
     fields = {
         "name": name,
         "description": description,
@@ -124,7 +126,7 @@ def change_agent(
 
 
 def delete_agent(agent_id: str, *, if_match: str | None = None) -> Request[None]:
-    """Delete an agent and what is its own. Raises AgentChangedError as `change_agent` does."""
+    """Delete an agent and what is its own. Raises ChangedError as `change_agent` does."""
     return Request(
         method=DELETE.method,
         path=DELETE.path(agent_id=agent_id),

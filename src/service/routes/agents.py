@@ -6,11 +6,12 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from fastapi import APIRouter, Header, Request
-from pydantic import Field, WithJsonSchema
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import AfterValidator, Field, WithJsonSchema
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from caps.agents.definition import MAX_NAME_CHARACTERS
 from caps.service.bodies import (
     REPLAYED,
     Body,
@@ -23,6 +24,7 @@ from caps.service.bodies import (
     fingerprint,
     is_replay,
     page,
+    without_nul,
 )
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
@@ -36,7 +38,12 @@ router = APIRouter(route_class=SecuredRoute, tags=["agents"])
 
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=64)]
-Name = Annotated[StoredText, Field(min_length=1, max_length=200)]
+Name = Annotated[StoredText, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
+OfName = Annotated[
+    str | None,
+    Query(min_length=1, max_length=MAX_NAME_CHARACTERS),
+    AfterValidator(lambda name: name if name is None else without_nul(name)),
+]
 Description = Annotated[StoredText, Field(max_length=4096)]
 Prompt = Annotated[StoredText, Field(max_length=256 * 1024)]
 # Checked by the registry, whose errors name the place.
@@ -111,11 +118,13 @@ async def create_agent(
 
 
 @router.get("/v1/agents", openapi_extra=needs(Role.VIEWER))
-async def list_agents(service: ServiceGiven, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    """Agents, oldest first."""
+async def list_agents(
+    service: ServiceGiven, limit: Limit = 50, cursor: Cursor = None, name: OfName = None
+) -> Response:
+    """Agents, oldest first; with `name` only those of this name."""
     after = None if cursor is None else _cursor(cursor)
     found = await service.store.read(
-        lambda connection: Agents(connection).page(after=after, limit=limit + 1)
+        lambda connection: Agents(connection).page(after=after, limit=limit + 1, name=name)
     )
     return page([_document(each) for each in found], limit)
 

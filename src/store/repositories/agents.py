@@ -82,14 +82,18 @@ class Agents:
             wanted = wanted.with_for_update()
         return next(iter(self._read(wanted)), None)
 
-    def page(self, *, after: UUID | None, limit: int) -> list[StoredAgent]:
-        """At most `limit` agents after the one with this id, oldest first."""
-        wanted = sa.select(agents).order_by(agents.c.id).limit(limit)
-        return self._read(wanted if after is None else wanted.where(agents.c.id > after))
+    def page(
+        self, *, after: UUID | None = None, limit: int, name: str | None = None
+    ) -> list[StoredAgent]:
+        """At most `limit` agents after the one with this id, oldest first.
 
-    def named(self, name: str, *, limit: int) -> list[StoredAgent]:
-        """At most `limit` agents of this name, oldest first. Names are not unique."""
-        wanted = sa.select(agents).where(agents.c.name == name).order_by(agents.c.id).limit(limit)
+        With `name` only those of this name: names are not unique.
+        """
+        wanted = sa.select(agents).order_by(agents.c.id).limit(limit)
+        if after is not None:
+            wanted = wanted.where(agents.c.id > after)
+        if name is not None:
+            wanted = wanted.where(agents.c.name == name)
         return self._read(wanted)
 
     def replace(self, agent: StoredAgent) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -129,28 +128,84 @@ def test_call_prints_and_exits_as_it_does_here(service: ServiceProcess, place: P
 def test_agents_are_created_listed_shown_used_and_deleted(
     service: ServiceProcess, place: Path
 ) -> None:
-    """Through the token of a file."""
+    """By name or id, through the token of a file; printed as those of the store are."""
     (place / "token").write_text(token())
     options = ("--server", service.address, "--token-file", str(place / "token"))
     agent = {"name": "Adder", "capabilities": {"test_math": {"tools": ["add"]}}}
-    made = caps(place, *options, "agents", "create", "-", stdin=json.dumps(agent))
-    assert (made.returncode, made.stderr) == (0, "")
-    agent_id = made.stdout.strip()
-    listed = caps(place, *options, "agents", "list")
-    assert f"{agent_id}  Adder  test_math\n" in listed.stdout
-    shown = json.loads(caps(place, *options, "agents", "show", agent_id, "--json").stdout)
-    assert (shown["name"], shown["capabilities"]) == ("Adder", agent["capabilities"])
+    ids = {}
+    for where in (options, ()):
+        file = ("--file", "-", "--json")
+        made = caps(place, *where, "agents", "create", *file, stdin=json.dumps(agent))
+        assert (made.returncode, made.stderr) == (0, "")
+        ids[where] = agent_id = json.loads(made.stdout)["id"]
+        listed = caps(place, *where, "agents", "list")
+        assert f"{agent_id}  Adder  test_math\n" in listed.stdout
+    shown = [json.loads(caps(place, *where, "agents", "show", "Adder").stdout) for where in ids]
+    for each in shown:
+        assert (each["name"], each["capabilities"]) == ("Adder", agent["capabilities"])
+        assert each["tools"] == [{"key": "add", "function": "math.add"}]
+    assert list(shown[0]) == list(shown[1])
+    found = json.loads(caps(place, *options, "agents", "list", "--json").stdout)
+    assert [each["name"] for each in found if each["id"] == ids[options]] == ["Adder"]
     code = "hasattr(caps.math, 'multiply')"
-    run = caps(place, *options, "run", "-", "--agent", agent_id, stdin=code)
+    run = caps(place, *options, "run", "-", "--agent", ids[options], stdin=code)
     assert run.stdout == "=> False\n"
-    assert caps(place, *options, "agents", "delete", agent_id).returncode == 0
-    gone = caps(place, *options, "agents", "show", agent_id)
-    assert (gone.returncode, gone.stderr) == (2, "caps: there is no such agent\n")
+    for where, agent_id in ids.items():
+        gone = caps(place, *where, "agents", "delete", agent_id)
+        assert (gone.returncode, gone.stdout) == (0, "the agent `Adder` is deleted\n")
+        gone = caps(place, *where, "agents", "show", agent_id)
+        assert (gone.returncode, gone.stderr) == (2, f"caps: there is no agent `{agent_id}`\n")
 
 
-@pytest.mark.skipif(
-    find_spec("caps.service.routes.audit") is None, reason="the service has no route for records"
-)
+AGENTS = {
+    "unknown key": ({"name": "a", "tools": []}, 2),
+    "no name": ({}, 2),
+    "unknown capability": ({"name": "a", "capabilities": {"test_maht": {}}}, 2),
+    "unknown tool": ({"name": "a", "capabilities": {"test_math": {"tools": ["ad"]}}}, 2),
+    "policy": ({"name": "a", "policy": {"allow": ["math.ad"]}}, 4),
+}
+
+
+@pytest.mark.parametrize("name", list(AGENTS))
+def test_an_agent_that_does_not_fit_is_refused_as_here(
+    name: str, service: ServiceProcess, place: Path
+) -> None:
+    """In the same words."""
+    document, expected = AGENTS[name]
+    command = ("agents", "create", "--file", "-")
+    there, here = both(service, place, *command, stdin=json.dumps(document))
+    assert (there.stdout, there.stderr) == ("", here.stderr)
+    assert (there.returncode, here.returncode) == (expected, expected)
+
+
+def test_which_agent_is_meant_is_told_as_here(service: ServiceProcess, place: Path) -> None:
+    """By no name, a name that none can have, and one that two have."""
+    for name in ("nobody", "x" * 300, "\udcff", ""):
+        there, here = both(service, place, "agents", "show", name)
+        assert (there.returncode, there.stderr) == (here.returncode, here.stderr)
+        assert (there.returncode, there.stderr.count("\n")) == (2, 1)
+    for _ in range(2):
+        done = both(service, place, "agents", "create", "--name", "twin")
+        assert [each.returncode for each in done] == [0, 0]
+    there, here = both(service, place, "agents", "delete", "twin")
+    assert (
+        there.stderr == here.stderr == "caps: several agents are named `twin`; give the id of one\n"
+    )
+
+
+def test_show_names_the_tools_that_the_service_withholds(
+    service: ServiceProcess, place: Path
+) -> None:
+    """Its policies are in force there."""
+    options = ("--server", service.address)
+    made = ("agents", "create", "--name", "writer", "--capabilities", '["stateless_todo_list"]')
+    assert caps(place, *options, *made, CAPS_TOKEN=token()).returncode == 0
+    done = caps(place, *options, "agents", "show", "writer", CAPS_TOKEN=token())
+    shown = json.loads(done.stdout)
+    assert shown["tools"] == []
+    assert "the policy does not allow the tools `" in shown["warnings"][-1]
+
+
 def test_the_audit_log_of_the_service_is_read_and_verified(
     service: ServiceProcess, place: Path
 ) -> None:
@@ -194,6 +249,11 @@ def test_the_audit_log_of_the_service_is_read_and_verified(
         (("run", "-", "--principal", "x"), "`--principal` cannot be used with a service"),
         (("run", "-", "--policy", "a", "--policy", "b"), "give one `--policy`"),
         (("call", "math.add", "--registry", "x:y"), "`--registry` cannot be used"),
+        (("agents", "run", "a", "hello"), "`caps agents run` works on this host only"),
+        (("agents", "chat", "a"), "`caps agents chat` works on this host only"),
+        (("agents", "list", "--url", "sqlite:///x"), "`--url` cannot be used with a service"),
+        (("agents", "show", "a", "--registry", "x:y"), "`--registry` cannot be used"),
+        (("agents", "create", "--name", "a", "--principal", "x"), "`--principal` cannot be used"),
         (("audit", "prove", "x"), "`caps audit prove` works on this host only"),
     ],
 )

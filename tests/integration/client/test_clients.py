@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from caps.client import (
-    AgentChangedError,
     AsyncClient,
+    ChangedError,
     Client,
     ClientSettings,
     NotAllowedError,
@@ -84,7 +84,7 @@ class TestClient:
         assert client.get_agent_if_changed(made.id, made.etag) is None
         changed = client.change_agent(made.id, name="B", if_match=made.etag)
         assert (changed.name, changed.description) == ("B", "")
-        with pytest.raises(AgentChangedError) as caught:
+        with pytest.raises(ChangedError) as caught:
             client.change_agent(made.id, name="C", if_match=made.etag)
         assert caught.value.problem.code == "agent_changed"
         assert client.get_agent_if_changed(made.id, made.etag) == changed

@@ -1,72 +1,13 @@
-"""What the service answers, as frozen values. Fields that a newer service adds are ignored."""
+"""Executions and calls: how they stand, what happens in them, how they end."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-T = TypeVar("T")
-
 UNFINISHED: Final = frozenset({"queued", "running"})
-
-
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A function as a model sees it."""
-
-    key: str
-    name: str
-    description: str
-    function: str
-    """What code calls: `files.read`."""
-
-
-class Capability(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be given to an agent. A list has the first six fields only."""
-
-    id: str
-    name: str
-    description: str
-    status: str
-    icon: str | None
-    category: str | None
-    version: str | None = None
-    depends_on: tuple[str, ...] = ()
-    system_prompt: str | None = None
-    tools: tuple[Tool, ...] = ()
-    config_schema: dict[str, Any] | None = None
-
-
-class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored agent. `etag` is known if it was read by itself, and not in a list."""
-
-    id: str
-    name: str
-    description: str
-    system_prompt: str
-    status: str
-    capabilities: list[Any] | dict[str, Any]
-    """In the form in which they were given."""
-    policy: dict[str, Any] | None
-    created_by: str
-    revision: int
-    created_at: dt.datetime
-    updated_at: dt.datetime
-    etag: str | None = None
-
-
-class EffectiveAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model is given as an agent, under the policies that are in force now."""
-
-    id: str
-    system_prompt: str
-    tools: tuple[dict[str, Any], ...]
-    withheld: tuple[str, ...]
-    """The keys of tools that the operator's policy does not allow."""
-    policy: dict[str, Any]
-    stubs: str
-    warnings: tuple[str, ...]
 
 
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,84 +166,3 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         """The object of `caps call --json`."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
-
-
-class Approval(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that waits for a person."""
-
-    id: str
-    execution_id: str
-    principal: str
-    agent: str | None = None
-    session: str | None = None
-    request_id: str
-    capability: str
-    title: str = ""
-    rule: str
-    policy_id: str
-    policy_sha256: str
-    shown: dict[str, Any]
-    hidden: tuple[str, ...]
-    """The names of the arguments that are not shown."""
-    asked_at: str
-    expires_at: str
-
-
-class ApprovalAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a waiting call was answered."""
-
-    id: str
-    allowed: bool
-    by: str
-    reason: str | None = None
-
-
-class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether an audit log is sound (`status` is `ok`), and if not, where it breaks."""
-
-    status: str
-    message: str
-    records: int = 0
-    segments: int = 0
-    head_seq: int = 0
-    head_hash: str = ""
-    checkpoints: int = 0
-    signed_seq: int = 0
-    bad_file: str | None = None
-    bad_line: int | None = None
-    bad_seq: int | None = None
-
-
-class PolicyInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the operator's policies. `sha256` names it when it is replaced."""
-
-    id: str
-    sha256: str
-    terms_sha256: str
-    can_be_replaced: bool
-    policy: dict[str, Any]
-
-
-class ToolCard(msgspec.Struct, frozen=True, kw_only=True):
-    """The signed description of one version of a tool. `problem` says why one is not valid."""
-
-    name: str
-    version: str
-    description: str | None = None
-    agent_type: str | None = None
-    input_schema: dict[str, Any] | None = None
-    output_schema: dict[str, Any] | None = None
-    cost_estimate: float | None = None
-    side_effects: Any = None
-    checksum: str | None = None
-    signature: str | None = None
-    key_id: str | None = None
-    alg: str | None = None
-    problem: str | None = None
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """A part of a list. `next_cursor` is None on the last one."""
-
-    items: tuple[T, ...]
-    next_cursor: str | None = None
