@@ -21,6 +21,7 @@ from caps.capabilities.catalogue.entry_points import PluginMode, plugin_mode
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.runtime.opening.settings import capability_timeout_ms
 from caps.mcp.client.config import McpServer, load_servers
+from caps.protocol.disk.state_directory import mcp_pins_directory
 from caps.protocol.environment import Variable
 from caps.protocol.errors import CapsError, ConfigurationError
 from caps.security.approvals.directory import default_approvals_directory
@@ -64,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The place of the store, fit for messages."""
     cards: CardSettings
     mcp_servers: tuple[McpServer, ...]
+    mcp_pins: Path
     approvals: Path
     cgroup: str | None
     """The directory of CAPS_CGROUP, which is one of a cgroup hierarchy."""
@@ -149,6 +151,7 @@ _PARSERS: Final[dict[str, Callable[[], Any]]] = {
     "store": _store,
     "cards": CardSettings.from_environment,
     "mcp_servers": load_servers,
+    "mcp_pins": mcp_pins_directory,
     "approvals": default_approvals_directory,
     "cgroup": _cgroup,
     "secrets": _secrets,
