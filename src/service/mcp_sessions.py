@@ -24,9 +24,9 @@ class TokenSessions:
         self._max_sessions = max_sessions
         self._clock = clock
         self._flows: dict[str, FlowState] = {}
-        self._expiries: list[tuple[float, str]] = []
+        self._expiries: list[tuple[int, str]] = []
 
-    def hold(self, session: str, expires_at: float, opened: Callable[[], FlowState]) -> FlowState:
+    def hold(self, session: str, expires_at: int, opened: Callable[[], FlowState]) -> FlowState:
         """The state of the session, which `opened` finds at first. Problem if there are too many.
 
         `expires_at` is what the token of the session says.

@@ -35,7 +35,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the agent that the token is for; it is good for that agent alone."""
     policy: Mapping[str, Any] | None = None
     """A policy that is in the token: beneath all others, so it can only take away."""
-    expires_at: float | None = None
+    expires_at: int | None = None
     """When the token expires, in seconds of the epoch; None: nobody needs a token."""
 
     @property

@@ -195,7 +195,7 @@ async def test_for_an_engine(registry: CapabilityRegistry, mode: CallMode) -> No
 class TestMistakes:
     """Each names the place and the nearest name, wherever the agent is used."""
 
-    MISTAKES = (
+    MISTAKES: tuple[tuple[dict[str, Any], str], ...] = (
         (
             {"audoi": {}},
             "there is no capability `audoi` at `capabilities.audoi`; did you mean `audio`?",
@@ -245,6 +245,16 @@ class TestMistakes:
         assert done.stdout == b""
 
 
+class Told:
+    """What an MCP client is told of a request."""
+
+    def __init__(self) -> None:
+        self.reports: list[tuple[float, float | None, str | None]] = []
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        self.reports.append((progress, total, message))
+
+
 class TestProgress:
     """From the external server, through the broker, to whoever waits; without its secrets."""
 
@@ -274,21 +284,13 @@ class TestProgress:
         self, operator: Path, tmp_path: Path, mode: ConnectMode
     ) -> None:
         """Through both ends; in code mode among the other steps of the run."""
-        called: list[tuple[float, float | None, str | None]] = []
-        ran: list[tuple[float, float | None, str | None]] = []
-
-        async def of_call(done: float, total: float | None, message: str | None) -> None:
-            called.append((done, total, message))
-
-        async def of_run(done: float, total: float | None, message: str | None) -> None:
-            ran.append((done, total, message))
-
+        called, ran = Told(), Told()
         async with connected(operator, tmp_path, ONLY_TRANSCRIBE, mode) as client:
             arguments = {"path": "a.wav"}
-            await client.call_tool("transcribe", arguments, progress_callback=of_call)
-            await client.call_tool("execute_code", {"code": CODE}, progress_callback=of_run)
-        assert called == [(done, 3, MASKED_PARTS[done - 1]) for done in (1, 2, 3)]
-        assert ran[0] == (1, None, "audio.transcribe: allow")
+            await client.call_tool("transcribe", arguments, progress_callback=called)
+            await client.call_tool("execute_code", {"code": CODE}, progress_callback=ran)
+        assert called.reports == [(done, 3, MASKED_PARTS[done - 1]) for done in (1, 2, 3)]
+        assert ran.reports[0] == (1, None, "audio.transcribe: allow")
         of_tool = [f"audio.transcribe: {n} of 3, {MASKED_PARTS[n - 1]}" for n in (1, 2, 3)]
-        assert [message for _, _, message in ran if message in of_tool] == of_tool
-        assert [done for done, _, _ in ran] == sorted({done for done, _, _ in ran})
+        assert [message for _, _, message in ran.reports if message in of_tool] == of_tool
+        assert [done for done, _, _ in ran.reports] == sorted({done for done, _, _ in ran.reports})
