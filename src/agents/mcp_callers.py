@@ -16,6 +16,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from caps.agents.resolution import AgentResolver, bind_given
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.grant import BoundPolicy
 from caps.capabilities.runtime.runtime import Runtime
 from caps.mcp.server.caller import Caller
@@ -46,15 +47,17 @@ class Callers:
         session: str,
         policy: Mapping[str, Any] | None = None,
         shown_as: str | None = None,
+        flow: FlowState | None = None,
     ) -> Caller:
         """The caller; without an agent it has every function that the policies grant.
 
         `policy` is that of its token. `shown_as` is the agent in the records, instead of its id.
+        `flow` is what the session was answered, if its connection is to hold it.
         Raises AgentInvalidError, ProviderError and PolicyInvalidError.
         """
         added = () if policy is None else (await self._policy(policy),)
         if agent is None:
-            return Caller(principal=principal, session=session, policies=added)
+            return Caller(principal=principal, session=session, policies=added, flow=flow)
         ready = await self._resolver.ready(agent)
         return Caller(
             principal=principal,
@@ -63,7 +66,12 @@ class Callers:
             policies=(*ready.policies, *added),
             tools=ready.resolved.tools,
             instructions=ready.system_prompt,
+            flow=flow,
         )
+
+    def session_flow(self, principal: str, session: str) -> FlowState:
+        """What the session was answered; it is forgotten when nobody holds it."""
+        return self._runtime.session_flow(principal, session, stored=True)
 
     async def _policy(self, policy: Mapping[str, Any]) -> BoundPolicy:
         key = hashlib.sha256(msgspec.json.encode(policy, order="deterministic")).digest()

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
-from caps.capabilities.progress import report_progress
+from caps.capabilities.progress import progress_of
 from caps.capabilities.threads import run_in_provider_thread
 from caps.protocol.errors import ProviderError
 from caps.security.policies.flow_rules import NO_MARKS, checked_mark, labels_in
@@ -133,7 +133,7 @@ class CallContext(msgspec.Struct, frozen=True, kw_only=True):
 
         The message leaves the host as it is. ValueError for a number that is not finite.
         """
-        report_progress(done, total, message)
+        progress_of(self.capability)(done, total, message)
 
     def scope_as(self, model: type[S]) -> S:
         """The scope as `model`; a `ProviderError` if the broker passed another one.

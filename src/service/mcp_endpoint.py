@@ -26,6 +26,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from caps.agents.mcp_callers import Callers, find_agent
+from caps.capabilities.broker.flow import FlowState
 from caps.mcp.server.caller import Caller, Context, session_of_token
 from caps.mcp.server.server import CapsServer
 from caps.protocol.errors import (
@@ -36,6 +37,7 @@ from caps.protocol.errors import (
     ProviderError,
 )
 from caps.service.limits import PrincipalLimits
+from caps.service.mcp_sessions import TokenSessions
 from caps.service.problems import Problem, problem_response
 from caps.service.secured_route import authorization_of
 from caps.service.service import Service
@@ -92,6 +94,7 @@ class McpEndpoint:
         self._served = served
         self._verifier = verifier
         self._principals = principals
+        self._tokens = TokenSessions()
         self._manager = StreamableHTTPSessionManager(
             server.sdk,
             max_request_body_size=server.limits.message_bytes,
@@ -129,7 +132,9 @@ class McpEndpoint:
         if principal.role < Role.RUNNER:
             raise Problem(403, "role_too_low", "this needs the role `runner`")
         stack.enter_context(self._principals.request(principal.name))
-        caller = await self._caller(principal, _session_of(headers) or own_session)
+        session = _session_of(headers) or own_session
+        flow = self._flow(principal, session, is_own=session == own_session)
+        caller = await self._caller(principal, session, flow)
         scope[_CALLER] = caller
         scope["user"] = _owner(principal)
 
@@ -143,7 +148,19 @@ class McpEndpoint:
         principal = await self._verifier.principal(authorization)
         return principal, session_of_token(authorization or "")
 
-    async def _caller(self, principal: Principal, session: str) -> Caller:
+    def _flow(self, principal: Principal, session: str, *, is_own: bool) -> FlowState | None:
+        """What the session was answered: the connection of a handshake holds it, or we do."""
+
+        def opened() -> FlowState:
+            return self._served.callers.session_flow(principal.name, session)
+
+        if not is_own:
+            return opened()
+        if principal.expires_at is None:
+            return None  # the one session of everybody: the runtime keeps it
+        return self._tokens.hold(session, principal.expires_at, opened)
+
+    async def _caller(self, principal: Principal, session: str, flow: FlowState | None) -> Caller:
         served = self._served
         agent = await self._agent(principal)
         try:
@@ -153,6 +170,7 @@ class McpEndpoint:
                 session=session,
                 policy=principal.policy,
                 shown_as=served.shown_as,
+                flow=flow,
             )
         except (AgentInvalidError, PolicyInvalidError, ProviderError) as error:
             raise Problem(403, "token_unusable", _about(error)) from error

@@ -7,6 +7,7 @@ the error says what the operator has to do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -20,13 +21,12 @@ from caps.capabilities.catalogue.capability import (
     ToolDescriptor,
 )
 from caps.capabilities.catalogue.context import ResolverContext
+from caps.capabilities.progress import progress_of
 from caps.capabilities.provider import CallContext, Provider
 from caps.capabilities.registry import CapabilityRegistry
-from caps.capabilities.runtime.provider_host.progress import CallProgress, current_listener
 from caps.capabilities.spec import CapabilitySpec
 from caps.mcp.bridge_messages import ListedTool, Progress
 from caps.mcp.client.config import Launch, McpServer, load_servers
-from caps.mcp.client.connection import OnProgress
 from caps.mcp.client.names import check_collisions, function_name, tool_key
 from caps.mcp.client.pins import Pin, PinStore
 from caps.mcp.client.servers import open_servers
@@ -150,28 +150,15 @@ def _provider(server: McpServer, pin: Pin, tool: str) -> Provider:
         # The text of an error comes from the server as well.
         context.add_labels(*server.config.labels)
         servers = await context.resource(open_servers)
-        listener = _progress_of(context)
-        return await servers.call(context, pin, server, tool, payload, listener)
+        report = progress_of(context.capability)
+
+        def on_progress(told: Progress) -> None:
+            with suppress(ValueError):  # a server may well send what is not a finite number
+                report(told.progress, told.total, told.message or None)
+
+        return await servers.call(context, pin, server, tool, payload, on_progress)
 
     return provider
-
-
-def _progress_of(context: CallContext) -> OnProgress | None:
-    listener = current_listener()
-    if listener is None:
-        return None
-
-    def report(progress: Progress) -> None:
-        listener(
-            CallProgress(
-                capability=context.capability,
-                progress=progress.progress,
-                total=progress.total,
-                message=progress.message,
-            )
-        )
-
-    return report
 
 
 def _resolver(server: McpServer) -> Resolver:

@@ -21,7 +21,7 @@ from anyio.abc import TaskGroup
 from caps.capabilities.provider import CallContext
 from caps.capabilities.runtime.isolation import isolation_mode
 from caps.capabilities.secrets.masking import Masker
-from caps.mcp.bridge_messages import ListedTool, OpenServer
+from caps.mcp.bridge_messages import ListedTool, OpenServer, Progress
 from caps.mcp.client.config import McpServer
 from caps.mcp.client.connection import Connection, OnProgress, connect
 from caps.mcp.client.environment import read_environment
@@ -99,7 +99,7 @@ class Servers:
     ) -> dict[str, Any]:
         answered = False
         try:
-            answer = await connection.call(tool, arguments, on_progress)
+            answer = await connection.call(tool, arguments, _masked(on_progress, slot.masker))
             answered = True
         except ProviderError:
             # Over HTTP nothing else tells of a session that the server has forgotten.
@@ -218,6 +218,17 @@ class Servers:
             for slot in self._slots.values():
                 if slot.connection is not None:
                     ending.start_soon(slot.connection.end, "the runtime closes")
+
+
+def _masked(on_progress: OnProgress | None, masker: Masker) -> OnProgress | None:
+    """The same without the secrets that the server was given."""
+    if on_progress is None:
+        return None
+
+    def report(told: Progress) -> None:
+        on_progress(msgspec.structs.replace(told, message=masker.masked(told.message)))
+
+    return report
 
 
 def _drift(pin: Pin, offered: list[ListedTool]) -> Drift:

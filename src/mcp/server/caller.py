@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from mcp.server.context import ServerRequestContext
 
+from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.catalogue.result import ResolvedTool
 from caps.capabilities.grant import BoundPolicy
 
 Context = ServerRequestContext[Any, Any]
+_FLOW: Final = "caps.flow"
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +29,16 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the agent; None: every function that the policies grant."""
     instructions: str = ""
     """The agent's prompt."""
+    flow: FlowState | None = None
+    """What the session was answered, if the runtime does not keep it: the server holds it for as
+    long as the connection of the session lives."""
+
+
+def hold_flow(caller: Caller, context: Context) -> None:
+    """Let the connection hold what its session was answered: the two end together."""
+    if caller.flow is not None:
+        # The SDK has a place for what belongs to a connection, and gives handlers no way to it.
+        context.session._connection.state[_FLOW] = caller.flow  # noqa: SLF001
 
 
 CallerOf = Callable[[Context], Caller]

@@ -15,7 +15,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from pydantic import ValidationError
 
 from caps.capabilities.telemetry.mcp import TOOL_ERROR, McpTelemetry
-from caps.mcp.server.caller import CallerOf, Context
+from caps.mcp.server.caller import CallerOf, Context, hold_flow
 from caps.mcp.server.limits import ServerLimits
 from caps.protocol.errors import (
     CallerFault,
@@ -61,7 +61,9 @@ class Guard:
         """Raises MCPError and ValidationError, which the SDK tells the client, and nothing else."""
         if ctx.request_id is None:
             return await call_next(ctx)
-        session = self._caller_of(ctx).session
+        caller = self._caller_of(ctx)
+        hold_flow(caller, ctx)
+        session = caller.session
         count = self._under_way.get(session, 0)
         if count >= self._limits.requests:
             raise MCPError(

@@ -76,6 +76,14 @@ class Notices:
         """One more step of something whose end is not known."""
         self.progress(Progress(self._done + 1, None, message))
 
+    def step_of_call(self, progress: Progress) -> None:
+        """A step of one call of many: each call counts for itself, so its numbers are text."""
+        done = f"{progress.done:g}"
+        if progress.total is not None:
+            done += f" of {progress.total:g}"
+        parts = [f"{progress.capability}: {done}", *filter(None, [progress.message])]
+        self.step(", ".join(parts))
+
     def close(self) -> None:
         self._is_closed = True
         self._changed.set()

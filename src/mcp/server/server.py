@@ -184,7 +184,7 @@ class CapsServer:
             if message is not None:
                 notices.step(message)
 
-        with progress_to(notices.progress):
+        with progress_to(notices.step_of_call):
             return await execute_code(self._runtime, caller, arguments, self.limits, tell)
 
     async def _call(

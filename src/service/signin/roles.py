@@ -35,6 +35,8 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the agent that the token is for; it is good for that agent alone."""
     policy: Mapping[str, Any] | None = None
     """A policy that is in the token: beneath all others, so it can only take away."""
+    expires_at: int | None = None
+    """When the token expires, in seconds of the epoch; None: nobody needs a token."""
 
     @property
     def is_confined(self) -> bool:

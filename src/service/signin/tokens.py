@@ -86,7 +86,8 @@ def _principal(claims: dict[str, Any]) -> Principal:
         raise SignInError("token_invalid", "`agent` of the token is not the id of an agent")
     if policy is not None and not isinstance(policy, dict):
         raise SignInError("token_invalid", "`policy` of the token is not an object")
-    return Principal(name=name, role=ROLES[role], agent=agent, policy=policy)
+    expires_at = int(claims["exp"])  # the library has checked that it is a number
+    return Principal(name=name, role=ROLES[role], agent=agent, policy=policy, expires_at=expires_at)
 
 
 def _is_id(text: str) -> bool:

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from caps import AgentInvalidError, CapabilityRegistry, MemoryAuditLog, Runtime, builtin_registry
-from caps.capabilities.runtime.provider_host.progress import CallProgress, progress_to
+from caps.capabilities.progress import Progress, progress_to
 from caps.mcp.client.config import McpServer
 from caps.mcp.client.pins import PinStore, make_pin
 from caps.mcp.client.probing import probe
@@ -113,13 +113,13 @@ async def test_progress_reaches_whoever_called(tmp_path: Path) -> None:
     """A server's progress passes through, and is cut."""
     registry = await registry_of(tmp_path, hostile("lies"))
     policy = {"id": "p", "allow": ["hostile.*"]}
-    told: list[CallProgress] = []
+    told: list[Progress] = []
     async with Runtime(policy, registry=registry, audit=MemoryAuditLog()) as runtime:
         with progress_to(told.append):
             (await runtime.call("hostile.work", {"text": "floods_progress"})).unwrap()
     assert told
     assert {each.capability for each in told} == {"hostile.work"}
-    assert max(len(each.message) for each in told) == 1024
+    assert max(len(each.message or "") for each in told) == 1000
     assert len(told) < 2000
 
 

@@ -102,7 +102,7 @@ def test_an_agent_that_names_an_unknown_tool_is_refused(tmp_path: Path) -> None:
     policy = policy_file(tmp_path, allow=["math.add"])
     agent = agent_file(tmp_path, {"test_math": {"tools": ["ad"]}})
     with pipe_server(tmp_path, "--policy", policy, "--agent", agent, initialize=False) as server:
-        assert server.process.wait(60) == 2
+        assert server.end() == 2
         assert b"did you mean `add`?" in b"".join(server.errors)
         assert server.lines.get(timeout=60) is None
 

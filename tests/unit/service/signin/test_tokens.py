@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -62,9 +63,10 @@ async def principal(keys: KeySource, given: str) -> Principal:
 
 
 async def test_a_token_of_the_secret_names_its_principal() -> None:
-    """And its role."""
-    found = await principal(SharedSecret(SECRET.encode()), token(role="viewer"))
-    assert found == Principal(name="ada", role=Role.VIEWER)
+    """Its role, and when it expires."""
+    until = int(time.time()) + 100
+    found = await principal(SharedSecret(SECRET.encode()), token(role="viewer", exp=until))
+    assert found == Principal(name="ada", role=Role.VIEWER, expires_at=until)
 
 
 async def test_keys_of_a_file_verify_their_own_algorithm(tmp_path: Path) -> None:
@@ -152,9 +154,9 @@ async def test_what_holds_no_token_is_refused(header: str) -> None:
 async def test_a_token_for_development_is_accepted() -> None:
     """By a verifier of the same terms."""
     made = make_token(SECRET.encode(), SignInSettings(), principal="ada", role="runner", seconds=60)
-    assert await principal(SharedSecret(SECRET.encode()), made) == Principal(
-        name="ada", role=Role.RUNNER
-    )
+    found = await principal(SharedSecret(SECRET.encode()), made)
+    assert (found.name, found.role) == ("ada", Role.RUNNER)
+    assert found.expires_at == jwt.decode(made, options={"verify_signature": False})["exp"]
 
 
 def test_the_key_is_what_the_operator_configured(
