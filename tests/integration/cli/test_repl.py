@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import select
 import signal
 import subprocess
 import sys
@@ -170,8 +169,10 @@ class Terminal:
     def interrupt_at_the_prompt(self) -> None:
         """Ctrl-C once the prompt is waited at: Python loses one that comes just before."""
         self.until(">>> ")
-        while not self.shown and not select.select([self._ours], [], [], 0.2)[0]:
-            self.process.send_signal(signal.SIGINT)
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        while stat.read_text().rpartition(") ")[2][0] != "S":
+            os.sched_yield()
+        self.process.send_signal(signal.SIGINT)
 
     def close(self) -> None:
         self.process.kill()

@@ -35,6 +35,9 @@ _LONG = frozenset(
     for name, number in opcode.opmap.items()
     if name.startswith(("BINARY_", "CALL", "COMPARE_", "CONTAINS_", "FORMAT_", "PRECALL", "UNARY_"))
 )
+# Python 3.12 and 3.13 lose the place of an error that a trace function raises where a loop on one
+# line begins again: a `try` around the loop would not see it. They keep it at an instruction.
+_RAISES_AT_LINES = not (3, 12) <= sys.version_info < (3, 14)
 _interruptible: set[CodeType] = set()
 
 
@@ -113,8 +116,15 @@ class Interrupts:
         """The interpreter calls this for each new frame, and for each line of a traced one."""
         if not self._is_user_code(frame):
             return None
-        if event == "line":  # not at a call or return, where `finally` blocks would be skipped
+        # Not at a call or return, where `finally` blocks would be skipped.
+        if event == ("line" if _RAISES_AT_LINES else "opcode"):
+            frame.f_trace_opcodes = False
             raise self.take()
+        if event == "line":
+            # The first instruction of this line is next. Python 3.12 looks at the frame that sets
+            # the function, too.
+            frame.f_trace_opcodes = sys._getframe().f_trace_opcodes = True
+            sys.settrace(self._trace)
         return self._trace
 
     def _may_raise_in(self, frame: FrameType | None, is_repeated: bool) -> bool:

@@ -67,6 +67,24 @@ def f():
     assert (interrupts.pending, sys.gettrace()) == (False, None)
 
 
+def test_a_try_around_a_loop_on_one_line_sees_the_interrupt(interrupts: Interrupts) -> None:
+    """Also if no other line comes before the loop begins again; a second interrupt is seen, too."""
+    done: list[str] = []
+    source = """
+def f():
+    for _ in range(2):
+        try:
+            while True: done.append(ours())
+        except KeyboardInterrupt:
+            done.append("seen")
+        finally:
+            done.append("finally")
+"""
+    user_function(source, ours=ours(interrupts), done=done)()
+    assert done == ["whole", "seen", "finally"] * 2
+    assert (interrupts.pending, sys.gettrace()) == (False, None)
+
+
 def test_user_code_that_our_code_calls_next_is_interrupted(interrupts: Interrupts) -> None:
     """Also in a frame that did not exist when the signal came."""
     assert ours(interrupts)() == "whole"
