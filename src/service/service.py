@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from os import PathLike
@@ -24,6 +23,7 @@ from caps.service.cards import ServiceCards, open_cards
 from caps.service.executions.recovery import mark_lost
 from caps.service.executions.retention import prune_executions
 from caps.service.executions.runner import ExecutionRunner
+from caps.service.instance import held_instance
 from caps.service.limits import PrincipalLimits, RequestLimits
 from caps.service.secured_route import caller_of
 from caps.service.signin.roles import Principal
@@ -93,13 +93,13 @@ async def open_service(
     # Those of CAPS_POLICY_PATH are watched anyway.
     watch = True if any(isinstance(each, str | PathLike) for each in sources) else None
     watched = watched_paths(sources, watch)
-    instance = _instance(audit.directory)
     async with AsyncExitStack() as stack:
+        instance = stack.enter_context(held_instance(audit.directory))
         store = await stack.enter_async_context(open_store())
         approver = StoreApprover(store, instance)
         runtime = Runtime(given, registry=registry, audit=audit, approver=approver, watch=watch)
         await stack.enter_async_context(runtime)
-        # Now that the lock of the audit log is held, no other process of this instance runs.
+        # The instance is held: what is unfinished has no process any more.
         await mark_lost(store, instance, audit.directory)
         await approver.clear()
         cards = await open_cards(store, registry, runtime.audit)
@@ -124,11 +124,6 @@ async def open_service(
 
 def _file(watched: str | None) -> Path | None:
     return Path(watched).absolute() if watched else None
-
-
-def _instance(audit_directory: Path) -> str:
-    """The same after a restart, and of one process at a time: the audit log has one writer."""
-    return f"{socket.gethostname()}:{audit_directory.absolute()}"
 
 
 def service_of(request: Request) -> Service:

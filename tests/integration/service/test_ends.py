@@ -116,3 +116,18 @@ def test_without_a_secret_only_loopback_is_served(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "`0.0.0.0` is not loopback, and there is no secret" in done.stderr
+
+
+def test_a_second_service_on_the_audit_directory_does_not_start(tmp_path: Path) -> None:
+    """It would take what the first one runs for lost. Once that has ended, the next may start."""
+    url = f"sqlite:///{tmp_path}/caps.db"
+    with running_service(tmp_path, url) as first, first.client() as client:
+        runs = begin(client, SLOW)
+        second = first.caps("serve", "--port", "0")
+        assert second.returncode == 2
+        assert "another service runs with the audit directory" in second.stderr
+        assert len(second.stderr.splitlines()) == 1
+        assert client.get(f"/v1/executions/{runs}").json()["status"] == "running"
+        assert client.post(f"/v1/executions/{runs}/cancel").json()["status"] == "cancelled"
+    with running_service(tmp_path, url) as third, third.client() as client:
+        assert client.get(f"/v1/executions/{runs}").json()["status"] == "cancelled"
