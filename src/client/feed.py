@@ -19,6 +19,7 @@ from caps.client.values import Event
 LAST: Final = "finished"
 LAST_EVENT_ID: Final = "Last-Event-ID"
 _MAX_NUMBER: Final = 2**53
+_MAX_DIGITS: Final = len(str(_MAX_NUMBER))
 
 
 class EventFeed:
@@ -104,7 +105,8 @@ def _event(fields: dict[str, str], last: int) -> Event | None:
     if "data" not in fields:
         return None
     number = fields.get("id", "")
-    if not number.isdecimal() or not last < int(number[:17]) <= _MAX_NUMBER:
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS
+    if not is_number or not last < int(number) <= _MAX_NUMBER:
         raise AnswerInvalidError("the events of the stream are out of order")
     try:
         data = msgspec.json.decode(fields["data"], type=dict[str, Any])

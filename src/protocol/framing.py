@@ -137,6 +137,26 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
             open_containers.pop()
 
 
+def check_json_text(data: bytes, limits: FrameLimits = DEFAULT_LIMITS) -> None:
+    """Raise ProtocolError if JSON text has certainly more items than the limits allow.
+
+    Decoding makes an object of each item, so text of a few megabytes could take seconds.
+    `check_json_like` counts exactly, afterwards.
+    """
+    most = 2 * limits.max_items
+    if _count_marks(data) <= most:
+        return
+    # Without what is escaped, each quote begins or ends a string; what is in strings is dropped.
+    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if bare.count(b'"') > most + 2 or _count_marks(b"".join(bare.split(b'"')[::2])) > most:
+        raise _too_many(limits.max_items)
+
+
+def _count_marks(data: bytes) -> int:
+    """Arrays, objects and commas: at least as many as there are items, at most twice as many."""
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
 def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
     """Whether `value` has only string keys and scalar values (no floats), within the limits."""
     return (

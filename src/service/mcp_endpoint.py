@@ -23,19 +23,21 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from caps.agents.mcp_callers import Callers, find_agent
 from caps.capabilities.broker.flow import FlowState
-from caps.mcp.server.caller import Caller, Context, session_of_token
+from caps.mcp.server.caller import Caller, Context, session_of
 from caps.mcp.server.server import CapsServer
 from caps.protocol.errors import (
     AgentInvalidError,
     CapsError,
     ConfigurationError,
     PolicyInvalidError,
+    ProtocolError,
     ProviderError,
 )
+from caps.protocol.framing import check_json_text
 from caps.service.limits import PrincipalLimits
 from caps.service.mcp_sessions import TokenSessions
 from caps.service.problems import Problem, problem_response
@@ -71,6 +73,37 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     """What `Origin` may be, besides the hosts."""
 
 
+async def _received(receive: Receive, max_bytes: int) -> Receive:
+    """`receive` with the body in one message, once its items are counted. Raises Problem.
+
+    The SDK decodes a body first and counts nothing.
+    """
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return _again(message, receive)
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > max_bytes:
+            raise Problem(413, "body_too_large", f"the body is over {max_bytes} bytes")
+    try:
+        check_json_text(body)
+    except ProtocolError as error:
+        raise Problem(400, "json_invalid", f"the body cannot be read: {error}") from None
+    return _again({"type": "http.request", "body": body, "more_body": False}, receive)
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    """`receive` that gives `message` first."""
+    left = [message]
+
+    async def receive_again() -> Message:
+        return left.pop() if left else await receive()
+
+    return receive_again
+
+
 def caller_of(context: Context) -> Caller:
     """The caller that the endpoint found; for `CapsServer`."""
     request = context.request
@@ -95,6 +128,7 @@ class McpEndpoint:
         self._verifier = verifier
         self._principals = principals
         self._tokens = TokenSessions()
+        self._max_bytes = server.limits.message_bytes
         self._manager = StreamableHTTPSessionManager(
             server.sdk,
             max_request_body_size=server.limits.message_bytes,
@@ -112,7 +146,8 @@ class McpEndpoint:
         try:
             async with AsyncExitStack() as stack:
                 await self._sign_in(scope, stack)
-                await self._manager.handle_request(scope, receive, send)
+                received = await _received(receive, self._max_bytes)
+                await self._manager.handle_request(scope, received, send)
         except SignInError as error:
             headers = {"WWW-Authenticate": "Bearer"}
             answer = problem_response(401, error.code, str(error), headers=headers)
@@ -146,7 +181,7 @@ class McpEndpoint:
             return Principal(name=served.principal, role=Role.RUNNER), served.session
         authorization = authorization_of(scope)
         principal = await self._verifier.principal(authorization)
-        return principal, session_of_token(authorization or "")
+        return principal, session_of(principal.name, principal.agent, principal.policy)
 
     def _flow(self, principal: Principal, session: str, *, is_own: bool) -> FlowState | None:
         """What the session was answered: the connection of a handshake holds it, or we do."""
@@ -210,9 +245,15 @@ def check_source(headers: Headers, served: Served) -> None:
         raise Problem(421, "host_refused", "the server is not served under this name")
     if origin is None or origin in served.origins:
         return
-    name = _without_port(urlsplit(origin).netloc)
-    if served.hosts is None or name not in served.hosts:
+    if served.hosts is None or _host_of(origin) not in served.hosts:
         raise Problem(403, "origin_refused", "pages of this origin may not use the server")
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return _without_port(urlsplit(origin).netloc)
+    except ValueError:  # for example an unclosed bracket
+        return None
 
 
 def _without_port(host: str) -> str:

@@ -24,12 +24,13 @@ class TokenSessions:
         self._max_sessions = max_sessions
         self._clock = clock
         self._flows: dict[str, FlowState] = {}
+        self._until: dict[str, int] = {}
         self._expiries: list[tuple[int, str]] = []
 
     def hold(self, session: str, expires_at: int, opened: Callable[[], FlowState]) -> FlowState:
         """The state of the session, which `opened` finds at first. Problem if there are too many.
 
-        `expires_at` is what the token of the session says.
+        `expires_at` is what a token of the session says; the last one counts.
         """
         self._forget_expired()
         found = self._flows.get(session)
@@ -39,11 +40,16 @@ class TokenSessions:
                     503, "too_many_tokens", "too many tokens are in use; try again when some expire"
                 )
             found = self._flows[session] = opened()
+            self._until[session] = expires_at
             heapq.heappush(self._expiries, (expires_at, session))
+        self._until[session] = max(self._until[session], expires_at)
         return found
 
     def _forget_expired(self) -> None:
         now = self._clock() - 2 * LEEWAY_SECONDS  # a verifier still takes it for a while
         while self._expiries and self._expiries[0][0] < now:
-            _, session = heapq.heappop(self._expiries)
-            del self._flows[session]
+            expired, session = heapq.heappop(self._expiries)
+            if self._until[session] > expired:  # another token of it is good for longer
+                heapq.heappush(self._expiries, (self._until[session], session))
+                continue
+            del self._flows[session], self._until[session]

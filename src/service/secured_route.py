@@ -16,12 +16,21 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from caps.protocol.errors import ConfigurationError, ProtocolError
-from caps.protocol.framing import check_json_like
+from caps.protocol.framing import check_json_like, check_json_text
+from caps.security.policies.plain_json import NotJsonError
+from caps.security.policies.strict_json import strict_json
 from caps.service.problems import Problem
 from caps.service.signin.roles import Principal, Role
 from caps.service.signin.tokens import SignInError
 
 ROLE: Final = "x-caps-role"
+_NOT_READABLE: Final = (
+    msgspec.MsgspecError,
+    NotJsonError,
+    ProtocolError,
+    RecursionError,
+    UnicodeError,
+)
 
 
 def needs(role: Role) -> dict[str, Any]:
@@ -33,11 +42,14 @@ class StrictRequest(Request):
     """A request whose JSON is read strictly, and within limits."""
 
     async def json(self) -> Any:
-        """Raises Problem (400) for what is not JSON, or too deep."""
+        """Raises Problem (400) for what is not JSON, too deep, too much, or has a key twice."""
+        body = await self.body()
         try:
-            value = msgspec.json.decode(await self.body())
+            check_json_text(body)
+            value = msgspec.json.decode(body)
             check_json_like(value)
-        except (msgspec.MsgspecError, ProtocolError, RecursionError, UnicodeError) as error:
+            strict_json(body.decode())
+        except _NOT_READABLE as error:
             what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise Problem(400, "json_invalid", f"the body cannot be read: {what}") from None
         return value

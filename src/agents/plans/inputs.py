@@ -96,17 +96,39 @@ def references_in(template: Template) -> Iterator[Reference]:
                 yield from references_in(item)
 
 
-def filled(template: Template, outputs: Mapping[str, Any]) -> Any:
-    """The inputs with the outputs of earlier steps in them. LookupError if a place is missing."""
+class InputsTooLargeError(Exception):
+    """The inputs of a step, with the outputs that they refer to, are too large for a call."""
+
+
+def filled(template: Template, outputs: Mapping[str, Any], max_bytes: int) -> Any:
+    """The inputs with the outputs of earlier steps in them.
+
+    Raises LookupError if a place is missing, and InputsTooLargeError if the outputs together have
+    more than `max_bytes` as JSON: few references can stand for a large output many times.
+    """
+    sizes: dict[tuple[str, tuple[str, ...]], int] = {}
+    size = 0
+    for each in references_in(template):
+        place = (each.step, each.at)
+        if place not in sizes:
+            value = _found(outputs[each.step], each.at, each.path)
+            sizes[place] = len(msgspec.json.encode(value))
+        size += sizes[place]
+        if size > max_bytes:
+            raise InputsTooLargeError(f"its inputs are over {max_bytes} bytes")
+    return _filled(template, outputs)
+
+
+def _filled(template: Template, outputs: Mapping[str, Any]) -> Any:
     match template:
         case Data(value):
             return value
         case Reference(step, at, path):
             return _found(outputs[step], at, path)
         case ObjectOf(fields):
-            return {key: filled(item, outputs) for key, item in fields.items()}
+            return {key: _filled(item, outputs) for key, item in fields.items()}
         case ListOf(items):
-            return [filled(item, outputs) for item in items]
+            return [_filled(item, outputs) for item in items]
 
 
 def index_of(token: str) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from caps.agents.plans.inputs import filled, references_in
+from caps.agents.plans.inputs import InputsTooLargeError, filled, references_in
 from caps.agents.plans.validate import CheckedPlan, ReadyStep
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.grant import BoundPolicy
@@ -152,13 +152,14 @@ class _PlanRun:
 
     async def _step(self, channel: CallChannel, step: ReadyStep) -> tuple[StepOutcome, Any]:
         try:
-            payload = filled(step.inputs, self._outputs)
+            payload = filled(step.inputs, self._outputs, MAX_REQUEST_BYTES)
             result = await channel.call(
                 step.function, payload, request_id=f"{self._checked.plan.id}/{step.id}"
             )
-        except (LookupError, ConfigurationError) as error:  # no request was made
-            message = str(error.args[0])
-            return _failed(step, {"code": "input_missing", "message": message}), None
+        except LookupError as error:  # no request was made, as in the cases below
+            return _failed(step, {"code": "input_missing", "message": str(error.args[0])}), None
+        except (InputsTooLargeError, ConfigurationError) as error:
+            return _failed(step, {"code": "input_invalid", "message": str(error.args[0])}), None
         return self._outcome(step, result), result.value
 
     def _outcome(self, step: ReadyStep, result: CallResult) -> StepOutcome:

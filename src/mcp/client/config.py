@@ -119,6 +119,9 @@ class Launch(_Part):
         return self.command, self.args, self.url
 
 
+_DECIDING: Final = {"command", "args", "url", "env", "headers", "inherit", "cwd"}
+
+
 class ServerConfig(Launch):
     """One server, as the operator writes it."""
 
@@ -156,7 +159,7 @@ class ServerConfig(Launch):
     @property
     def digest(self) -> str:
         """Of everything that decides which program answers. A value of a secret is not in it."""
-        parts = self.model_dump(mode="json", include={"command", "args", "url", "env", "headers"})
+        parts = self.model_dump(mode="json", include=_DECIDING)
         return hashlib.sha256(rfc8785.dumps(parts)).hexdigest()
 
 

@@ -52,7 +52,9 @@ class ServerProcesses(msgspec.Struct, eq=False):
             self.lifeline.close()
         with anyio.CancelScope(shield=True):
             await _ended(self.bridge)
-            if self.keeper is not None and not await _ended(self.keeper):
+            if self.keeper is not None and (
+                not await _ended(self.keeper) or self.keeper.returncode != 0
+            ):  # it hangs, or the server killed it
                 self._kill_keeper(self.keeper)
                 await _ended(self.keeper)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -45,9 +45,11 @@ CallerOf = Callable[[Context], Caller]
 """Who sends a request."""
 
 
-def session_of_token(token: str) -> str:
-    """The session of a token, for a protocol version without sessions. It does not tell the token.
+def session_of(principal: str, agent: str | None, policy: Mapping[str, Any] | None) -> str:
+    """The session of a caller, for a protocol version without sessions.
 
-    A client cannot choose it, so it cannot leave behind what the flow rules know of it.
+    It follows from what a token says, and from no spelling of it. A client cannot choose it, so it
+    cannot leave behind what the flow rules know of it.
     """
-    return f"mcp-{hashlib.sha256(token.encode('utf-8', 'replace')).hexdigest()[:32]}"
+    parts = msgspec.json.encode([principal, agent, policy], order="deterministic")
+    return f"mcp-{hashlib.sha256(parts).hexdigest()[:32]}"

@@ -102,7 +102,7 @@ def _resource(entry: dict[str, Any]) -> Resource:
 
 async def read_resource(call: Call, uri: str) -> ReadResourceResult:
     """A file. Raises MCPError if there is none, or it may not be read."""
-    path = unquote(uri.removeprefix(PREFIX), errors="strict") if uri.startswith(PREFIX) else ""
+    path = _path_of(uri)
     if not path.startswith("/"):
         raise MCPError(
             code=INVALID_PARAMS, message="there is no such resource", data={"uri": uri[:1000]}
@@ -111,6 +111,14 @@ async def read_resource(call: Call, uri: str) -> ReadResourceResult:
     if result.error is not None:
         raise MCPError(code=INVALID_PARAMS, message=result.error.message, data={"uri": uri[:1000]})
     return ReadResourceResult(contents=[_contents(uri, path, result.value)])
+
+
+def _path_of(uri: str) -> str:
+    """The path of a file; empty if the URI is not one of ours."""
+    try:
+        return unquote(uri.removeprefix(PREFIX), errors="strict") if uri.startswith(PREFIX) else ""
+    except UnicodeDecodeError:
+        return ""
 
 
 def _contents(

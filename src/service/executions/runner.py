@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
@@ -119,15 +120,28 @@ class ExecutionRunner:
         self._tasks = tasks
         self._per_principal = per_principal
         self._running: dict[str, RunningExecution] = {}
+        self._reserved: Counter[str] = Counter()
         self._stopping = False
 
-    def check_room(self, principal: str) -> None:
-        """Raise Problem (429) if this principal has too many executions under way."""
-        count = sum(each.order.principal == principal for each in self._running.values())
+    @contextmanager
+    def place(self, principal: str) -> Iterator[None]:
+        """A place for one more execution, from before it is stored until it is started.
+
+        Raises Problem (429) if this principal has too many in flight.
+        """
+        running = sum(each.order.principal == principal for each in self._running.values())
+        count = running + self._reserved[principal]
         if count >= self._per_principal:
             raise Problem(
-                429, "too_many_executions", f"{count} executions are under way; wait for some"
+                429, "too_many_executions", f"{count} executions are in flight; wait for some"
             )
+        self._reserved[principal] += 1
+        try:
+            yield
+        finally:
+            self._reserved[principal] -= 1
+            if not self._reserved[principal]:
+                del self._reserved[principal]
 
     def start(self, order: ExecutionOrder) -> RunningExecution:
         """Run what the store has a row of already."""

@@ -70,7 +70,6 @@ async def create_execution(
     request: Request, body: NewExecution, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:
     """Run code as an agent, or under the operator's policy alone."""
-    service.runner.check_room(caller.name)
     policies = await policies_of(service, body.agent_id, body.policy)
     order = ExecutionOrder(
         id=new_id().hex,
@@ -108,9 +107,10 @@ async def start_order(
         Executions(connection).add(row)
         return order.id
 
-    kept = await service.store.write(work)
-    if kept == order.id:
-        service.runner.start(order)
+    with service.runner.place(caller.name):
+        kept = await service.store.write(work)
+        if kept == order.id:
+            service.runner.start(order)
     if wait:
         await _wait(service, kept)
     execution = await _own(service, caller, kept)

@@ -123,6 +123,7 @@ async def test_what_a_runtime_rests_on_is_what_it_uses(tmp_path: Path) -> None:
         "copy",
         "caps.db",
         "store.key",
+        "service.key",
     }
     assert names["caps.db"] == names["store.key"] == "the store"
     assert names["asked"] == "the approvals directory"
