@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from caps.client import AsyncClient, Client
-from caps.client.routes import agents
+from caps.client import AsyncClient, Client, ClientSettings
+from caps.client.routes import agents, sessions
 from caps.protocol.errors import ConfigurationError
 from support.scripted_server import http, scripted_server
 
@@ -95,3 +95,32 @@ def test_an_id_cannot_change_the_path(agent_id: str) -> None:
     with pytest.raises(ConfigurationError):
         agents.get_agent(agent_id)
     assert agents.get_agent("a/../b?x").path == "/v1/agents/a%2F..%2Fb%3Fx"
+
+
+@pytest.mark.parametrize(
+    ("session", "path"),
+    [("a/files/b", "x"), ("..", "x"), ("s", ""), ("s", "a/../b"), ("s", "a//b")],
+)
+def test_a_file_cannot_be_one_of_another_session(session: str, path: str) -> None:
+    """Nor another file; a path is quoted segment by segment."""
+    with pytest.raises(ConfigurationError):
+        sessions.download_file(session, path)
+    found = sessions.download_file("s 1", "/a b/c?d")
+    assert found.path == "/v1/sessions/s%201/files/a%20b/c%3Fd"
+
+
+def test_what_is_not_text_is_refused() -> None:
+    """In a path and in a query."""
+    with pytest.raises(ConfigurationError, match="not text"):
+        agents.get_agent("\udcff")
+    with pytest.raises(ConfigurationError, match="not text"):
+        agents.list_agents(name="\udcff").target("")
+
+
+def test_a_request_is_bounded() -> None:
+    """It is refused before anything is sent."""
+    settings = ClientSettings(max_request_bytes=10)
+    with scripted_server() as server, Client(server.url, token="t", settings=settings) as client:
+        with pytest.raises(ConfigurationError, match="at most 10 bytes"):
+            client.upload_file("s", "a", b"x" * 11)
+        assert server.requests == []
