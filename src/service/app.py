@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.version import package_version
-from caps.service.problems import MEDIA_TYPE, add_error_handlers
+from caps.service.description.document import described
+from caps.service.problems import add_error_handlers
 from caps.service.request_log import RequestLog
 from caps.service.routes import (
     agents,
@@ -24,9 +24,8 @@ from caps.service.routes import (
     sessions,
     tools,
 )
-from caps.service.secured_route import ROLE, SecuredRoute
+from caps.service.secured_route import SecuredRoute
 from caps.service.service import Service
-from caps.service.signin.roles import Role
 
 ROUTERS: Final = (
     operation.router,
@@ -41,18 +40,6 @@ ROUTERS: Final = (
     policies.router,
     sessions.router,
 )
-_PROBLEM: Final = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "code"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "code": {"type": "string"},
-        "path": {"type": "string"},
-    },
-}
 
 
 def create_app(service: Service) -> FastAPI:
@@ -68,30 +55,5 @@ def create_app(service: Service) -> FastAPI:
             if not isinstance(route, SecuredRoute):
                 raise ConfigurationError(f"the route `{route}` declares no role")
         app.include_router(router)
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        components = document.setdefault("components", {})
-        components["securitySchemes"] = {
-            "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
-        }
-        components.setdefault("schemas", {})["Problem"] = _PROBLEM
-        for operations in document["paths"].values():
-            for operation_ in operations.values():
-                _describe(operation_)
-        app.openapi_schema = document
-    return app.openapi_schema
-
-
-def _describe(operation_: dict[str, Any]) -> None:
-    """What FastAPI cannot know: the sign-in, and that every error is a problem."""
-    if operation_[ROLE] != Role.PUBLIC.word:
-        operation_["security"] = [{"bearer": []}]
-    responses = operation_["responses"]
-    responses.pop("422", None)
-    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    responses["default"] = {"description": "A problem", "content": {MEDIA_TYPE: problem}}

@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from caps.agents.tool_cards.errors import (
     CardChecksumError,
@@ -103,13 +104,24 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _of_anything)
 
 
-def _of_http(_request: Request, error: Exception) -> Response:
+def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    status, headers = error.status_code, error.headers or {}
+    status, headers = error.status_code, dict(error.headers or {})
     if isinstance(error, Problem):
         return problem_response(status, error.code, error.detail, path=error.path, headers=headers)
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
     phrase = HTTPStatus(status).phrase.lower()
     return problem_response(status, phrase.replace(" ", "_"), phrase, headers=headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """All methods of the path: each has a route of its own, and one route knows only its own."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found.update(getattr(route, "methods", None) or ())
+    return sorted(found)
 
 
 def _of_validation(_request: Request, error: Exception) -> Response:

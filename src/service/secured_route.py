@@ -6,7 +6,8 @@ start with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +20,7 @@ from caps.protocol.errors import ConfigurationError, ProtocolError
 from caps.protocol.framing import check_json_like, check_json_text
 from caps.security.policies.plain_json import NotJsonError
 from caps.security.policies.strict_json import strict_json
-from caps.service.problems import Problem
+from caps.service.problems import MEDIA_TYPE, Problem
 from caps.service.signin.roles import Principal, Role
 from caps.service.signin.tokens import SignInError
 
@@ -33,9 +34,26 @@ _NOT_READABLE: Final = (
 )
 
 
-def needs(role: Role) -> dict[str, Any]:
-    """`@router.get(path, openapi_extra=needs(Role.VIEWER))`."""
-    return {ROLE: role.word}
+def needs(
+    role: Role, *problems: int, answers: Mapping[int, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """`@router.get(path, openapi_extra=needs(Role.VIEWER))`.
+
+    For the description: the statuses of problems that not every such route has, and the schemas of
+    answers in JSON, by status.
+    """
+    described: dict[str, Any] = {str(each): problem_answer(str(each)) for each in problems}
+    for status, schema in (answers or {}).items():
+        content = {"application/json": {"schema": schema}}
+        described[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
+    return {ROLE: role.word, "responses": described}
+
+
+def problem_answer(status: str) -> dict[str, Any]:
+    """How the description lists a status that comes with a problem."""
+    phrase = HTTPStatus(int(status)).phrase if status.isdecimal() else "The service failed"
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {"description": phrase, "content": {MEDIA_TYPE: problem}}
 
 
 class StrictRequest(Request):

@@ -17,7 +17,7 @@ from caps.agents.plans.inputs import InputsTooLargeError, filled, references_in
 from caps.agents.plans.validate import CheckedPlan, ReadyStep
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.grant import BoundPolicy
-from caps.capabilities.runtime.call import CallChannel, CallResult
+from caps.capabilities.runtime.call import MAX_REQUEST_BYTES, CallChannel, CallResult
 from caps.capabilities.runtime.runtime import Runtime
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.ways import Via

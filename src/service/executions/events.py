@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import anyio
+from sqlalchemy import Connection
 
 from caps.service.executions.runner import FINISHED, ExecutionRunner
 from caps.store.database import Store
-from caps.store.repositories.executions import Executions, StoredEvent
+from caps.store.repositories.executions import UNFINISHED, Executions, StoredEvent
 
 _BATCH: Final = 256
 # Something is sent this often, so that nothing on the way takes the connection for dead.
@@ -28,11 +29,7 @@ async def event_stream(
     while True:
         running = runner.find(execution_id)
         changed = None if running is None else running.changed  # before reading: nothing is missed
-        events = await store.read(
-            lambda connection, last=after: Executions(connection).events(  # type: ignore[misc]
-                execution_id, after=last, limit=_BATCH
-            )
-        )
+        has_ended, events = await _read(store, execution_id, after)
         for event in events:
             if event.kind == FINISHED:
                 yield _sent(event, await _end(store, execution_id))
@@ -41,11 +38,25 @@ async def event_stream(
             after = event.number
         if events:
             continue
+        if has_ended:
+            return  # the reader has everything already
         seconds = _POLL_SECONDS if changed is None else _KEEP_ALIVE_SECONDS
         with anyio.move_on_after(seconds) as waited:
             await (anyio.sleep_forever() if changed is None else changed.wait())
         if waited.cancelled_caught:
             yield b": wait\n\n"
+
+
+async def _read(store: Store, execution_id: str, after: int) -> tuple[bool, list[StoredEvent]]:
+    """Whether the execution has ended, and the next events."""
+
+    def work(connection: Connection) -> tuple[bool, list[StoredEvent]]:
+        executions = Executions(connection)
+        found = executions.find(execution_id)  # first: its end comes with the last event
+        has_ended = found is None or found.status not in UNFINISHED
+        return has_ended, list(executions.events(execution_id, after=after, limit=_BATCH))
+
+    return await store.read(work)
 
 
 async def _end(store: Store, execution_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,7 @@ from caps.service.bodies import (
     page,
     without_nul,
 )
+from caps.service.description.shapes import named, page_of
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, Service, ServiceGiven
@@ -36,6 +37,7 @@ from caps.store.repositories.idempotency_keys import IdempotencyKeys
 
 router = APIRouter(route_class=SecuredRoute, tags=["agents"])
 
+_UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "Not Modified"}}
 IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=64)]
 IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", max_length=64)]
 Name = Annotated[StoredText, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
@@ -80,7 +82,11 @@ class AgentChange(Body):
     policy: JsonObject | None = None
 
 
-@router.post("/v1/agents", status_code=201, openapi_extra=needs(Role.PUBLISHER))
+@router.post(
+    "/v1/agents",
+    status_code=201,
+    openapi_extra=needs(Role.PUBLISHER, 409, answers={201: named("Agent")}),
+)
 async def create_agent(
     request: Request, body: NewAgent, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:
@@ -117,7 +123,7 @@ async def create_agent(
     return _agent_answer(kept, 201, {"Location": f"/v1/agents/{kept.id}", REPLAYED: replayed})
 
 
-@router.get("/v1/agents", openapi_extra=needs(Role.VIEWER))
+@router.get("/v1/agents", openapi_extra=needs(Role.VIEWER, answers={200: page_of("Agent")}))
 async def list_agents(
     service: ServiceGiven, limit: Limit = 50, cursor: Cursor = None, name: OfName = None
 ) -> Response:
@@ -129,7 +135,11 @@ async def list_agents(
     return page([_document(each) for each in found], limit)
 
 
-@router.get("/v1/agents/{agent_id}", openapi_extra=needs(Role.VIEWER))
+@router.get(
+    "/v1/agents/{agent_id}",
+    responses=_UNCHANGED,
+    openapi_extra=needs(Role.VIEWER, answers={200: named("Agent")}),
+)
 async def get_agent(
     agent_id: UUID, service: ServiceGiven, if_none_match: IfNoneMatch = None
 ) -> Response:
@@ -140,7 +150,10 @@ async def get_agent(
     return _agent_answer(agent)
 
 
-@router.get("/v1/agents/{agent_id}/effective", openapi_extra=needs(Role.VIEWER))
+@router.get(
+    "/v1/agents/{agent_id}/effective",
+    openapi_extra=needs(Role.VIEWER, answers={200: named("EffectiveAgent")}),
+)
 async def get_effective_agent(agent_id: UUID, service: ServiceGiven) -> Response:
     """What a model is given as this agent, under the policies that are in force now."""
     agent = await find_agent(service, agent_id)
@@ -149,7 +162,9 @@ async def get_effective_agent(agent_id: UUID, service: ServiceGiven) -> Response
     return answer(document, headers={"ETag": _tag(agent)})
 
 
-@router.patch("/v1/agents/{agent_id}", openapi_extra=needs(Role.PUBLISHER))
+@router.patch(
+    "/v1/agents/{agent_id}", openapi_extra=needs(Role.PUBLISHER, answers={200: named("Agent")})
+)
 async def change_agent(
     agent_id: UUID, body: AgentChange, service: ServiceGiven, if_match: IfMatch = None
 ) -> Response:

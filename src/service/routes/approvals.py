@@ -21,6 +21,7 @@ from caps.security.approvals.model import (
     is_approval_id,
 )
 from caps.service.bodies import Body, Cursor, Limit, StoredText, answer
+from caps.service.description.shapes import named, page_of
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, Service, ServiceGiven
@@ -49,7 +50,7 @@ class Refusal(Body):
     reason: Reason | None = None
 
 
-@router.get("/v1/approvals", openapi_extra=needs(Role.VIEWER))
+@router.get("/v1/approvals", openapi_extra=needs(Role.VIEWER, answers={200: page_of("Approval")}))
 async def list_approvals(
     service: ServiceGiven, caller: Caller, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -64,7 +65,10 @@ async def list_approvals(
     return answer({"items": items, "next_cursor": None if last is None else _cursor(last)})
 
 
-@router.post("/v1/approvals/{approval_id}/allow", openapi_extra=needs(Role.ADMIN))
+@router.post(
+    "/v1/approvals/{approval_id}/allow",
+    openapi_extra=needs(Role.ADMIN, 409, answers={200: named("ApprovalAnswer")}),
+)
 async def allow_call(
     approval_id: str, body: Allowance, service: ServiceGiven, caller: Caller
 ) -> Response:
@@ -73,7 +77,10 @@ async def allow_call(
     return await _answered(service, caller, approval_id, body.reason, allowed=True, **covered)
 
 
-@router.post("/v1/approvals/{approval_id}/deny", openapi_extra=needs(Role.ADMIN))
+@router.post(
+    "/v1/approvals/{approval_id}/deny",
+    openapi_extra=needs(Role.ADMIN, 409, answers={200: named("ApprovalAnswer")}),
+)
 async def deny_call(
     approval_id: str, body: Refusal, service: ServiceGiven, caller: Caller
 ) -> Response:

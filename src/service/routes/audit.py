@@ -19,6 +19,7 @@ from caps.security.audit.model.chain import record_fields
 from caps.security.audit.query.filters import RecordFilter, parse_digest, parse_moment
 from caps.security.audit.query.pages import Place, read_page
 from caps.service.bodies import Cursor, Limit, answer
+from caps.service.description.shapes import named, page_of
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, ServiceGiven
@@ -33,7 +34,7 @@ Kinds = Annotated[list[str], Query(max_length=32)]
 Moment = Annotated[str | None, Query(min_length=1, max_length=64)]
 
 
-@router.get("/v1/audit", openapi_extra=needs(Role.VIEWER))
+@router.get("/v1/audit", openapi_extra=needs(Role.VIEWER, answers={200: page_of("AuditRecord")}))
 async def query_audit(
     service: ServiceGiven,
     caller: Caller,
@@ -87,7 +88,9 @@ async def query_audit(
     return answer({"items": items, "next_cursor": following})
 
 
-@router.post("/v1/audit/verify", openapi_extra=needs(Role.ADMIN))
+@router.post(
+    "/v1/audit/verify", openapi_extra=needs(Role.ADMIN, 409, answers={200: named("AuditReport")})
+)
 async def verify_audit(service: ServiceGiven) -> Response:
     """Verify the whole log of this instance; one verification at a time."""
     from caps.security.audit.verify.verify import verify_log

@@ -10,6 +10,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from caps.service.bodies import Body, JsonObject, Key, answer
+from caps.service.description.shapes import named
 from caps.service.routes.executions import SessionName, policies_of
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, ServiceGiven
@@ -29,7 +30,7 @@ class NewCall(Body):
     timeout_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = None
 
 
-@router.post("/v1/calls", openapi_extra=needs(Role.RUNNER))
+@router.post("/v1/calls", openapi_extra=needs(Role.RUNNER, 404, answers={200: named("CallResult")}))
 async def create_call(
     body: NewCall, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:

@@ -32,6 +32,7 @@ from caps.service.bodies import (
     is_replay,
     page,
 )
+from caps.service.description.shapes import named, page_of
 from caps.service.executions.events import event_stream
 from caps.service.executions.runner import ExecutionOrder
 from caps.service.problems import Problem
@@ -65,7 +66,13 @@ class NewExecution(Body):
     wait: bool = True
 
 
-@router.post("/v1/executions", status_code=201, openapi_extra=needs(Role.RUNNER))
+@router.post(
+    "/v1/executions",
+    status_code=201,
+    openapi_extra=needs(
+        Role.RUNNER, 404, answers={201: named("Execution"), 202: named("Execution")}
+    ),
+)
 async def create_execution(
     request: Request, body: NewExecution, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:
@@ -122,7 +129,7 @@ async def start_order(
     return answer(_document(execution), 202 if is_under_way else 201, headers)
 
 
-@router.get("/v1/executions", openapi_extra=needs(Role.VIEWER))
+@router.get("/v1/executions", openapi_extra=needs(Role.VIEWER, answers={200: page_of("Execution")}))
 async def list_executions(
     service: ServiceGiven, caller: Caller, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -135,7 +142,10 @@ async def list_executions(
     return page(items, limit)
 
 
-@router.get("/v1/executions/{execution_id}", openapi_extra=needs(Role.VIEWER))
+@router.get(
+    "/v1/executions/{execution_id}",
+    openapi_extra=needs(Role.VIEWER, answers={200: named("Execution")}),
+)
 async def get_execution(execution_id: str, service: ServiceGiven, caller: Caller) -> Response:
     """Where an execution stands, and its result once there is one."""
     return answer(_document(await _own(service, caller, execution_id)))
@@ -145,6 +155,7 @@ async def get_execution(execution_id: str, service: ServiceGiven, caller: Caller
     "/v1/executions/{execution_id}/events",
     openapi_extra=needs(Role.VIEWER),
     response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def follow_execution(
     execution_id: str, service: ServiceGiven, caller: Caller, last_event_id: LastEventId = 0
@@ -155,7 +166,10 @@ async def follow_execution(
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-@router.post("/v1/executions/{execution_id}/cancel", openapi_extra=needs(Role.RUNNER))
+@router.post(
+    "/v1/executions/{execution_id}/cancel",
+    openapi_extra=needs(Role.RUNNER, 409, answers={200: named("Execution")}),
+)
 async def cancel_execution(execution_id: str, service: ServiceGiven, caller: Caller) -> Response:
     """End an execution: its worker is killed. One that has ended already is left as it is."""
     execution = await _own(service, caller, execution_id)

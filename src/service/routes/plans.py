@@ -22,6 +22,7 @@ from caps.security.policies.load import json_place
 from caps.security.policies.plain_json import NotJsonError
 from caps.security.policies.strict_json import strict_json
 from caps.service.bodies import Body, JsonObject, Key, answer
+from caps.service.description.shapes import named
 from caps.service.executions.plan_runs import plan_order
 from caps.service.problems import Problem
 from caps.service.routes.executions import SessionName, policies_of, start_order
@@ -49,7 +50,9 @@ class NewPlanRun(GivenPlan):
     wait: bool = True
 
 
-@router.post("/v1/plans/validate", openapi_extra=needs(Role.VIEWER))
+@router.post(
+    "/v1/plans/validate", openapi_extra=needs(Role.VIEWER, 404, answers={200: named("PlanReview")})
+)
 async def validate_plan(request: Request, body: GivenPlan, service: ServiceGiven) -> Response:
     """All that is wrong with a plan, each with its step and its place. Nothing runs."""
     await _check_strictly(request)
@@ -67,7 +70,13 @@ async def validate_plan(request: Request, body: GivenPlan, service: ServiceGiven
     )
 
 
-@router.post("/v1/plans/run", status_code=201, openapi_extra=needs(Role.RUNNER))
+@router.post(
+    "/v1/plans/run",
+    status_code=201,
+    openapi_extra=needs(
+        Role.RUNNER, 404, answers={201: named("Execution"), 202: named("Execution")}
+    ),
+)
 async def run_plan(
     request: Request, body: NewPlanRun, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:

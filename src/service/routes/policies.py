@@ -28,6 +28,7 @@ from caps.security.review.explain import explain
 from caps.security.review.lint import lint
 from caps.security.review_documents import diff_document, explanation_document
 from caps.service.bodies import Body, JsonObject, answer
+from caps.service.description.shapes import OBJECT, named, shape
 from caps.service.policy_file import replace_policy_file
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
@@ -35,6 +36,8 @@ from caps.service.service import Caller, Service, ServiceGiven
 from caps.service.signin.roles import Role
 
 router = APIRouter(route_class=SecuredRoute, tags=["policies"])
+
+_IN_FORCE: Final = shape(items={"type": "array", "items": named("Policy")})
 
 # Longer than two polls of a file, and the start of workers.
 IN_FORCE_SECONDS: Final = 30
@@ -71,14 +74,17 @@ class Activation(Body):
     replaces: Digest
 
 
-@router.get("/v1/policies", openapi_extra=needs(Role.PUBLISHER))
+@router.get("/v1/policies", openapi_extra=needs(Role.PUBLISHER, answers={200: _IN_FORCE}))
 async def list_policies(service: ServiceGiven) -> Response:
     """The policies in force, of which each must allow."""
     pairs = zip(service.runtime.policies, service.policy_files, strict=True)
     return answer({"items": [_document(bound, file) for bound, file in pairs]})
 
 
-@router.post("/v1/policies/validate", openapi_extra=needs(Role.PUBLISHER))
+@router.post(
+    "/v1/policies/validate",
+    openapi_extra=needs(Role.PUBLISHER, answers={200: named("PolicyReview")}),
+)
 async def validate_policy(body: OnePolicy, service: ServiceGiven) -> Response:
     """Whether a policy fits the registry and passes its own tests, and what it would grant."""
 
@@ -95,7 +101,9 @@ async def validate_policy(body: OnePolicy, service: ServiceGiven) -> Response:
     return answer(await anyio.to_thread.run_sync(work, limiter=service.reviewers))
 
 
-@router.post("/v1/policies/lint", openapi_extra=needs(Role.PUBLISHER))
+@router.post(
+    "/v1/policies/lint", openapi_extra=needs(Role.PUBLISHER, answers={200: named("PolicyFindings")})
+)
 async def lint_policy(body: OnePolicy, service: ServiceGiven) -> Response:
     """Rules that do nothing, or allow more than was meant."""
 
@@ -112,7 +120,7 @@ async def lint_policy(body: OnePolicy, service: ServiceGiven) -> Response:
     return answer(await anyio.to_thread.run_sync(work, limiter=service.reviewers))
 
 
-@router.post("/v1/policies/explain", openapi_extra=needs(Role.PUBLISHER))
+@router.post("/v1/policies/explain", openapi_extra=needs(Role.PUBLISHER, answers={200: OBJECT}))
 async def explain_decision(body: Question, service: ServiceGiven) -> Response:
     """What is decided about a call, why, and the smallest change that would allow it."""
     in_force = [_of_force(service, index) for index in range(len(service.policy_files))]
@@ -139,7 +147,7 @@ async def explain_decision(body: Question, service: ServiceGiven) -> Response:
     return answer(await anyio.to_thread.run_sync(checked, limiter=service.reviewers))
 
 
-@router.post("/v1/policies/diff", openapi_extra=needs(Role.PUBLISHER))
+@router.post("/v1/policies/diff", openapi_extra=needs(Role.PUBLISHER, answers={200: OBJECT}))
 async def diff_policies(body: TwoPolicies, service: ServiceGiven) -> Response:
     """What the newer policy lets through, compared to the older one."""
     last = _of_force(service, len(service.policy_files) - 1)
@@ -152,7 +160,9 @@ async def diff_policies(body: TwoPolicies, service: ServiceGiven) -> Response:
     return answer(await anyio.to_thread.run_sync(work, limiter=service.reviewers))
 
 
-@router.post("/v1/policies/activate", openapi_extra=needs(Role.ADMIN))
+@router.post(
+    "/v1/policies/activate", openapi_extra=needs(Role.ADMIN, 409, answers={200: named("Policy")})
+)
 async def activate_policy(body: Activation, service: ServiceGiven, caller: Caller) -> Response:
     """Put a policy in force instead of one that is; its tests must pass first."""
     async with service.activating:

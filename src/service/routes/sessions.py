@@ -17,6 +17,7 @@ from starlette.responses import Response
 from caps.capabilities.file_content import decode_content, encode_content
 from caps.protocol.errors import PolicyDeniedError, ProviderError, ValidationError
 from caps.service.bodies import Cursor, Limit, answer, page, without_nul
+from caps.service.description.shapes import OBJECTS, TRUTH, named, page_of, shape
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, Service, ServiceGiven
@@ -37,6 +38,10 @@ _STATUSES: Final = {
     ProviderError.code: 409,  # there, or not there, or at another version
     ValidationError.code: 422,
 }
+_LISTED: Final = shape(entries=OBJECTS, truncated=TRUTH)
+_DOWNLOAD: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}}}
+}
 _FILE: Final = "/v1/sessions/{session}/files/{path:path}"
 SessionName = Annotated[str, Path(min_length=1, max_length=256), AfterValidator(without_nul)]
 FilePath = Annotated[str, Path(min_length=1, max_length=4096), AfterValidator(without_nul)]
@@ -45,7 +50,7 @@ IfMatch = Annotated[str | None, Header(alias="If-Match", pattern='^"[0-9]{1,15}"
 IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", pattern=r"^\*$")]
 
 
-@router.get("/v1/sessions", openapi_extra=needs(Role.VIEWER))
+@router.get("/v1/sessions", openapi_extra=needs(Role.VIEWER, answers={200: page_of("Session")}))
 async def list_sessions(
     service: ServiceGiven, caller: Caller, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -62,7 +67,9 @@ async def list_sessions(
     return page([msgspec.to_builtins(each) for each in found], limit)
 
 
-@router.get("/v1/sessions/{session}/files", openapi_extra=needs(Role.RUNNER))
+@router.get(
+    "/v1/sessions/{session}/files", openapi_extra=needs(Role.RUNNER, 409, answers={200: _LISTED})
+)
 async def list_files(
     session: SessionName,
     service: ServiceGiven,
@@ -75,7 +82,9 @@ async def list_files(
     return answer(await called.call("list", path=path, after=after))
 
 
-@router.get(_FILE, openapi_extra=needs(Role.RUNNER))
+@router.get(
+    _FILE, response_class=Response, responses=_DOWNLOAD, openapi_extra=needs(Role.RUNNER, 409)
+)
 async def download_file(
     session: SessionName, path: FilePath, service: ServiceGiven, caller: Caller
 ) -> Response:
@@ -90,7 +99,13 @@ async def download_file(
     return Response(content, headers=headers, media_type=_BYTES)
 
 
-@router.put(_FILE, openapi_extra={**needs(Role.RUNNER), **_UPLOAD})
+@router.put(
+    _FILE,
+    openapi_extra={
+        **needs(Role.RUNNER, 409, answers={200: named("FileWritten"), 201: named("FileWritten")}),
+        **_UPLOAD,
+    },
+)
 async def upload_file(
     request: Request,
     session: SessionName,
@@ -112,7 +127,7 @@ async def upload_file(
     return answer(written, 201 if written["created"] else 200, headers)
 
 
-@router.delete(_FILE, status_code=204, openapi_extra=needs(Role.RUNNER))
+@router.delete(_FILE, status_code=204, openapi_extra=needs(Role.RUNNER, 409))
 async def delete_file(
     session: SessionName,
     path: FilePath,

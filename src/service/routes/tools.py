@@ -16,6 +16,7 @@ from caps.security.policies.load import json_place
 from caps.security.policies.plain_json import NotJsonError
 from caps.security.policies.strict_json import strict_json
 from caps.service.bodies import REPLAYED, Key, Limit, answer, fingerprint, is_replay
+from caps.service.description.shapes import named, page_of
 from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, ServiceGiven
@@ -40,8 +41,22 @@ CardName = Annotated[str, Path(max_length=140)]
 CardVersion = Annotated[str, Path(max_length=70)]
 
 
-@router.post("/api/tools", status_code=201, openapi_extra={**needs(Role.PUBLISHER), **_BODY})
-@router.post("/v1/tools", status_code=201, openapi_extra={**needs(Role.PUBLISHER), **_BODY})
+@router.post(
+    "/api/tools",
+    status_code=201,
+    openapi_extra={
+        **needs(Role.PUBLISHER, 409, answers={200: named("ToolCard"), 201: named("ToolCard")}),
+        **_BODY,
+    },
+)
+@router.post(
+    "/v1/tools",
+    status_code=201,
+    openapi_extra={
+        **needs(Role.PUBLISHER, 409, answers={200: named("ToolCard"), 201: named("ToolCard")}),
+        **_BODY,
+    },
+)
 async def publish_tool(
     request: Request, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:
@@ -65,8 +80,8 @@ async def publish_tool(
     return answer(document, 201 if published.is_new else 200, headers)
 
 
-@router.get("/api/tools", openapi_extra=needs(Role.VIEWER))
-@router.get("/v1/tools", openapi_extra=needs(Role.VIEWER))
+@router.get("/api/tools", openapi_extra=needs(Role.VIEWER, answers={200: page_of("CheckedCard")}))
+@router.get("/v1/tools", openapi_extra=needs(Role.VIEWER, answers={200: page_of("CheckedCard")}))
 async def list_tools(
     service: ServiceGiven, limit: Limit = 200, cursor: CardCursor = None
 ) -> Response:
@@ -78,13 +93,18 @@ async def list_tools(
     return answer({"items": [_document(each) for each in items], "next_cursor": following})
 
 
-@router.get("/v1/tools/{name}", openapi_extra=needs(Role.VIEWER))
+@router.get(
+    "/v1/tools/{name}", openapi_extra=needs(Role.VIEWER, answers={200: named("CheckedCard")})
+)
 async def get_tool(name: CardName, service: ServiceGiven) -> Response:
     """The version of a card that was published last."""
     return answer(_document(await service.cards.cards.find(name)))
 
 
-@router.get("/v1/tools/{name}/{version}", openapi_extra=needs(Role.VIEWER))
+@router.get(
+    "/v1/tools/{name}/{version}",
+    openapi_extra=needs(Role.VIEWER, answers={200: named("CheckedCard")}),
+)
 async def get_tool_version(name: CardName, version: CardVersion, service: ServiceGiven) -> Response:
     """One version of a card."""
     return answer(_document(await service.cards.cards.find(name, version)))

@@ -141,3 +141,13 @@ def test_metrics_and_health(client: httpx2.Client) -> None:
     assert client.get("/healthz").json() == client.get("/readyz").json() == {"status": "ok"}
     run(client, "1")
     assert "caps_executions_total" in client.get("/metrics").text
+
+
+def test_events_after_the_last_one_are_none(client: httpx2.Client) -> None:
+    """A reader that has everything is not kept waiting for more."""
+    execution = client.post("/v1/executions", json={"code": "print(7)"}).json()["id"]
+    place = f"/v1/executions/{execution}/events"
+    numbers = [line for line in client.get(place).text.splitlines() if line.startswith("id: ")]
+    last = numbers[-1].removeprefix("id: ")
+    answer = client.get(place, headers={"Last-Event-ID": last})
+    assert (answer.status_code, answer.text) == (200, "")

@@ -1,0 +1,1 @@
+"""The OpenAPI description: what FastAPI cannot know of the routes."""
