@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ from caps.worker.inside.language.transformer import RESULT_NAME
 
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_keys, dict_values
+
+# The variables of every scope that user code does not set.
+_FIXED = ("__builtins__", "__name__")
 
 
 def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
@@ -92,6 +95,12 @@ class GlobalVariables(OwnDict):
         return super().items()
 
 
+def _view_of(variables: dict[str, Any]) -> GlobalVariables:
+    view = GlobalVariables()
+    view._real, view._check = variables, _check_variable
+    return view
+
+
 def _check_variable(name: Any) -> None:
     """Raise AttributeError unless user code may have a variable called `name`."""
     if not _is_visible(name):
@@ -116,51 +125,59 @@ class _Evaluation:
         # Those of an object.
         self._dir, self._vars = (user_globals["__builtins__"][name] for name in ("dir", "vars"))
         self._own = own
-        self._view = view = GlobalVariables()
-        view._real, view._check = user_globals, _check_variable
+        self._view = _view_of(user_globals)
 
     # Python takes the dictionaries as keywords, too, from 3.13 on.
     def eval(self, source: str, /, globals: Any = None, locals: Any = None) -> Any:  # noqa: A002
         code = self._compile(source, "eval")
-        caller = self._caller_frame() if globals is None else None
-        if self._runs_in_the_program(globals, locals, caller):
+        if globals is not None or locals is not None:
+            return self._run_with(builtins.eval, code, globals, locals)
+        caller = self._caller_frame()
+        if _is_module(caller):
             return builtins.eval(code, self._globals)  # noqa: S307 - checked like the program itself
-        scope = self._make_scope(globals, locals, caller)
-        before = _visible_variables(scope)
-        value = builtins.eval(code, scope)  # noqa: S307 - the same
-        _write_back(before, scope, globals if locals is None else locals)
-        return value
+        # In a function it reads a copy of the local variables.
+        local = _visible_variables(caller.f_locals)
+        fixed = {name: self._globals[name] for name in _FIXED}
+        return builtins.eval(code, {**self._globals, **local, **fixed})  # noqa: S307 - the same
 
     def exec(self, source: str, /, globals: Any = None, locals: Any = None) -> None:  # noqa: A002
         code = self._compile(source, "exec")
-        caller = self._caller_frame() if globals is None and locals is None else None
-        if caller is not None or self._runs_in_the_program(globals, locals, None):
-            # In a function it reads, and assigns to, a copy of the local variables.
-            in_function = caller is not None and not _is_module(caller)
-            scope = dict(caller.f_locals) if caller is not None and in_function else self._globals
-            builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
-            self._globals.pop(RESULT_NAME, None)
+        if globals is not None or locals is not None:
+            self._run_with(builtins.exec, code, globals, locals)
             return
-        of_program = globals is None or globals is self._view
-        outer = self._globals if of_program else self._make_scope(globals, None, None)
-        inner = None if locals is None else self._make_scope(locals, None, None)
-        before = _visible_variables(outer), _visible_variables(inner or {})
-        builtins.exec(code, outer, inner)  # noqa: S102 - the same
-        if not of_program:
-            _write_back(before[0], outer, globals)
-        if inner is not None:
-            _write_back(before[1], inner, locals)
+        caller = self._caller_frame()
+        # In a function it reads, and assigns to, a copy of the local variables.
+        scope = self._globals if _is_module(caller) else dict(caller.f_locals)
+        builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
+        self._globals.pop(RESULT_NAME, None)
 
-    def _runs_in_the_program(self, global_: Any, local: Any, caller: FrameType | None) -> bool:
-        """Whether the evaluated code has the program's own variables, and no others."""
-        if local is not None:
-            return False
-        return global_ is self._view or (caller is not None and _is_module(caller))
+    def _run_with(
+        self, run: Callable[[Any, dict[str, Any], Any], Any], code: Any, global_: Any, local: Any
+    ) -> Any:
+        """Run code with the variables that were passed, and bring back what it did to them."""
+        of_program = global_ is None or global_ is self._view
+        outer = self._globals if of_program else self._make_scope(global_)
+        inner = None if local is None else self._make_scope(local)
+        before = _visible_variables(outer), _visible_variables(inner or {})
+        value = run(code, outer, inner)
+        if of_program:
+            self._globals.pop(RESULT_NAME, None)
+        else:
+            _write_back(before[0], outer, global_)
+        if inner is not None:
+            _write_back(before[1], inner, local)
+        return value
 
     def globals(self) -> dict[str, Any]:
-        """The program's variables; setting an item sets the variable."""
-        self._view.refresh()
-        return self._view
+        """The program's variables; setting an item sets the variable.
+
+        Evaluated code that was given other variables gets those.
+        """
+        real = sys._getframe(1).f_globals
+        is_scope = real.get("__builtins__") is self._globals["__builtins__"]
+        view = _view_of(real) if is_scope and real is not self._globals else self._view
+        view.refresh()
+        return view
 
     def locals(self) -> dict[str, Any]:
         """The caller's variables: in a function a copy, elsewhere setting an item sets one."""
@@ -203,15 +220,11 @@ class _Evaluation:
             raise RuntimeError("call it directly, not through a library")
         return frame
 
-    def _make_scope(self, global_: Any, local: Any, caller: FrameType | None) -> dict[str, Any]:
+    def _make_scope(self, variables: Any) -> dict[str, Any]:
         """The variables of the evaluated code: a new dictionary with the real `__builtins__`."""
-        for variables in (global_, local):
-            if variables is not None and not isinstance(variables, dict):
-                raise TypeError("variables are given as a dictionary")
-        outer = self._globals if global_ is None else _visible_variables(global_)
-        inner = {} if caller is None else _visible_variables(caller.f_locals)
-        fixed = {name: self._globals[name] for name in ("__builtins__", "__name__")}
-        return {**outer, **inner, **(_visible_variables(local) if local else {}), **fixed}
+        if not isinstance(variables, dict):
+            raise TypeError("variables are given as a dictionary")
+        return {**_visible_variables(variables), **{name: self._globals[name] for name in _FIXED}}
 
 
 def _is_module(frame: FrameType) -> bool:
@@ -220,8 +233,6 @@ def _is_module(frame: FrameType) -> bool:
 
 def _write_back(before: dict[str, Any], scope: dict[str, Any], target: Any) -> None:
     """Bring what evaluated code did to its variables into the dictionary that was passed."""
-    if target is None:
-        return  # a copy of local variables, which Python discards, too
     after = _visible_variables(scope)
     for name in before.keys() - after.keys():
         target.pop(name, None)
