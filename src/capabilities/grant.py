@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from caps.capabilities.provider import Provider, Scope
-from caps.capabilities.schema import CompiledSchema, names_types, worker_schema
+from caps.capabilities.schemas.schema import CompiledSchema, names_types, worker_schema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.argument_checks import require
 from caps.protocol.messages import ManifestEntry

@@ -9,7 +9,7 @@ import msgspec
 import pydantic
 
 from caps.capabilities.provider import Provider, Scope, has_no_await
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import RegistrationError

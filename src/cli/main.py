@@ -36,7 +36,7 @@ _COMMANDS = {
     "functions": ("caps.cli.commands.functions", "functions"),
     "keys": ("caps.cli.commands.keys", "keys"),
     "plan": ("caps.cli.commands.plan", "plan"),
-    "mcp": ("caps.cli.commands.mcp", "mcp"),
+    "mcp": ("caps.cli.mcp", "mcp"),
     "policy": ("caps.cli.policy", "policy"),
     "repl": ("caps.cli.commands.repl", "repl"),
     "run": ("caps.cli.commands.run", "run"),

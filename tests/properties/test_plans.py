@@ -23,7 +23,7 @@ from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.call import open_channel
 from caps.capabilities.runtime.open_runtime import ActiveExecutions
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.capabilities.spec import CapabilitySpec
 from caps.capabilities.telemetry import Metrics, Tracing
 from support.hypothesis_examples import examples

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from caps.capabilities.grant import BoundCapability, Grant
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS
 from caps.security.policy import Limits

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from caps.agents.plans.bounds import Finding, Findings, counted, numbers, same, within
 from caps.agents.plans.inputs import joined
 from caps.agents.plans.schemas import Schema
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.protocol.errors import RegistrationError
 from caps.protocol.text import printable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from caps.agents.tool_cards.errors import ToolCardError
-from caps.capabilities.schema_bounds import MAX_EXPANDED_NODES
-from caps.capabilities.schema_bounds import check_schema as check_bounds
+from caps.capabilities.schemas.schema_bounds import MAX_EXPANDED_NODES
+from caps.capabilities.schemas.schema_bounds import check_schema as check_bounds
 from caps.protocol.errors import RegistrationError
 
 __all__ = ["MAX_EXPANDED_NODES", "check_schema"]

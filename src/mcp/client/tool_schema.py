@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from caps.capabilities.patterns import compiled_regex
-from caps.capabilities.schema_bounds import check_schema
+from caps.capabilities.schemas.patterns import compiled_regex
+from caps.capabilities.schemas.schema_bounds import check_schema
 from caps.protocol.errors import ProviderError, RegistrationError
 from caps.protocol.text import printable
 from caps.security.policies.plain_json import NotJsonError, plain_json

@@ -16,7 +16,7 @@ from caps.capabilities.catalogue.capability import (
     ToolDescriptor,
 )
 from caps.capabilities.catalogue.context import ResolverContext
-from caps.capabilities.patterns import checked_glob
+from caps.capabilities.schemas.patterns import checked_glob
 from caps.protocol.errors import AgentInvalidError
 from caps.protocol.text import printable
 from caps.providers.files.scope import MAX_DENIED, MAX_DIRECTORIES, checked_directories

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from caps.capabilities.patterns import glob_matches
+from caps.capabilities.schemas.patterns import glob_matches
 from caps.providers.files.path_text import Parts, components
 
 _DELETED: Final = " (deleted)"  # what the kernel adds to the path of an open file without a name

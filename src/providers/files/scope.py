@@ -40,8 +40,8 @@ import msgspec
 from pydantic import Field, ValidationInfo, field_validator
 
 from caps.capabilities.file_content import content_size
-from caps.capabilities.patterns import checked_glob
 from caps.capabilities.provider import Scope, Violation
+from caps.capabilities.schemas.patterns import checked_glob
 from caps.protocol.text import printable
 from caps.providers.files.denied import denying_pattern
 from caps.providers.files.path_text import climbs, collapsed, components, is_path_text

@@ -17,13 +17,13 @@ from typing import Annotated, Final
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from caps.capabilities.patterns import (
+from caps.capabilities.provider import CallContext, ProviderError
+from caps.capabilities.schemas.patterns import (
     MAX_PATTERN_CHARACTERS,
     checked_glob,
     compiled_regex,
     glob_matches,
 )
-from caps.capabilities.provider import CallContext, ProviderError
 from caps.capabilities.threads import in_turns
 from caps.providers.files.openat2 import open_beneath
 from caps.providers.files.path_text import Parts

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from caps.capabilities.patterns import MAX_PATTERN_CHARACTERS
 from caps.capabilities.provider import CallContext
+from caps.capabilities.schemas.patterns import MAX_PATTERN_CHARACTERS
 from caps.providers.session_files.search import Match, Search, path_filter
 from caps.providers.session_files.tree import open_tree
 

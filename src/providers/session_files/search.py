@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import TypedDict
 
-from caps.capabilities.patterns import checked_glob, compiled_regex, glob_matches
 from caps.capabilities.provider import ProviderError
+from caps.capabilities.schemas.patterns import checked_glob, compiled_regex, glob_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable

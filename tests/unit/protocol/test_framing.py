@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import json
 import sys
 from typing import Any
 
@@ -17,6 +18,7 @@ from caps.protocol.framing import (
     FrameLimits,
     FrameReader,
     check_json_like,
+    check_json_text,
     check_shape,
     frame,
 )
@@ -288,3 +290,25 @@ def test_items_count_with_their_objects() -> None:
     value: list[Any] = [[{}] for _ in range(5000)]
     decoded_bytes = 5000 * (sys.getsizeof([{}]) + sys.getsizeof({}) + 8)
     assert check_shape(encode(value)) >= decoded_bytes
+
+
+class TestTextBeforeItIsDecoded:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b'{"plan":[' + b"[]," * 200_000 + b"1]}",
+            b"[" + b'"",' * 200_001 + b'""]',
+            b"{" + b'"a":{' * 200_001,
+            b'["\\"",' + b"1," * 200_001 + b"1]",
+            b'["\\\\",' + b"1," * 200_001 + b"1]",
+        ],
+        ids=["arrays", "strings", "objects", "after a quote", "after a backslash"],
+    )
+    def test_too_many_items_are_refused(self, data: bytes) -> None:
+        """Whatever is decoded afterwards has a bounded number of objects."""
+        with pytest.raises(ProtocolError, match="items"):
+            check_json_text(data)
+
+    def test_what_is_in_strings_is_not_counted(self) -> None:
+        """Code and prose have as many commas and brackets as they like."""
+        check_json_text(json.dumps({"code": '[{,"\\' * 300_000, "n": list(range(1000))}).encode())

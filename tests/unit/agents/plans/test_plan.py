@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from caps.agents.plans.inputs import Data, MalformedReferenceError, filled, template_of
+from caps.agents.plans.inputs import (
+    Data,
+    InputsTooLargeError,
+    MalformedReferenceError,
+    filled,
+    template_of,
+)
 from caps.agents.plans.plan import MAX_PLAN_BYTES, MAX_STEPS, Plan, parse_plan, plan_of
 from caps.agents.plans.problems import PlanInvalidError
 
@@ -113,7 +119,7 @@ def test_references_are_told_from_data() -> None:
         "plain": {"from": "a", "$ref": "#"},
     }
     outputs = {"a": {"x/y": [0, {"~": "found"}]}}
-    assert filled(template_of(value, "inputs"), outputs) == {
+    assert filled(template_of(value, "inputs"), outputs, 1000) == {
         "all": outputs["a"],
         "part": ["found"],
         "data": {"$from": "a", "$literal": 1},
@@ -148,7 +154,15 @@ def test_a_place_that_an_output_lacks_is_an_error(at: str) -> None:
     """The error names the place in the plan, and nothing of the output."""
     template = template_of({"x": {"$from": "s", "at": at}}, "inputs")
     with pytest.raises(LookupError, match=r"the output has no .* for inputs\.x"):
-        filled(template, {"s": {"a": {}, "l": [1, 2]}})
+        filled(template, {"s": {"a": {}, "l": [1, 2]}}, 1000)
+
+
+def test_outputs_that_are_referred_to_many_times_are_counted_as_often() -> None:
+    """Before the inputs are made: few references could stand for gigabytes."""
+    template = template_of({"x": [{"$from": "s"}] * 11}, "inputs")
+    with pytest.raises(InputsTooLargeError, match="over 1000 bytes"):
+        filled(template, {"s": "x" * 98}, 1000)
+    assert filled(template, {"s": "x" * 80}, 1000) == {"x": ["x" * 80] * 11}
 
 
 def test_a_plan_never_changes() -> None:

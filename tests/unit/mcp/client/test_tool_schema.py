@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.mcp.bridge_messages import ListedTool
 from caps.mcp.client.registering import accepted_tools
 from caps.mcp.client.tool_schema import input_schema, output_schema

@@ -92,6 +92,8 @@ def test_no_class_or_object_has_a_private_name_that_is_not_known(held: frozenset
     """Of all that is loaded here, which is far more than a worker has."""
     Sample()
     found = {name for name in _attributes() if is_private(name)}
+    # Tests of the adapters load it. It sets attributes by texts of modules; no worker loads it.
+    found = {name for name in found if not name.startswith("__beartype_")}
     assert len(found) > 1000
     assert found - held == set()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.protocol.errors import RegistrationError
 from caps.protocol.text import printable
 

@@ -1,4 +1,4 @@
-"""`caps mcp`: external MCP servers and their accepted tools; `serve` is in `mcp_serve`."""
+"""`caps mcp`: external MCP servers and their accepted tools; `serve` is in `serve.py`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from caps.mcp.client.registering import AcceptedTool
 
 # Loaded when they are called: the server needs the extra `mcp`.
-_LAZY = {"serve": ("caps.cli.commands.mcp_serve", "serve")}
+_LAZY = {"serve": ("caps.cli.mcp.serve", "serve")}
 
 
 class _McpGroup(click.Group):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from caps.capabilities.patterns import checked_glob, compiled_regex, glob_matches
 from caps.capabilities.provider import ProviderError
+from caps.capabilities.schemas.patterns import checked_glob, compiled_regex, glob_matches
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caps.capabilities.schema import CompiledSchema
+from caps.capabilities.schemas.schema import CompiledSchema
 from caps.protocol.errors import RegistrationError
 from caps.security.reasons import Problem
 
