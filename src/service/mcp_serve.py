@@ -56,7 +56,16 @@ class McpSettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     """Names under which it is reached, besides those of loopback."""
     origins: tuple[str, ...] = ()
-    limits: RequestLimits = RequestLimits()
+    limits: RequestLimits | None = None
+    """Of each principal; None: the usual ones, or ten times as many requests without a token."""
+
+
+def _limits(settings: McpSettings) -> RequestLimits:
+    if settings.limits is not None:
+        return settings.limits
+    # One user of this host, whose clients may all ask together.
+    alone = RequestLimits(requests_per_second=500.0, burst=2000)
+    return RequestLimits() if settings.principal is None else alone
 
 
 async def serve_mcp(
@@ -124,7 +133,7 @@ async def _open_app(
             tools=settings.tools,
             with_code=settings.with_code,
         )
-        endpoint = McpEndpoint(server, served, verifier, PrincipalLimits(settings.limits))
+        endpoint = McpEndpoint(server, served, verifier, PrincipalLimits(_limits(settings)))
         await stack.enter_async_context(endpoint.running())
         app = Starlette(routes=[Route(PATH, endpoint=endpoint)])
         app.add_middleware(RequestLog)

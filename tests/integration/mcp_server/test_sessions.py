@@ -67,8 +67,10 @@ async def serving(tmp_path: Path) -> AsyncIterator[Setup]:
 
 
 @asynccontextmanager
-async def connected(address: str, mode: ConnectMode, **claims: Any) -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {token(**claims)}"}
+async def connected(
+    address: str, mode: ConnectMode, scheme: str = "Bearer", **claims: Any
+) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"{scheme} {token(**claims)}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(address, http_client=http)
         async with Client(transport, mode=mode) as client:
@@ -126,16 +128,19 @@ async def test_two_sessions_at_a_time_do_not_share(tmp_path: Path) -> None:
         assert not await is_refused(other)
 
 
-async def test_without_sessions_the_token_is_the_session(tmp_path: Path) -> None:
-    """A new connection with the same token does not leave its labels behind; tokens are no named
-    sessions, either."""
+async def test_without_sessions_what_the_token_says_is_the_session(tmp_path: Path) -> None:
+    """A new connection, another token or another spelling of it leaves no labels behind; they are
+    no named sessions, either."""
     async with serving(tmp_path) as setup:
-        for number in range(4):
-            until = int(time.time()) + 600 + number
-            async with connected(setup.address, "auto", exp=until) as client:
+        for number in range(2):
+            claims, until = {"sub": f"ann-{number}"}, int(time.time()) + 600
+            async with connected(setup.address, "auto", exp=until, **claims) as client:
                 assert not await is_refused(client)
                 await read_both(client)
             gc.collect()
-            async with connected(setup.address, "auto", exp=until) as client:
-                assert await is_refused(client)
+            for scheme, later in (("Bearer", 0), ("bearer", 0), ("BEARER", 0), ("Bearer", 7)):
+                async with connected(
+                    setup.address, "auto", scheme, exp=until + later, **claims
+                ) as client:
+                    assert await is_refused(client)
         assert len(setup.flows._states) == 0
