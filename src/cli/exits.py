@@ -47,6 +47,10 @@ EXIT_BY_CALL_ERROR: Final = {
 }
 
 
+# What an extra installs and a command imports late.
+_EXTRAS: Final = {"alembic": "store", "httpcore2": "client", "mcp": "mcp", "sqlalchemy": "store"}
+
+
 def fail(message: str, code: ExitCode) -> NoReturn:
     """Print one line and exit. What is quoted in it may be long, or hold escapes."""
     with contextlib.suppress(OSError):  # nobody reads it; the exit code says the same
@@ -65,6 +69,11 @@ def report_errors() -> Iterator[None]:
         fail(error.message, ExitCode.BAD_USAGE)
     except CapsError as error:
         fail(error.message, ExitCode.HOST_FAILED)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        fail(f"this needs the extra `{extra}`; install `caps-runtime[{extra}]`", ExitCode.BAD_USAGE)
     except KeyboardInterrupt:
         fail("interrupted", ExitCode.INTERRUPTED)
 

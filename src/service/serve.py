@@ -103,6 +103,7 @@ async def _mcp_routes(service: Service, host: str) -> AsyncIterator[list[BaseRou
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
+        logger.info("there is no /mcp: it needs the extra `mcp`")
         yield []
         return
     async with service_endpoint(service, is_loopback=is_loopback(host)) as endpoint:

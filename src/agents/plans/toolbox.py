@@ -5,7 +5,7 @@ from __future__ import annotations
 from caps.agents.plans.plan import PlanStep
 from caps.agents.plans.problems import PlanCode
 from caps.agents.plans.schemas import ANYTHING, Schema
-from caps.agents.tool_cards.startup import side_effects_of
+from caps.agents.tool_cards.card import side_effects_of
 from caps.capabilities.registry import CapabilityRegistry
 from caps.protocol.text import did_you_mean, printable
 from caps.security.policies.names import MAX_QUOTED

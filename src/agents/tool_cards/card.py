@@ -18,6 +18,7 @@ import rfc8785
 
 from caps.agents.tool_cards.card_schema import check_schema
 from caps.agents.tool_cards.errors import ToolCardError
+from caps.capabilities.spec import CapabilitySpec
 from caps.protocol.text import printable
 from caps.security.policies.load import json_place
 from caps.security.policies.plain_json import NotJsonError, plain_json
@@ -166,3 +167,9 @@ def schemas_digest(input_schema: Mapping[str, Any], output_schema: Mapping[str, 
 def _not_json(error: NotJsonError) -> ToolCardError:
     place = f" at {json_place(error.path)}" if error.path else ""
     return ToolCardError(f"the card is refused: {printable(f'{error}{place}', 300)}")
+
+
+def side_effects_of(spec: CapabilitySpec) -> tuple[str, ...]:
+    """What a function says of itself; a card may say something else."""
+    effects = {tag for tag in spec.tags if tag != "pure"} | ({"network"} if spec.egress else set())
+    return tuple(sorted(effects))

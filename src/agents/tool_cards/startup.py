@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from caps.agents.tool_cards.administration import noting_new_key
-from caps.agents.tool_cards.card import CardPayload, ToolCard, checked, schemas_digest
+from caps.agents.tool_cards.card import (
+    CardPayload,
+    ToolCard,
+    checked,
+    schemas_digest,
+    side_effects_of,
+)
 from caps.agents.tool_cards.errors import ToolCardError
 from caps.agents.tool_cards.key_ring import KeyRing
 from caps.agents.tool_cards.settings import CardMode, CardSettings
@@ -94,12 +100,6 @@ def put_in_force(registry: CapabilityRegistry, report: CardReport) -> None:
         logger.error("in quarantine: %s", problem)
     registry.refuse_uncarded(report.refused)
     registry.use_cards(_in_force(registry, report))
-
-
-def side_effects_of(spec: CapabilitySpec) -> tuple[str, ...]:
-    """What a function says of itself; a card may say something else."""
-    effects = {tag for tag in spec.tags if tag != "pure"} | ({"network"} if spec.egress else set())
-    return tuple(sorted(effects))
 
 
 def card_for(spec: CapabilitySpec, version: str) -> CardPayload:

@@ -47,7 +47,7 @@ agents.add_command(chat)
     "--capabilities",
     metavar="JSON",
     default="{}",
-    help='Its capabilities, such as `{"files": {"dirs": ["reports"]}}`.',
+    help='Its capabilities, such as `{"files": {"dirs": ["/data/reports"]}}`.',
 )
 @principal_option
 @registry_option

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from caps.security.audit import AuditRecord
 
 _LOCAL_OPTIONS = (
-    "audit_path audit_sinks principal directory metrics_port metrics_address registry_name"
+    "audit_path audit_sinks principal directory metrics_port metrics_address registry_name "
+    "exit_status"
 ).split()
 _MAX_DIGITS = 20  # of a status; a longer one is not read as a number
 EXIT_BY_STATUS = {
@@ -132,7 +133,7 @@ def run(
         with report_errors():
             run_remotely(
                 server,
-                read_source(file),
+                _without_fences(read_source(file)) if strip_fences else read_source(file),
                 output=ProgramOutput(raw=raw),
                 as_json=as_json,
                 artifacts=ArtifactDirectory(artifacts_path) if artifacts_path else None,

@@ -15,8 +15,7 @@ from caps.protocol.environment import Variable
 from caps.protocol.text import did_you_mean, printable
 
 if TYPE_CHECKING:
-    from caps.agents.tool_cards.key_ring import KeyRing
-    from caps.agents.tool_cards.tool_cards import ToolCards
+    from caps.agents.tool_cards.administration import CardAdministration
     from caps.mcp.client.config import McpServer
     from caps.mcp.client.pins import Drift, Pin
     from caps.mcp.client.probing import Offer
@@ -193,23 +192,26 @@ def _publish_cards(found: list[AcceptedTool], pin: Pin, url: str | None) -> None
         return
     import msgspec
 
+    from caps.agents.tool_cards.card import card_of
     from caps.agents.tool_cards.startup import card_for
-    from caps.cli.tool_cards import with_tool_cards
+    from caps.cli.tool_cards import administer_tool_cards
     from caps.mcp.client.pins import tool_digest
 
-    payloads = [
-        msgspec.structs.asdict(
-            card_for(each.spec, f"{pin.digest[:8]}-{tool_digest(each.tool)[:16]}")
+    given = [
+        card_of(
+            msgspec.structs.asdict(
+                card_for(each.spec, f"{pin.digest[:8]}-{tool_digest(each.tool)[:16]}")
+            )
         )
         for each in found
         if each.spec is not None
     ]
 
-    async def publish(cards: ToolCards, _keys: KeyRing) -> None:
-        for payload in payloads:
-            await cards.publish(payload)
+    async def publish(cards: CardAdministration) -> None:
+        for card in given:
+            await cards.publish(card)
 
-    with_tool_cards(url, publish)
+    administer_tool_cards(url, publish)
 
 
 def _row(server: McpServer, pin: Pin | None) -> dict[str, Any]:
