@@ -7,10 +7,13 @@ from uuid import UUID
 
 import anyio
 import pytest
+import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from caps.agents.definition import new_agent
 from caps.store.columns import new_id
 from caps.store.database import Store
+from caps.store.repositories.agents import Agents, agent_capabilities
 from caps.store.repositories.threads import NewMessage, Role, StoredThread, Threads
 
 pytestmark = pytest.mark.anyio
@@ -93,3 +96,20 @@ async def test_writers_of_one_thread_take_turns(store: Store) -> None:
     found = await store.read(lambda connection: Threads(connection, "ada").latest(made, 99))
     assert [each.number for each in found] == list(range(1, 9))
     assert {each.content for each in found} == {str(number) for number in range(8)}
+
+
+async def test_a_deleted_agent_takes_its_capabilities_with_it(store: Store) -> None:
+    """Nothing of its own stays; a thread is its user's, and does."""
+    agent = new_agent("reader", {"current_time": {}, "noop": {}})
+    made = thread(agent_id=agent.id)
+    await store.write(lambda connection: Agents(connection).add(agent))
+    await added(store, made)
+
+    def rows(connection: Connection) -> int | None:
+        found = sa.select(sa.func.count()).select_from(agent_capabilities)
+        return connection.scalar(found.where(agent_capabilities.c.agent_id == agent.id))
+
+    assert await store.read(rows) == 2
+    assert await store.write(lambda connection: Agents(connection).delete(agent.id))
+    assert await store.read(rows) == 0
+    assert await store.read(lambda connection: Threads(connection, "ada").find(made.id)) is not None
