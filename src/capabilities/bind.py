@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import msgspec
 import pydantic
@@ -234,24 +235,32 @@ def check_protected_paths(bound: BoundPolicy, protected: Sequence[ProtectedPath]
     paths = tuple(dict.fromkeys((*bound.guarded, *protected)))
     if paths == bound.guarded:
         return bound
+    secrets = tuple(each for each in paths if each.is_secret and each.path.exists())
     for domain in bound.policy.scopes:
-        reached = first_reached(_writable_directories(bound, domain), paths)
+        reached = first_reached(_directories(bound, domain, "writable_directories"), paths)
         if reached is not None:
-            raise _protected_path_error(bound, domain, reached)
+            raise _protected_path_error(bound, domain, reached, "change")
+        reached = first_reached(_directories(bound, domain, "readable_directories"), secrets)
+        if reached is not None:
+            raise _protected_path_error(bound, domain, reached, "read")
     return replace(bound, guarded=paths)
 
 
-def _writable_directories(bound: BoundPolicy, domain: str) -> tuple[Path, ...]:
-    """The directories that the granted capabilities of `domain` can change."""
+def _directories(
+    bound: BoundPolicy,
+    domain: str,
+    which: Literal["readable_directories", "writable_directories"],
+) -> tuple[Path, ...]:
+    """The directories that the granted capabilities of `domain` can read, or change."""
     granted = [bound.terms[name] for name in bound.granted if domain_of(name) == domain]
     scope = granted[0].scope if granted else None
     functions = frozenset(terms.name.partition(".")[2] for terms in granted)
     if scope is None:
         return ()
-    found: object = scope.writable_directories(functions)
+    found: object = getattr(scope, which)(functions)
     # A string would be taken for the directories that its characters name.
     if not isinstance(found, (tuple, list)) or not all(isinstance(each, Path) for each in found):
-        what = "`writable_directories` must return a tuple of `Path`s"
+        what = f"`{which}` must return a tuple of `Path`s"
         raise _invalid(bound.source, f"scopes.{domain}", what)
     if not all(can_exist(each) for each in found):
         what = f"a directory is not a path of at most {MAX_PATH_BYTES} bytes"
@@ -260,10 +269,10 @@ def _writable_directories(bound: BoundPolicy, domain: str) -> tuple[Path, ...]:
 
 
 def _protected_path_error(
-    bound: BoundPolicy, domain: str, reached: ProtectedPathReached
+    bound: BoundPolicy, domain: str, reached: ProtectedPathReached, how: str
 ) -> PolicyInvalidError:
+    otherwise = ", or grant only reading," if how == "change" else ","
     what = (
-        f"code may change files where {reached.message}; name a directory apart from it, or grant "
-        "only reading,"
+        f"code may {how} files where {reached.message}; name a directory apart from it{otherwise}"
     )
     return _invalid(bound.source, f"scopes.{domain}", what)

@@ -1,5 +1,7 @@
 """(1) What no granted capability may change: the policy file, approvals, audit log and store.
 
+Keys of the service and of the store may not even be read.
+
 Code that could write to one of them could grant itself the rest, approve its own calls, remove the
 evidence, or change what others stored. So a policy whose scopes reach one of them is refused before
 it comes into force. Paths are compared by the file system: links are followed, each link on the way
@@ -32,6 +34,8 @@ class ProtectedPath(msgspec.Struct, frozen=True):
 
     what: str
     path: Path
+    is_secret: bool = False
+    """Reading it is as bad as changing it: whoever has the key of tokens signs in as anybody."""
 
 
 class ProtectedPathReached(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from caps.protocol.disk.state_directory import mcp_pins_directory, token_secret_file
-from caps.protocol.disk.store_files import store_files
+from caps.protocol.disk.store_files import store_files, store_key_file
 from caps.protocol.environment import Variable
 from caps.security.approvals.directory import default_approvals_directory
 from caps.security.approvals.model import Approver
@@ -51,12 +51,11 @@ def default_protected_paths() -> tuple[ProtectedPath, ...]:
 
 
 def _other_paths() -> tuple[ProtectedPath, ...]:
-    found = [ProtectedPath(_STORE, place) for place in store_files()]
+    key = store_key_file()
+    found = [ProtectedPath(_STORE, place, place == key) for place in store_files()]
     secret = Variable.TOKEN_SECRET_FILE.read()
-    # Whoever reads it signs in as anybody.
-    found.append(
-        ProtectedPath(_SIGN_IN, Path(secret).absolute() if secret else token_secret_file())
-    )
+    place = Path(secret).absolute() if secret else token_secret_file()
+    found.append(ProtectedPath(_SIGN_IN, place, is_secret=True))
     configured = Variable.CONFIG.read()
     if configured:
         found.append(ProtectedPath(_CONFIG, Path(configured).absolute()))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from caps import MemoryAuditLog, PolicyInvalidError, Runtime, builtin_registry
+from caps.capabilities.bind import check_protected_paths
 from caps.capabilities.runtime.opening.protected_paths import (
     default_protected_paths,
     protected_paths_of,
@@ -309,3 +310,21 @@ def test_the_configuration_file_is_protected(
     file.write_text("isolation = 'full'")
     monkeypatch.setenv("CAPS_CONFIG", str(file))
     assert file in {each.path for each in default_protected_paths()}
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_key_is_not_even_read(tmp_path: Path, read_only: bool) -> None:
+    """Whoever reads the key of tokens signs in as anybody; one that does not exist is no secret."""
+    box = tmp_path / "box"
+    box.mkdir()
+    key = ProtectedPath("the key of tokens", box / "service.key", is_secret=True)
+    policy = written(tmp_path, allowlist=["./box"], read_only=read_only)
+    bound = REGISTRY.bind(load_policy(policy))
+    if read_only:
+        check_protected_paths(bound, [key])
+    key.path.write_text("secret")
+    how = "read" if read_only else "change"
+    with pytest.raises(
+        PolicyInvalidError, match=f"code may {how} files where .* the key of tokens"
+    ):
+        check_protected_paths(bound, [key])
