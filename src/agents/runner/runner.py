@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 import anyio
 import msgspec
@@ -23,7 +23,7 @@ from caps.agents.resolution import AgentResolver, ReadyAgent, withheld_tools
 from caps.agents.runner.code_tool import CodeTool, code_prompt
 from caps.agents.runner.conversation import Conversation, keep, open_conversation
 from caps.agents.runner.engine import Engine, EngineOutcome, EngineRequest, StopReason
-from caps.agents.runner.errors import EngineError
+from caps.agents.runner.errors import EngineError, ThreadUnknownError
 from caps.agents.runner.model import (
     MAX_MESSAGE_CHARACTERS,
     CallMode,
@@ -41,6 +41,7 @@ from caps.capabilities.runtime.runtime import Runtime
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import ConfigurationError
 from caps.providers.notify import outbox_of
+from caps.store.errors import StoreError
 from caps.store.repositories.agents import StoredAgent
 
 if TYPE_CHECKING:
@@ -76,6 +77,14 @@ class _Run(msgspec.Struct, frozen=True, kw_only=True):
     notifications: list[str]
 
 
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the thread of a run."""
+
+    thread: UUID | None = None
+    """By which it can be continued."""
+    warnings: tuple[str, ...] = ()
+
+
 class AgentRunner:
     """Runs agents in one runtime, with one engine. Runs may be concurrent."""
 
@@ -94,7 +103,8 @@ class AgentRunner:
 
         Cancelling ends the run, its calls and its code; what it had done until then is kept in the
         thread. Raises AgentInvalidError, PolicyInvalidError and ProviderError for an agent that
-        cannot be resolved, ThreadUnknownError, ConfigurationError, and StoreError.
+        cannot be resolved, ThreadUnknownError, ConfigurationError, and StoreError if the thread
+        cannot be read. A thread that cannot be stored is a warning: the answer is given.
         """
         ctx = RunContext() if ctx is None else ctx
         _check_message(message)
@@ -112,28 +122,31 @@ class AgentRunner:
             recorder=Recorder(message, ctx.limits.max_tool_calls),
             notifications=[],
         )
-        async with self._kept(run):
+        try:
             span = self._runtime.agent_span(agent.name, str(agent.id), session)
             with span as ids, self._listening(run):
                 end = await self._engine_end(run, ready)
             run.recorder.answered(end.outcome.answer)
-        return self._result(run, ready, end, ids.get("trace_id"))
-
-    @asynccontextmanager
-    async def _kept(self, run: _Run) -> AsyncIterator[None]:
-        """Store what the run added to its thread, also if it is cancelled."""
-        try:
-            yield
         finally:
-            if self._keeps(run):
-                assert self._store is not None
-                with anyio.CancelScope(shield=True):
-                    await keep(
-                        self._store, run.conversation, run.recorder.messages, run.flow.answered
-                    )
+            kept = await self._keep(run)
+        return self._result(run, ready, end, ids.get("trace_id"), kept)
 
-    def _keeps(self, run: _Run) -> bool:
-        return self._store is not None and (run.ctx.keep or not run.conversation.is_new)
+    async def _keep(self, run: _Run) -> _Kept:
+        """Store what the run added to its thread, also if it is cancelled."""
+        if self._store is None or (run.conversation.is_new and not run.ctx.keep):
+            return _Kept()
+        try:
+            with anyio.CancelScope(shield=True):
+                thread = await keep(
+                    self._store, run.conversation, run.recorder.messages, run.flow.answered
+                )
+        except ThreadUnknownError as error:
+            return _Kept(warnings=(error.message,))
+        except StoreError as error:
+            logger.exception("a run was not added to its thread")
+            old = None if run.conversation.is_new else run.conversation.thread.id
+            return _Kept(thread=old, warnings=(f"the thread lacks this run: {error.for_callers}",))
+        return _Kept(thread=thread)
 
     def _listening(self, run: _Run) -> AbstractContextManager[None]:
         outbox = outbox_of(self._runtime.registry)
@@ -207,13 +220,15 @@ class AgentRunner:
             limits=run.ctx.limits,
         )
 
-    def _result(self, run: _Run, ready: ReadyAgent, end: _End, trace_id: str | None) -> RunResult:
+    def _result(
+        self, run: _Run, ready: ReadyAgent, end: _End, trace_id: str | None, kept: _Kept
+    ) -> RunResult:
         outside = [tool.key for tool in ready.resolved.tools if tool.schema is None]
         return RunResult(
             status=end.status,
             answer=end.outcome.answer,
             error=end.error,
-            thread_id=run.conversation.thread.id if self._keeps(run) else None,
+            thread_id=kept.thread,
             session=run.conversation.thread.session,
             trace_id=trace_id,
             turns=end.outcome.turns,
@@ -225,6 +240,7 @@ class AgentRunner:
             withheld=withheld_tools(self._runtime, ready),
             warnings=(
                 *ready.resolved.warnings,
+                *kept.warnings,
                 *(f"tool `{key}` has no function, so it is not offered" for key in outside),
             ),
         )

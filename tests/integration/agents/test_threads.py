@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from sqlalchemy import text
 
 from caps import ConfigurationError, MemoryAuditLog, Runtime
 from caps.agents.definition import new_agent
@@ -198,6 +199,36 @@ async def test_a_cancelled_run_keeps_what_it_did(store: Store) -> None:
             tasks.cancel_scope.cancel()
         (thread,) = await store.read(lambda connection: Threads(connection, "ada").page(limit=9))
     assert (thread.title, thread.messages) == ("go", 3)
+
+
+class Losing(Engine):
+    """Answers; meanwhile something happens to the store."""
+
+    def __init__(self, store: Store, statement: str) -> None:
+        self._store, self._statement = store, text(statement)
+
+    async def run(self, request: EngineRequest, call_tool: CallTool) -> EngineOutcome:
+        await self._store.write(lambda connection: connection.execute(self._statement))
+        return EngineOutcome(answer="42")
+
+
+@pytest.mark.parametrize(
+    ("statement", "continues", "warning"),
+    [
+        ("DELETE FROM threads", False, "was deleted during the run"),
+        ("DROP TABLE messages", True, "the thread lacks this run: the store of the host"),
+    ],
+)
+async def test_the_answer_is_given_though_it_cannot_be_kept(
+    store: Store, statement: str, continues: bool, warning: str
+) -> None:
+    """Its effects have happened: the caller gets the answer, and a warning."""
+    first, _ = await run_alone(store, [say("yes")])
+    async with runner_of(store, Losing(store, statement)) as runner:
+        ctx = RunContext(principal="ada", thread=first.thread_id)
+        result = await runner.run(AGENT, "hi", ctx)
+    assert (result.answer, result.thread_id) == ("42", first.thread_id if continues else None)
+    assert warning in result.warnings[0]
 
 
 async def test_a_run_out_of_time(store: Store) -> None:
