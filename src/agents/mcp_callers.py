@@ -5,7 +5,6 @@ The policies of the agent go beneath those of the operator, and that of a token 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -13,7 +12,6 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import Connection
 
 from caps.agents.resolution import AgentResolver, bind_given
 from caps.capabilities.broker.flow import FlowState
@@ -22,13 +20,10 @@ from caps.capabilities.runtime.runtime import Runtime
 from caps.mcp.server.caller import Caller
 from caps.protocol.errors import ConfigurationError
 from caps.protocol.text import printable
-from caps.store.columns import new_id, now
 from caps.store.database import Store
 from caps.store.repositories.agents import Agents, StoredAgent
 
-_PAGE: Final = 200
 _KEPT: Final = 256
-_ACTIVE: Final = "active"
 
 
 class Callers:
@@ -91,9 +86,9 @@ async def find_agent(store: Store, wanted: str) -> StoredAgent:
         found = await store.read(lambda connection: Agents(connection).find(agent_id))
         matches = [] if found is None else [found]
     else:
-        matches = await _named(store, wanted)
+        matches = await store.read(lambda connection: Agents(connection).page(limit=2, name=wanted))
     if len(matches) != 1:
-        what = "is no agent" if not matches else f"are {len(matches)} agents"
+        what = "are several agents" if matches else "is no agent"
         raise ConfigurationError(
             f"there {what} `{printable(wanted)}`; use the id of an agent, or a file"
         )
@@ -106,47 +101,3 @@ def as_agent_id(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def _page(after: UUID | None, connection: Connection) -> list[StoredAgent]:
-    return Agents(connection).page(after=after, limit=_PAGE)
-
-
-async def _named(store: Store, name: str) -> list[StoredAgent]:
-    matches: list[StoredAgent] = []
-    after: UUID | None = None
-    while True:
-        page = await store.read(functools.partial(_page, after))
-        matches += [each for each in page if each.name == name]
-        if len(page) < _PAGE:
-            return matches
-        after = page[-1].id
-
-
-class _AgentFile(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    description: str = ""
-    system_prompt: str = ""
-    capabilities: dict[str, Any] | list[str] = []
-    policy: dict[str, Any] | None = None
-
-
-def agent_in_file(data: bytes, created_by: str) -> StoredAgent:
-    """An agent that is in no store, of a file as the service takes it. Raises ConfigurationError.
-
-    Its id is a new one each time, so it is known by its name.
-    """
-    try:
-        given = msgspec.json.decode(data, type=_AgentFile)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-        raise ConfigurationError(f"the agent cannot be read: {error}") from None
-    time = now()
-    return StoredAgent(
-        **msgspec.structs.asdict(given),
-        id=new_id(),
-        status=_ACTIVE,
-        created_by=created_by,
-        revision=1,
-        created_at=time,
-        updated_at=time,
-    )

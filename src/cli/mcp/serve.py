@@ -12,7 +12,7 @@ import msgspec
 
 from caps.cli.exits import report_errors
 from caps.cli.gc_pause import gc_paused
-from caps.cli.input_files import MAX_INPUT_FILE_BYTES, read_input
+from caps.cli.input_files import read_input
 from caps.cli.options import (
     audit_option,
     audit_settings,
@@ -182,10 +182,12 @@ def _agent(name: str | None, who: str) -> tuple[StoredAgent | None, str | None]:
     from caps.store.open_store import require_libraries
 
     require_libraries()
-    from caps.agents.mcp_callers import agent_in_file, find_agent
+    from caps.agents.definition import MAX_DEFINITION_BYTES, new_agent, read_definition
+    from caps.agents.mcp_callers import find_agent
 
     if "/" in name or name.endswith(".json"):
-        agent = agent_in_file(read_input(name, MAX_INPUT_FILE_BYTES), who)
+        definition = read_definition(read_input(name, MAX_DEFINITION_BYTES))
+        agent = new_agent(**msgspec.structs.asdict(definition), created_by=who)
         return agent, agent.name
     import anyio
 

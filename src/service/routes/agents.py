@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from caps.agents.definition import MAX_NAME_CHARACTERS
+from caps.agents.definition import MAX_NAME_CHARACTERS, new_agent
 from caps.service.bodies import (
     REPLAYED,
     Body,
@@ -31,7 +31,7 @@ from caps.service.problems import Problem
 from caps.service.secured_route import SecuredRoute, needs
 from caps.service.service import Caller, Service, ServiceGiven
 from caps.service.signin.roles import Role
-from caps.store.columns import new_id, now
+from caps.store.columns import now
 from caps.store.repositories.agents import Agents, StoredAgent
 from caps.store.repositories.idempotency_keys import IdempotencyKeys
 
@@ -91,27 +91,21 @@ async def create_agent(
     request: Request, body: NewAgent, service: ServiceGiven, caller: Caller, key: Key = None
 ) -> Response:
     """Keep a new agent, once its capabilities and its policy fit the registry."""
-    time, agent_id = now(), new_id()
-    agent = StoredAgent(
-        id=agent_id,
-        name=body.name,
+    agent = new_agent(
+        body.name,
+        body.capabilities,
         description=body.description,
         system_prompt=body.system_prompt,
-        status="active",
-        capabilities=body.capabilities,
         policy=body.policy,
         created_by=caller.name,
-        revision=1,
-        created_at=time,
-        updated_at=time,
     )
     await service.agents.check(agent)
     digest = await fingerprint(request)
 
     def work(connection: Connection) -> StoredAgent | None:
         if key is not None:
-            claimed = IdempotencyKeys(connection).claim(caller.name, key, digest, str(agent_id))
-            if is_replay(claimed, digest, str(agent_id)):
+            claimed = IdempotencyKeys(connection).claim(caller.name, key, digest, str(agent.id))
+            if is_replay(claimed, digest, str(agent.id)):
                 return Agents(connection).find(UUID(claimed.resource))
         Agents(connection).add(agent)
         return agent
