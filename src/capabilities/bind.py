@@ -10,6 +10,7 @@ the power to do anything.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ from caps.capabilities.flow_terms import (
     labels_in_flows,
 )
 from caps.capabilities.grant import BoundCapability, BoundPolicy, Grant
+from caps.capabilities.on_demand import Once, OnDemand
 from caps.capabilities.provider import Scope
 from caps.capabilities.registration import RegisteredCapability, RegisteredDomain
 from caps.protocol.errors import PolicyInvalidError
@@ -45,6 +47,7 @@ from caps.security.policies.protected_paths import (
     first_reached,
 )
 from caps.security.policy import SecurityPolicy
+from caps.security.reasons import ReasonCode
 from caps.security.request import NOTHING_USED, Request
 
 _TERMS_DOMAIN = b"caps.terms.v1\0"
@@ -64,16 +67,22 @@ def bind_policy(
     _check_names(loaded, domains, capabilities)
     scopes = _parse_scopes(loaded, domains)
     _check_labels(loaded, capabilities, scopes)
-    terms = {
-        name: _terms(loaded, name, capabilities[name], domains, scopes)
-        for name in sorted(capabilities)
-    }
-    granted = tuple(name for name, term in terms.items() if term.withheld is None)
+    rules = {name: _rule(loaded.policy, domains, scopes, name) for name in sorted(capabilities)}
+    terms = OnDemand(
+        {
+            name: Once(functools.partial(_terms, loaded, name, capabilities, rule, scopes))
+            for name, rule in rules.items()
+        }
+    )
+    granted = tuple(name for name, (_, withheld) in rules.items() if withheld is None)
     bound = BoundPolicy(
         policy=loaded.policy,
         source=loaded.source,
-        terms=MappingProxyType(terms),
+        terms=terms,
         granted=granted,
+        reasons=MappingProxyType(
+            {name: withheld for name, (_, withheld) in rules.items() if withheld is not None}
+        ),
         manifest=tuple(terms[name].manifest_entry for name in granted),
         terms_sha256=_terms_digest(loaded.policy, scopes),
     )
@@ -134,13 +143,15 @@ def _check_labels(
     scopes: Mapping[str, Scope],
 ) -> None:
     """A rule about a label that nothing can give would never apply."""
-    specs = [entry.spec for entry in capabilities.values()]
+    marks = labels_in_flows(loaded.policy)
+    # Without such a rule only the scopes are asked, which must be able to answer.
+    specs = (capabilities[name].spec for name in capabilities if marks or domain_of(name) in scopes)
     try:
         known = known_labels(loaded.policy, specs, scopes)
     except Exception as error:
         what = f"a scope cannot say its labels, `{type(error).__name__}`"
         raise _invalid(loaded.source, "scopes", what) from error
-    for place, label in labels_in_flows(loaded.policy):
+    for place, label in marks:
         if label not in known:
             hint = did_you_mean(label, sorted(known))
             raise _invalid(loaded.source, place, f"nothing gives the label `{label}`{hint}")
@@ -183,18 +194,31 @@ def _parse_scope(
     return scope
 
 
+def _rule(
+    policy: SecurityPolicy,
+    domains: Mapping[str, RegisteredDomain],
+    scopes: Mapping[str, Scope],
+    name: str,
+) -> tuple[str | None, ReasonCode | None]:
+    """The rule that grants a capability, and why it is withheld if it is."""
+    domain = domains[domain_of(name)]
+    return evaluate_terms(
+        policy,
+        name,
+        has_scope_model=domain.scope is not None,
+        scope_given=domain.name in scopes,
+    )
+
+
 def _terms(
     loaded: LoadedPolicy,
     name: str,
-    entry: RegisteredCapability,
-    domains: Mapping[str, RegisteredDomain],
+    capabilities: Mapping[str, RegisteredCapability],
+    evaluated: tuple[str | None, ReasonCode | None],
     scopes: Mapping[str, Scope],
 ) -> BoundCapability:
-    domain = domains[entry.spec.domain]
-    scope = scopes.get(domain.name)
-    rule, withheld = evaluate_terms(
-        loaded.policy, name, has_scope_model=domain.scope is not None, scope_given=scope is not None
-    )
+    entry = capabilities[name]
+    rule, withheld = evaluated
     verdict = loaded.policy.verdict(name)
     return BoundCapability(
         spec=entry.spec,
@@ -203,7 +227,7 @@ def _terms(
         schema_out=entry.schema_out,
         rule=rule,
         withheld=withheld,
-        scope=scope,
+        scope=scopes.get(domain_of(name)),
         rate=loaded.policy.limits.rate_for(name),
         approve=verdict.approve,
         dry_run=verdict.dry_run,

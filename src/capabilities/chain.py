@@ -85,7 +85,7 @@ class PolicyChain:
 
     def withheld_by(self, name: str) -> BoundPolicy | None:
         """The first policy that withholds a registered capability."""
-        found = (each for each in self.policies if each.terms[name].withheld is not None)
+        found = (each for each in self.policies if name in each.reasons)
         return next(found, None)
 
 
@@ -162,7 +162,7 @@ def _chain_of_one(bound: BoundPolicy) -> PolicyChain:
         withheld_records=bound.withheld_records,
         terms_sha256=bound.terms_sha256,
         modules=bound.policy.modules,
-        rated=frozenset(name for name, terms in bound.terms.items() if terms.rate),
+        rated=frozenset(name for name in bound.terms if bound.limits.rate_for(name)),
     )
 
 
@@ -235,10 +235,10 @@ def _withheld(policies: tuple[BoundPolicy, ...], names: list[str]) -> tuple[With
     """Each capability that a policy withholds, with the first policy that does."""
     first: dict[str, Withheld] = {}
     for bound in policies:
-        for terms in bound.withheld:
-            if terms.name in names and terms.name not in first:
-                first[terms.name] = Withheld(
-                    capability=terms.name, reason=str(terms.withheld), policy_id=bound.policy_id
+        for name, reason in bound.reasons.items():
+            if name in names and name not in first:
+                first[name] = Withheld(
+                    capability=name, reason=str(reason), policy_id=bound.policy_id
                 )
     return tuple(first[name] for name in names if name in first)
 

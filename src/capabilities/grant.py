@@ -88,6 +88,8 @@ class BoundPolicy:
     source: str
     terms: Mapping[str, BoundCapability]
     granted: tuple[str, ...]
+    reasons: Mapping[str, ReasonCode]
+    """Why a capability that is registered is not granted, for each of them."""
     manifest: tuple[ManifestEntry, ...]
     terms_sha256: str
     """The digest of the policy and of the places that its scopes resolve to: the same file in
@@ -98,28 +100,28 @@ class BoundPolicy:
     policy_id: str = field(init=False)
     policy_sha256: str = field(init=False)
     limits: Limits = field(init=False)
-    withheld: tuple[BoundCapability, ...] = field(init=False)
-    """Registered, but not granted."""
     withheld_records: tuple[Withheld, ...] = field(init=False)
-    """The same, as it stands in the record of every start."""
+    """`reasons`, as it stands in the record of every start."""
     manifest_bytes: msgspec.Raw = field(init=False, repr=False)
     """The encoded manifest, made once for all executions."""
 
     def __post_init__(self) -> None:
-        withheld = tuple(terms for terms in self.terms.values() if terms.withheld is not None)
+        withheld = tuple(
+            Withheld(capability=name, reason=str(reason)) for name, reason in self.reasons.items()
+        )
         for name, value in (
-            ("withheld", withheld),
             ("manifest_bytes", msgspec.Raw(msgspec.msgpack.encode(self.manifest))),
-            ("withheld_records", tuple(_recorded(terms) for terms in withheld)),
+            ("withheld_records", withheld),
             ("policy_id", self.policy.id),
             ("policy_sha256", self.policy.sha256),
             ("limits", self.policy.limits),
         ):
             object.__setattr__(self, name, value)
 
-
-def _recorded(terms: BoundCapability) -> Withheld:
-    return Withheld(capability=terms.name, reason=str(terms.withheld))
+    @property
+    def withheld(self) -> tuple[BoundCapability, ...]:
+        """Registered, but not granted."""
+        return tuple(self.terms[name] for name in self.reasons)
 
 
 # Costs are counted in millionths: sums of integers are exact.

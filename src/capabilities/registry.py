@@ -27,6 +27,7 @@ from caps.capabilities.catalogue.catalogue import Catalogue
 from caps.capabilities.catalogue.context import NO_CONTEXT, ResolverContext
 from caps.capabilities.chain import PolicyChain, chain_of, check_length
 from caps.capabilities.grant import NO_COSTS, BoundPolicy, Grant, in_millionths
+from caps.capabilities.on_demand import Once, OnDemand
 from caps.capabilities.provider import Provider, Scope
 from caps.capabilities.registration import (
     CardTerms,
@@ -40,7 +41,7 @@ from caps.capabilities.spec import CapabilitySpec, DomainName
 from caps.protocol.argument_checks import require
 from caps.protocol.errors import RegistrationError
 from caps.security.policies.load import LoadedPolicy, PolicySource, listed, load_policy
-from caps.security.policies.names import quoted
+from caps.security.policies.names import domain_of, quoted
 from caps.security.policies.protected_paths import ProtectedPath
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class CapabilityRegistry:
 
     def __init__(self) -> None:
         self._domains: dict[str, RegisteredDomain] = {}
-        self._capabilities: dict[str, RegisteredCapability] = {}
+        self._capabilities: dict[str, Once[RegisteredCapability]] = {}
+        self._deferring = False
         self._catalogue = Catalogue()
         self._uncarded: frozenset[str] = frozenset()
         self._costs: Mapping[str, int] = NO_COSTS
@@ -74,7 +76,7 @@ class CapabilityRegistry:
         return len(self._capabilities)
 
     def __iter__(self) -> Iterator[CapabilitySpec]:
-        return (self._capabilities[name].spec for name in sorted(self._capabilities))
+        return (self._capabilities[name].get().spec for name in sorted(self._capabilities))
 
     @property
     def domains(self) -> Mapping[str, RegisteredDomain]:
@@ -82,7 +84,12 @@ class CapabilityRegistry:
 
     @property
     def capabilities(self) -> Mapping[str, RegisteredCapability]:
-        return dict(self._capabilities)
+        return {name: entry.get() for name, entry in self._capabilities.items()}
+
+    @property
+    def functions(self) -> OnDemand[RegisteredCapability]:
+        """The same functions, without deriving those that nobody has used yet."""
+        return OnDemand(dict(self._capabilities))
 
     def domain(
         self,
@@ -128,12 +135,26 @@ class CapabilityRegistry:
 
     def _register_function(self, spec: CapabilitySpec, provider: Provider) -> None:
         entry = registered_function(spec, provider)
-        name = entry.spec.name
+        self._add(entry.spec.name, Once(lambda: entry))
+
+    def _add(self, name: str, entry: Once[RegisteredCapability]) -> None:
         if name in self._capabilities:
             raise RegistrationError(f"`{name}` is registered already")
-        if entry.spec.domain not in self._domains:
-            self.domain(entry.spec.domain)
+        if domain_of(name) not in self._domains:
+            self.domain(domain_of(name))
         self._capabilities[name] = entry
+
+    @contextmanager
+    def deferring(self) -> Iterator[None]:
+        """Typed functions in this block are derived, and so checked, when they are first used.
+
+        Only for functions that are known to be usable, as the built-in ones, which tests derive.
+        """
+        before, self._deferring = self._deferring, True
+        try:
+            yield
+        finally:
+            self._deferring = before
 
     def capability(
         self,
@@ -165,7 +186,7 @@ class CapabilityRegistry:
         fits = isinstance(tags, (set, frozenset, list, tuple))
         require(fits, "tags", tags, "a set of strings", RegistrationError)
 
-        def register(function: Function) -> Function:
+        def derived_entry(function: Function) -> RegisteredCapability:
             derived = derive(function, raises)
             try:
                 spec = CapabilitySpec(
@@ -186,7 +207,13 @@ class CapabilityRegistry:
                 )
             except pydantic.ValidationError as error:
                 raise invalid_spec(name, error) from None
-            self.register(spec, derived.provider)
+            return registered_function(spec, derived.provider)
+
+        def register(function: Function) -> Function:
+            entry = Once(lambda: derived_entry(function))
+            if not self._deferring:
+                entry.get()
+            self._add(name, entry)
             return function
 
         return register
@@ -216,7 +243,7 @@ class CapabilityRegistry:
 
     def known_capabilities(self) -> tuple[CapabilityDescriptor, ...]:
         """Every capability with its tools and settings, by key. Resolves and starts nothing."""
-        known = self._catalogue.known(self._capabilities, self._domains)
+        known = self._catalogue.known(self.functions, self._domains)
         return tuple(each.descriptor for each in known.values())
 
     def resolve(
@@ -231,9 +258,7 @@ class CapabilityRegistry:
         By default the execution is interactive. Raises AgentInvalidError for what does not fit,
         and ProviderError for a capability that fails.
         """
-        return self._catalogue.resolve(
-            capabilities, ctx, mode, dict(self._capabilities), dict(self._domains)
-        )
+        return self._catalogue.resolve(capabilities, ctx, mode, self.functions, dict(self._domains))
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -253,7 +278,7 @@ class CapabilityRegistry:
         Also if its scopes would let code change the policy's own file or a `guarded` path.
         """
         loaded = policy if isinstance(policy, LoadedPolicy) else load_policy(policy)
-        bound = bind_policy(loaded, self._domains, self._capabilities)
+        bound = bind_policy(loaded, self._domains, self.functions)
         return check_protected_paths(bound, (*loaded.protected, *guarded))
 
     def chain(self, policies: PoliciesGiven) -> PolicyChain:
@@ -323,7 +348,7 @@ class CapabilityRegistry:
         Their tests are not run, so no code may run under them. Raises PolicyInvalidError.
         """
         bound = [
-            bind_policy(each, self._domains, self._capabilities, run_tests=False) for each in loaded
+            bind_policy(each, self._domains, self.functions, run_tests=False) for each in loaded
         ]
         return Grant(execution_id="review", namespace="caps", chain=chain_of(*bound))
 

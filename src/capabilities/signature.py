@@ -125,7 +125,9 @@ def derive(
         schema_in,
         schema_out,
         inspect.getdoc(function) or "",
-        _provider(function, _argument_reader(payload_model, context_name), returned, shown),
+        _provider(
+            function, _argument_reader(payload_model, schema_in, context_name), returned, shown
+        ),
         streams,
     )
 
@@ -212,13 +214,12 @@ def _mentions_context(hint: Any) -> bool:
 
 
 def _argument_reader(
-    payload_model: type[pydantic.BaseModel], context_name: str | None
+    payload_model: type[pydantic.BaseModel], schema: dict[str, Any], context_name: str | None
 ) -> Callable[[CallContext, Mapping[str, Any]], dict[str, Any]]:
     """A function from the payload of a call to the arguments of the author's function."""
     names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
     validator = payload_model.__pydantic_validator__
     # Only JSON has bytes as base64; in Python data a string would become its own UTF-8.
-    schema = payload_model.model_json_schema(schema_generator=TypedJsonSchema)
     has_bytes = '"base64url"' in json.dumps(schema)
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,8 @@ def builtin_registry(*, plugins: str | None = None) -> CapabilityRegistry:
     """
     mode = plugin_mode(plugins)
     registry = CapabilityRegistry()
-    for register in _REGISTER:
-        register(registry)
+    with registry.deferring():
+        for register in _REGISTER:
+            register(registry)
     load_plugins(registry, mode)
     return registry

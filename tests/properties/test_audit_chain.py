@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 import msgspec
+import pytest
 import rfc8785
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ from caps.security.audit import (
 )
 from caps.security.audit.files.reader import Line
 from caps.security.audit.model.chain import ORIGIN, Flaw, Head, Link, check_link, decode
-from caps.security.audit.model.sanitize import encode_event, encode_sanitized
+from caps.security.audit.model.sanitize import encode_all, encode_event, encode_sanitized
 from caps.security.audit.verify.verify import VerifyStatus, verify_lines
 from support.audit_examples import REDACTOR, decision, seal
 
@@ -108,6 +109,8 @@ events: st.SearchStrategy[AuditEvent] = st.one_of(
     st.builds(LimitReached, **who, limit=texts, allowed=st.integers(), message=texts),
 )
 
+WHO: dict[str, Any] = {"execution_id": "0" * 32, "principal": "user:test"}
+
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
@@ -165,6 +168,29 @@ def test_what_no_reader_could_read_is_not_written(event: AuditEvent) -> None:
     line, _ = seal(record, "2025-01-01T00:00:00.000000Z", ORIGIN)
     assert isinstance(check_link(line[:-1]), Link)
     assert type(decode(line[:-1]).event) is type(event)
+
+
+@given(st.lists(of_every_kind(st.from_type) | events, max_size=6))
+@example([decision("a"), decision("b")])
+@example([decision(*"\0"), decision("},{")])
+@example([decision("a"), LimitReached(**WHO, limit="memory", allowed=1, message="\0,\0")])
+@example([decision("a"), LimitReached(**WHO, limit="é", allowed=2**60, message="x" * 2000)])
+@example([LimitReached(**WHO, limit="x", allowed=n, message="x" * 1000) for n in range(1100)])
+def test_events_that_are_encoded_together_become_the_same_records(batch: list[AuditEvent]) -> None:
+    """In their order, and whether or not one of them needs mending."""
+    assert encode_all(batch) == [encode_event(event) for event in batch]
+
+
+@given(st.lists(of_every_kind(lambda fitting: st.from_type(fitting) | json_values), max_size=3))
+def test_a_batch_is_refused_only_for_an_event_that_is(batch: list[AuditEvent]) -> None:
+    """An event that cannot be recorded fails both ways, and no other event does."""
+    try:
+        expected = [encode_event(event) for event in batch]
+    except AuditError:
+        with pytest.raises(AuditError):
+            encode_all(batch)
+    else:
+        assert encode_all(batch) == expected
 
 
 @given(json_values)

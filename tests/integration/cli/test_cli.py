@@ -928,6 +928,27 @@ class TestCapabilities:
         assert is_one_line_of_ours(result.stderr)
 
 
+# What other commands, settings or functions need.
+UNUSED_IN_A_RUN = (
+    "alembic",
+    "caps.agents",
+    "caps.client",
+    "caps.mcp",
+    "caps.service",
+    "fastapi",
+    "httpx",
+    "jsonschema",
+    "mcp",
+    "opentelemetry",
+    "prometheus_client",
+    "rich",
+    "sqlalchemy",
+    "sqlite3",
+    "starlette",
+    "uvicorn",
+)
+
+
 class TestStartUp:
     def test_help_lists_the_commands_and_the_exit_codes(self, place: Place) -> None:
         """What a script needs to know is in the first screen."""
@@ -948,6 +969,7 @@ class TestStartUp:
         "args",
         [
             ["--help"],
+            ["--version"],
             ["run", "--help"],
             ["policy", "--help"],
             ["audit", "--help"],
@@ -968,6 +990,37 @@ class TestStartUp:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
         assert done.stdout.splitlines()[-1] == "loaded: []"
+
+    def test_a_plain_run_loads_nothing_that_it_does_not_use(self, place: Place) -> None:
+        """Nor derives a built-in function that is not granted."""
+        code = (
+            "import sys\n"
+            "from caps.capabilities.signature import derive\n"
+            "import caps.capabilities.registry as registry\n"
+            "derived = []\n"
+            "def counted(function, *rest):\n"
+            "    derived.append(function.__name__)\n"
+            "    return derive(function, *rest)\n"
+            "registry.derive = counted\n"
+            "from caps.cli.main import main\n"
+            f"args = ['run', {place.code('1 + 1')!r}, '--policy', {str(place.policy)!r}]\n"
+            "try:\n"
+            "    main(args)\n"
+            "except SystemExit as left:\n"
+            f"    print(sorted(set({UNUSED_IN_A_RUN!r}) & set(sys.modules)), left.code)\n"
+            "    print(sorted(derived))\n"
+        )
+        policy = {"id": "two", "allow": ["math.add", "math.divide"]}
+        place.policy.write_text(json.dumps(policy))
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=place.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert done.stdout.splitlines() == ["=> 2", "[] 0", "['add', 'divide']"]
 
     @pytest.mark.parametrize(("disabled", "loaded"), [(None, False), ("", True)])
     def test_no_plugin_has_a_say_in_policies(

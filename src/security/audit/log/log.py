@@ -276,6 +276,7 @@ class AuditLog(AuditSink):
         batch.commit(
             self._segment.encode,
             lambda entries: self._writer.confirm(self._writer.commit(entries)),
+            self._segment.encode_all,
         )
         if not self._notify(batch):
             self._write_rest()

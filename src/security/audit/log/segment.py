@@ -54,11 +54,12 @@ from caps.security.audit.model.records import (
     SegmentClosed,
     timestamp,
 )
-from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.model.sanitize import encode_all, encode_event
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
 
 _OUTCOME_KIND: Final = "outcome_recorded"
 _WITNESS_KINDS: Final = frozenset(kind.__struct_config__.tag for kind in CHECKPOINT_WITNESSES)
+_WITNESSING: Final = frozenset((OutcomeRecorded, *CHECKPOINT_WITNESSES))
 _CUT: Final = "it was cut while open; verify it, and exclude it from log rotation"
 
 
@@ -153,12 +154,26 @@ class Segment:
         That checkpoint is durable before the event is written, so a crash never leaves a record
         that mentions a lost one.
         """
+        return encode_event(self._witnessing(event))
+
+    def encode_all(self, events: Sequence[AuditEvent]) -> list[EncodedRecord]:
+        """`encode` of each event; raises `AuditError` if any of them cannot be recorded."""
+        if _WITNESSING.isdisjoint(map(type, events)):
+            return encode_all(events)
+        mentioned = self._mentioned
+        try:
+            return encode_all([*map(self._witnessing, events)])
+        except BaseException:
+            self._mentioned = mentioned
+            raise
+
+    def _witnessing(self, event: AuditEvent) -> AuditEvent:
         signed = self._checkpoints.signed_seq
         is_due = type(event) is OutcomeRecorded and signed != self._mentioned
         if is_due or isinstance(event, CHECKPOINT_WITNESSES):
             self._mentioned = signed
             event = msgspec.structs.replace(event, signed_seq=signed)
-        return encode_event(event)
+        return event
 
     def must_encode(self, kind: str) -> bool:
         """Whether `encode` would add to a record of this kind now."""

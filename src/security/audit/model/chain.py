@@ -124,6 +124,15 @@ def split_at_gaps(encoded: bytes) -> EncodedRecord:
     return to_hash[:-_HASH_NAME], to_prev[1:-_PREV_NAME], to_seq[1:], to_ts, rest
 
 
+def split_all_at_gaps(encoded: bytes) -> list[EncodedRecord]:
+    """Split an encoded list in which each record is followed by a gap, as `split_at_gaps` does."""
+    texts = iter(encoded.decode().split("\0"))
+    return [
+        (to_hash[1:-_HASH_NAME], to_prev[1:-_PREV_NAME], to_seq[1:], to_ts, rest[:-1])
+        for to_hash, to_prev, to_seq, to_ts, rest in zip(*[texts] * 5, strict=False)
+    ]
+
+
 def seal_all(entries: Iterable[Entry], after: Head) -> tuple[list[bytes], Head]:
     """Return the lines of the records that follow `after`, and the new head.
 
@@ -136,7 +145,9 @@ def seal_all(entries: Iterable[Entry], after: Head) -> tuple[list[bytes], Head]:
         tail = f'{to_seq}{seq}{to_ts}"{ts}"{rest}'
         body = _BODY.copy()
         body.update(f"{to_hash}{to_prev}{tail}".encode())
-        digest = link_hash(prev, body.hexdigest())
+        link = _LINK.copy()  # `link_hash` in place: a call costs as much as the copy
+        link.update(f"{prev}{body.hexdigest()}".encode())
+        digest = link.hexdigest()
         lines.append(f'{to_hash}"hash":"{digest}",{to_prev}"prev":"{prev}",{tail}\n'.encode())
         prev = digest
     return lines, Head(seq, prev)

@@ -384,6 +384,35 @@ async def test_a_bad_event_takes_along_those_that_were_handed_in_with_it(
     assert verify_log(tmp_path).status is VerifyStatus.OK
 
 
+async def test_callers_that_append_together_share_one_write_and_one_sync(
+    tmp_path: Path, syncs: Syncs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every round: the callers of a batch are woken together and append together again."""
+    callers, rounds = 64, 5
+    writes: list[int] = []
+    pwrite = os.pwrite
+
+    def counted(fd: int, data: bytes, offset: int) -> int:
+        writes.append(data.count(b"\n"))
+        return pwrite(fd, data, offset)
+
+    async with AuditLog.open(tmp_path, durability=Durability.SYNC) as log:
+
+        async def call(number: int) -> None:
+            for turn in range(rounds):
+                await log.append(decision(f"r{number}.{turn}"))
+
+        before = syncs.count
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", counted)
+            async with anyio.create_task_group() as tasks:
+                for number in range(callers):
+                    tasks.start_soon(call, number)
+        assert writes == [callers] * rounds
+        assert syncs.count - before == rounds
+    assert verify_log(tmp_path).status is VerifyStatus.OK
+
+
 async def test_a_thread_that_cannot_start_is_an_audit_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,21 @@ def test_a_log_of_calls_without_code(tmp_path: Path, harm: Callable[[Path], None
     assert verify_log(tmp_path).status is VerifyStatus.CHECKPOINT_BAD
 
 
+def test_an_outcome_in_one_batch_with_a_bad_event_mentions_the_checkpoint(tmp_path: Path) -> None:
+    """The batch is encoded a second time for it, which counts as the first time."""
+
+    async def main() -> None:
+        async with AuditLog.open(tmp_path, checkpoint_every=2) as log:
+            await log.append(decision())
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(log.append, OUTCOME)
+                with pytest.raises(AuditError, match="cannot be recorded"):
+                    await log.append(decision(shown={"x": object()}))
+
+    anyio.run(main)
+    assert mentions(tmp_path) == [2]
+
+
 @HARMS
 def test_a_loss_that_later_checkpoints_follow(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     """A writer that was open meanwhile goes on to sign, which does not cover it up."""
