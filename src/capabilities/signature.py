@@ -252,6 +252,8 @@ def _provider(
         async def call_without_await(context: CallContext, payload: Mapping[str, Any]) -> Any:
             # It has no `await` of its own, so that `has_no_await` is true for it as well.
             values = arguments(context, payload)
+            if not shown.classes:
+                return plain(run_without_suspending(function(**values)))
             with shown:
                 result = run_without_suspending(function(**values))
             return plain(result)
@@ -306,7 +308,7 @@ class ShownErrors:
             if each is Exception or issubclass(each, CapsError):
                 what = f"`raises` names `{each.__name__}`; name errors of your own"
                 raise RegistrationError(f"`{_name(function)}`: {what}")
-        self._classes = tuple(raises)
+        self.classes = tuple(raises)
 
     def __enter__(self) -> None:
         pass
@@ -317,7 +319,7 @@ class ShownErrors:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, self._classes):
+        if isinstance(error, self.classes):
             name, text = type(error).__name__, str(error)
             raise ProviderError(f"{name}: {text}" if text else name, error=name) from error
 

@@ -133,7 +133,10 @@ class AsyncioReader:
             return
         began = time.thread_time()
         try:
-            data = recv_nonblocking(self._socket)
+            try:
+                data: bytes | None = self._socket.recv(_RECEIVE_BYTES)
+            except OSError:
+                data = recv_nonblocking(self._socket)  # which knows the errors
             taken = None if data is None else self._context.run(self._take, data)
         except (KeyboardInterrupt, SystemExit):
             raise  # ends the event loop, which cancels the waiting caller

@@ -35,14 +35,18 @@ from caps.protocol.channel_states import SESSION_TRANSITIONS, TRANSITIONS, State
 from caps.protocol.errors import ProtocolError
 from caps.protocol.framing import (
     DEFAULT_LIMITS,
+    HARMLESS_BYTES,
     ITEM_BYTES,
+    LENGTH,
     FrameLimits,
     FrameReader,
     check_json_like,
     check_shape,
     frame,
+    is_flat,
 )
 from caps.protocol.messages import (
+    CallFailure,
     CapabilityRequestMessage,
     CapabilityResponseMessage,
     CompileMessage,
@@ -250,12 +254,8 @@ class HostConnection(_Connection[FromWorker]):
         self._code_ran = False
         self._request_ids: set[str] = set()
         self._request_bytes: dict[str, int] = {}
-        self._bytes_in_flight = 0
-
-    @property
-    def bytes_in_flight(self) -> int:
-        """An upper estimate of the memory of the requests that wait for an answer."""
-        return self._bytes_in_flight
+        self.bytes_in_flight = 0
+        """An upper estimate of the memory of the requests that wait for an answer. Read only."""
 
     @property
     def bytes_pending(self) -> int:
@@ -271,7 +271,7 @@ class HostConnection(_Connection[FromWorker]):
 
         False only while at least one request or answer is in flight, so that waiting for it ends.
         """
-        return self._bytes_in_flight + answer_bytes <= self._limits.max_bytes_in_flight
+        return self.bytes_in_flight + answer_bytes <= self._limits.max_bytes_in_flight
 
     def send(self, message: FromHost) -> bytes:
         """The bytes of `message`. Raises ProtocolError if it is out of turn or too large."""
@@ -280,11 +280,71 @@ class HostConnection(_Connection[FromWorker]):
             data = self._encode(message)
             self._waiting.remove(message.request_id)
             # A stream may stay open for long, and must not keep the host from reading meanwhile.
-            self._bytes_in_flight -= self._request_bytes.pop(message.request_id, 0)
+            self.bytes_in_flight -= self._request_bytes.pop(message.request_id, 0)
             if type(message) is StreamItemMessage:
                 self._paused.add(message.request_id)
             return data
         return self._encode(message)
+
+    def respond(self, request_id: str, result: object, failure: CallFailure | None) -> bytes:
+        """`send` of the response to one request, in a straight line while the code runs."""
+        message = CapabilityResponseMessage(
+            id=f"host:{self._sent + 1}",
+            timestamp=time.time(),
+            request_id=request_id,
+            result=result,
+            failure=failure,
+        )
+        if self.state is not State.RUNNING or request_id not in self._waiting:
+            return self.send(message)
+        body = self._encoder.encode(message)
+        if len(body) > self._sent_limits.max_frame_bytes:
+            frame(body, self._sent_limits)  # which raises
+        self._sent += 1
+        self._waiting.remove(request_id)
+        self.bytes_in_flight -= self._request_bytes.pop(request_id, 0)
+        return LENGTH.pack(len(body)) + body
+
+    def take_request(self, data: bytes) -> CapabilityRequestMessage | None:
+        """What `receive` returns for one whole frame with a usual request, in a straight line.
+
+        None, with no effect, for any other data: `receive` says whether something is wrong with it.
+        """
+        size = len(data) - LENGTH.size
+        if self._reader.buffer or size < 0 or LENGTH.unpack_from(data) != (size,):
+            return None
+        return self._usual_request(data[LENGTH.size :])
+
+    def accept_small(self, bodies: Iterable[bytes]) -> list[FromWorker]:
+        """`accept` of what `decode` returns for bodies that are not large."""
+        try:
+            return [self._usual_request(body) or self._accept(self.decode(body)) for body in bodies]
+        except ProtocolError:
+            self.state = State.FAILED
+            raise
+
+    def _usual_request(self, body: bytes) -> CapabilityRequestMessage | None:
+        """The message of `body`, accepted, if it is a small request that breaks no rule.
+
+        None, with no effect, for any other: the three steps of `receive` say what it is.
+        """
+        if self.state is not State.RUNNING or len(body) > HARMLESS_BYTES:
+            return None
+        try:
+            message = self._decoder.decode(body)
+        except _UNDECODABLE:
+            return None
+        if (
+            type(message) is not CapabilityRequestMessage
+            or message.id != f"{self._execution_id}:{self._received + 1}"
+            or message.request_id in self._request_ids
+            or len(self._waiting) + len(self._paused) >= self._limits.max_in_flight
+            or not is_flat(message.payload, self._limits)
+        ):
+            return None
+        self._received += 1
+        self._add_request(message, len(body))
+        return message
 
     def _begin_run(self) -> None:
         super()._begin_run()
@@ -292,7 +352,7 @@ class HostConnection(_Connection[FromWorker]):
         # before that are still open are not answered any more.
         self._request_ids.clear()
         self._request_bytes.clear()
-        self._bytes_in_flight = 0
+        self.bytes_in_flight = 0
         self._code_ran = False
 
     def stamp(self) -> dict[str, Any]:
@@ -353,12 +413,16 @@ class HostConnection(_Connection[FromWorker]):
                 f"more than {self._limits.max_in_flight} requests in flight",
                 violation="too_many_in_flight",
             )
-        self._request_ids.add(message.request_id)
-        self._waiting.add(message.request_id)
+        self._add_request(message, held_bytes)
+
+    def _add_request(self, message: CapabilityRequestMessage, held_bytes: int) -> None:
+        request_id = message.request_id
+        self._request_ids.add(request_id)
+        self._waiting.add(request_id)
         fields = min(len(message.payload), _MAX_RECORDED_FIELDS)
         held = held_bytes + _REQUEST_BYTES + _FIELD_BYTES * fields
-        self._request_bytes[message.request_id] = held
-        self._bytes_in_flight += held
+        self._request_bytes[request_id] = held
+        self.bytes_in_flight += held
 
     def _check_next(self, message: StreamNextMessage) -> None:
         """A stop may cross an item, or the response that ends the stream; so it is known by id."""

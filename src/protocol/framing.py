@@ -20,11 +20,11 @@ import msgspec
 
 from caps.protocol.errors import ProtocolError
 
-_LENGTH = struct.Struct(">I")
+LENGTH = struct.Struct(">I")
 _JSON_SCALARS = frozenset((str, int, bool, type(None)))
 _TEXT = frozenset((str,))
 # A body this small holds too few keys to do harm, so that ordinary requests skip the check.
-_HARMLESS_BYTES = 2048
+HARMLESS_BYTES = 2048
 # What an item of a decoded body takes in memory beside its encoded bytes: at most an empty object,
 # with its place in a list.
 ITEM_BYTES = 96
@@ -65,7 +65,7 @@ def frame(body: bytes, limits: FrameLimits = DEFAULT_LIMITS) -> bytes:
             f"a message of {len(body)} bytes is over the limit of {limits.max_frame_bytes}",
             violation="frame_too_large",
         )
-    return _LENGTH.pack(len(body)) + body
+    return LENGTH.pack(len(body)) + body
 
 
 class FrameReader:
@@ -73,38 +73,39 @@ class FrameReader:
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
-        self._buffer = bytearray()
+        self.buffer = bytearray()
+        """The bytes of an unfinished frame. Read only."""
 
     @property
     def pending(self) -> int:
         """The number of bytes held of an unfinished frame."""
-        return len(self._buffer)
+        return len(self.buffer)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The bodies of the frames that `data` completes.
 
         Raises ProtocolError if a frame announces a length over the limit.
         """
-        buffer = self._buffer
-        size = len(data) - _LENGTH.size
+        buffer = self.buffer
+        size = len(data) - LENGTH.size
         fits = not buffer and 0 <= size <= self._limits.max_frame_bytes
-        if fits and _LENGTH.unpack_from(data) == (size,):
-            return [data[_LENGTH.size :]]  # the usual case: exactly one frame
+        if fits and LENGTH.unpack_from(data) == (size,):
+            return [data[LENGTH.size :]]  # the usual case: exactly one frame
         buffer += data
         bodies: list[bytes] = []
         start = 0
-        while len(buffer) - start >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(buffer, start)
+        while len(buffer) - start >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(buffer, start)
             if length > self._limits.max_frame_bytes:
                 raise ProtocolError(
                     f"a frame announces {length} bytes, over the limit of "
                     f"{self._limits.max_frame_bytes}",
                     violation="frame_too_large",
                 )
-            end = start + _LENGTH.size + length
+            end = start + LENGTH.size + length
             if len(buffer) < end:
                 break
-            bodies.append(bytes(memoryview(buffer)[start + _LENGTH.size : end]))
+            bodies.append(bytes(memoryview(buffer)[start + LENGTH.size : end]))
             start = end
         del buffer[:start]
         return bodies
@@ -117,7 +118,7 @@ def check_json_like(value: Any, limits: FrameLimits = DEFAULT_LIMITS) -> None:
     Depth first, so that data that contains itself reaches the depth limit soon.
     """
     # A shortcut for the usual payload and the usual result.
-    if type(value) in _JSON_SCALARS or (type(value) is dict and _is_flat(value, limits)):
+    if type(value) in _JSON_SCALARS or (type(value) is dict and is_flat(value, limits)):
         return
     open_containers: list[Iterator[Any]] = [iter((value,))]
     items = 0
@@ -157,7 +158,7 @@ def _count_marks(data: bytes) -> int:
     return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
-def _is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
+def is_flat(value: dict[Any, Any], limits: FrameLimits) -> bool:
     """Whether `value` has only string keys and scalar values (no floats), within the limits."""
     return (
         2 * len(value) <= limits.max_items
@@ -236,7 +237,7 @@ def check_shape(
     to the decoder, which refuses them. Returns an upper estimate of the memory that the decoded
     body takes; of a small one, its size.
     """
-    if len(body) <= _HARMLESS_BYTES:
+    if len(body) <= HARMLESS_BYTES:
         return len(body)
     outer: list[tuple[int, int]] = []
     remaining, kind, position, items, wide = 1, 0, 0, 0, 0
@@ -260,7 +261,7 @@ def check_shape(
             outer.append((remaining, kind))
             remaining, kind = length * item_kind, item_kind
         else:
-            if length > _HARMLESS_BYTES and start in TEXT_KEYS:
+            if length > HARMLESS_BYTES and start in TEXT_KEYS:
                 wide += _wide_text_bytes(body, position, position + length)
             position += length
     return len(body) + wide + items * ITEM_BYTES

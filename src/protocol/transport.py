@@ -195,8 +195,14 @@ class SocketTransport:
             raise ChannelClosedError from None
 
     def send_now(self, data: bytes) -> bool:
-        if not self._unsent and not self._is_sending:
-            data = data[self._send_some(data) :]
+        if not self._unsent and (self._sending is None or not self._sending.locked()):
+            try:
+                sent = self._socket.send(data)
+            except OSError:
+                sent = self._send_some(data)  # which knows the errors
+            if sent == len(data):
+                return True
+            data = data[sent:]
         if data:
             self._unsent.append(memoryview(data))
         return not self._unsent

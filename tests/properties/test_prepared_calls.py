@@ -242,7 +242,7 @@ def test_calls_are_really_prepared(tmp_path: Path) -> None:
             assert batch.step_sync()
             kinds.append(isinstance(batch, PreparedBatch) and batch._general is None)
             batch.close()
-        assert kinds == [False, False, True, True]
+        assert kinds == [True, True, True, True]
         await log.aclose()
 
     anyio.run(one)

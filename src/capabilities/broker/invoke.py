@@ -147,16 +147,13 @@ def _call_outside_task(
     if on_asyncio and _async_library is not None:
         own.run(_async_library.set, "asyncio")  # anyio asks this, and looks for a task otherwise
     try:
-        result = own.run(_run_to_end, bound.provider, context, payload)
+        # No code of a coroutine runs before `send`, so only that needs the context.
+        result = own.run(run_without_suspending, bound.provider(context, payload))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - what never suspends is not cancelled or closed
         return _declared_failure(error, bound, policy_id) or _unexpected_failure(context, error)
     return checked(bound, context, result)
-
-
-def _run_to_end(provider: Provider, context: CallContext, payload: Mapping[str, Any]) -> Any:
-    return run_without_suspending(provider(context, payload))
 
 
 def _outcome_of_error(

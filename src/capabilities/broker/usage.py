@@ -146,9 +146,9 @@ class UsageMeter:
             and time.monotonic() <= self._deadline
         )
 
-    def count(self) -> None:
-        """A call was made and answered while nothing else could call."""
-        self.calls += 1
+    def count(self, calls: int) -> None:
+        """These were made and answered while nothing else could call."""
+        self.calls += calls
 
     def add(self, *, is_nested: bool = False) -> None:
         """A call is in flight, whether it will be allowed or not."""

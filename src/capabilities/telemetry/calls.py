@@ -77,15 +77,19 @@ class CallTelemetry:
     def waited(self, requests: int) -> None:
         self.metrics.requests_in_flight.add(-requests)
 
-    def count_allowed(self, label: str, seconds: float, size: int) -> None:
-        """A call of a registered capability was allowed and gave a result, and had no span."""
+    def count_allowed(self, label: str, calls: int, seconds: float, size: int) -> None:
+        """Calls of a registered capability were allowed and gave results, and had no span.
+
+        Each took `seconds`; `size` is that of all results.
+        """
         metrics = self.metrics
-        metrics.requests.add((label, "allow", _ALLOWED, _OK))
-        metrics.request_seconds.observe((label,), seconds)
+        metrics.requests.add((label, "allow", _ALLOWED, _OK), calls)
+        metrics.request_seconds.observe((label,), seconds, calls)
         if size:
             metrics.result_bytes.add((label,), size)
         if self.span.timed:
-            self.span.record(seconds, self.attributes(label, None))
+            for _ in range(calls):
+                self.span.record(seconds, self.attributes(label, None))
 
     def attributes(self, label: str, error: str | None) -> dict[str, str]:
         """The attributes of a value of the duration, cached: there are only a few of them."""

@@ -99,12 +99,12 @@ class Histogram(Metric):
         if not labels:
             self._begin(())  # like the library: the sample exists from the start
 
-    def observe(self, labels: Labels, value: float) -> None:
+    def observe(self, labels: Labels, value: float, times: int = 1) -> None:
         place = bisect_left(self.bounds, value)
         with self._lock:
             row = self._rows.get(labels) or self._begin(labels)
-            row[place] += 1
-            row[-1] += value
+            row[place] += times
+            row[-1] += value * times
 
     def _begin(self, labels: Labels) -> list[float]:
         row = self._rows[labels] = [*[0] * len(self.bounds), 0.0]

@@ -10,7 +10,7 @@ Rules that are applied here, with the values of now:
 - there is no answer before the outcomes of all are in the log, and their marks in the channel.
 
 Everything else is left to the lifecycle, before anything is recorded: whatever these rules refuse
-(so that every denial is decided there), a first call, rates, costs, flow rules, labels, approvals,
+(so that every denial is decided there), rates, costs, flow rules, labels, approvals,
 dry runs, keys, timeouts of single calls, nested executions, tracing, listeners, a log that must
 wait.
 Once the decisions are in the log, `rest.py` continues in the lifecycle from that point: a provider
@@ -32,6 +32,7 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import CallStatus
 from caps.security.policies.flow_rules import NO_MARKS
+from caps.worker.host.supervisor.interface import CallResponse
 
 
 class PreparedBatch(ReturningBatch):
@@ -63,7 +64,11 @@ class PreparedBatch(ReturningBatch):
                 name, payload = request.capability, request.payload
                 if request.idempotency_key is not None or request.timeout_ms is not None:
                     return None
-                if name in grant.revoked or name in grant.uncarded or not call.fits(payload):
+                if name in grant.revoked or name in grant.uncarded:
+                    return None
+                if call.fits_schema(payload) is not True:
+                    return None
+                if call.scopes and not call.fits_scopes(payload):
                     return None
                 redacted = split(payload, call.bound.spec.shown)
                 record = call.texts.decision_record(request.request_id, redacted)
@@ -91,7 +96,9 @@ class PreparedBatch(ReturningBatch):
             outcome = call_inline(call.bound, context, request.payload, policy_id=policy_id)
             took_us = (time.perf_counter_ns() - began_ns) // 1000
             self._made.append(Invoked(began_ns, added, outcome))
-            if outcome.status is not CallStatus.OK or added or broker.artifacts.records_of(rid):
+            if outcome.status is not CallStatus.OK or added:
+                break
+            if broker.artifacts.artifacts and broker.artifacts.records_of(rid):
                 break
             size += outcome.bytes_out
             records.append(call.texts.outcome_record(rid, outcome.bytes_out, took_us))
@@ -108,10 +115,13 @@ class PreparedBatch(ReturningBatch):
 
     def _answer(self) -> None:
         """Everything is durable: mark the channel, count the calls, and give the responses."""
-        flow, meter, evidence = self._broker.flow, self._broker.meter, self._broker.evidence
-        for request, call in self._pairs:
+        flow, add_allowed = self._broker.flow, self._broker.evidence.add_allowed
+        answers: list[CallResponse | None] = []
+        for (request, call), made in zip(self._pairs, self._made, strict=True):
+            assert made.outcome is not None  # it has a record
             if not call.marks <= flow.answered:
                 flow.add(request.capability, NO_MARKS)
-            meter.count()
-            evidence.add_allowed(request, call.decision)
-        self._answers = [made.outcome.answer for made in self._made if made.outcome is not None]
+            add_allowed(request, call.decision)
+            answers.append(made.outcome.answer)
+        self._broker.meter.count(len(answers))
+        self._answers = answers

@@ -1,4 +1,4 @@
-"""(6) What is prepared for the calls of one execution, when a capability is called again."""
+"""(6) What is prepared for the calls of one execution, when a capability is called first."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS, labels_in, marks_of
 from caps.security.request import NOTHING_USED, Request
 from caps.security.scopes import Scope
+from caps.security.terms import CapabilityTerms
 
 if TYPE_CHECKING:
     from caps.capabilities.broker.broker import ExecutionBroker
@@ -36,10 +37,8 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     function: str
     marks: frozenset[str]
 
-    def fits(self, payload: Mapping[str, Any]) -> bool:
-        """Whether the schema and all scopes allow `payload`, and no scope labels the answer."""
-        if self.fits_schema(payload) is not True:
-            return False
+    def fits_scopes(self, payload: Mapping[str, Any]) -> bool:
+        """Whether all scopes allow `payload`, and none labels the answer."""
         for scope in self.scopes:
             if scope.violation(self.function, payload) is not None:
                 return False
@@ -56,48 +55,43 @@ class PreparedCalls:
         self._is_on = (
             broker.audit.takes_encoded and broker.level == 0 and not broker.evidence.has_listener
         )
-        # By capability and labels; None: it was called once.
+        # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
-        self._never: set[str] = set()
 
     def begin(self, requests: Sequence[CapabilityRequestMessage]) -> PreparedBatch | None:
-        """A batch of these, if all are prepared. If one is not, its next call may be."""
+        """A batch of these, if all are prepared, or can be now."""
         if not self._is_on:
             return None
         ready, labels = self._ready, labels_in(self._broker.flow.answered)
-        found = [ready.get((request.capability, labels)) for request in requests]
-        prepared = [one for one in found if one is not None]
-        if len(prepared) == len(requests):
-            return PreparedBatch(self._broker, requests, prepared)
+        pairs: list[tuple[CapabilityRequestMessage, PreparedCall]] = []
         for request in requests:
-            self._prepare(request, labels)
-        return None
+            key = (request.capability, labels)
+            call = ready[key] if key in ready else self._prepare(request, labels)
+            if call is None:
+                return None
+            pairs.append((request, call))
+        return PreparedBatch(self._broker, pairs)
 
-    def _prepare(self, request: CapabilityRequestMessage, labels: tuple[str, ...]) -> None:
-        broker, key = self._broker, (request.capability, labels)
-        grant, bound = broker.grant, broker.grant.terms.get(request.capability)
-        if bound is None or bound.name in self._never or self._ready.get(key) is not None:
-            return
-        if key not in self._ready:  # most capabilities are called once
-            self._ready[key] = None
-            return
+    def _prepare(
+        self, request: CapabilityRequestMessage, labels: tuple[str, ...]
+    ) -> PreparedCall | None:
+        broker, grant = self._broker, self._broker.grant
+        bound = grant.terms.get(request.capability)
+        if bound is None:  # there is no end of names that code can ask for
+            return None
         linked = [link.terms[bound.name] for link in grant.links]
-        if (
-            not bound.inline
-            or bound.name in grant.chain.rated
-            or bound.name in grant.costs
-            or any(one.flows or one.approve or one.dry_run or one.labels for one in linked)
-        ):
-            self._never.add(bound.name)
-            return
+        key = (bound.name, labels)
+        if not self._is_plain(bound, linked):
+            self._ready[key] = None
+            return None
         decision = decide(grant, Request(bound.name, request.payload), NOTHING_USED)
-        if not decision.allowed:
-            return
+        if not decision.allowed:  # the next call may be
+            return None
         texts = texts_for(broker.who, bound.name, decision, labels)
         if texts is None or decision.labels:
-            self._never.add(bound.name)
-            return
-        self._ready[key] = PreparedCall(
+            self._ready[key] = None
+            return None
+        found = self._ready[key] = PreparedCall(
             bound=bound,
             decision=decision,
             texts=texts,
@@ -106,6 +100,17 @@ class PreparedCalls:
             scopes=tuple(one.scope for one in linked if one.scope is not None),
             function=bound.name.partition(".")[2],
             marks=marks_of(bound.name),
+        )
+        return found
+
+    def _is_plain(self, bound: BoundCapability, linked: Sequence[CapabilityTerms]) -> bool:
+        """Whether nothing but the rules of `calls.py` decides about its calls."""
+        grant = self._broker.grant
+        return (
+            bound.inline
+            and bound.name not in grant.chain.rated
+            and bound.name not in grant.costs
+            and not any(one.flows or one.approve or one.dry_run or one.labels for one in linked)
         )
 
 

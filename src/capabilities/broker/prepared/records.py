@@ -7,6 +7,7 @@ request, the digests of its arguments, the shown arguments, the size of the resu
 
 from __future__ import annotations
 
+import functools
 import secrets
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,10 @@ OUTCOME: Final = "outcome_recorded"
 
 # No record of this size is cut or refused, and no string in it is too long.
 _MAX_VARIABLE_BYTES: Final = 1024
+
+_MAX_ID_CHARACTERS: Final = 64
+# Stands for the id of an execution. Nobody can guess it, so nothing else in a record is equal.
+_EXECUTION: Final = f"x{secrets.token_hex(16)}"
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
@@ -69,7 +74,32 @@ def _is_plain(value: ShownValue) -> bool:
 def texts_for(
     who: dict[str, Any], capability: str, decision: Decision, labels: tuple[str, ...]
 ) -> RecordTexts | None:
-    """The texts for calls that `decision` allows; None if they cannot be cut out."""
+    """The texts for calls that `decision` allows; None if they cannot be cut out.
+
+    They are cut out once for all executions that differ in their id alone, which is filled in.
+    """
+    execution = who["execution_id"]
+    if not (execution.isalnum() and execution.isascii() and len(execution) <= _MAX_ID_CHARACTERS):
+        return None
+    others = tuple((name, value) for name, value in who.items() if name != "execution_id")
+    found = _cut_out(others, capability, decision, labels)
+    if found is None:
+        return None
+    return RecordTexts(
+        tuple([text.replace(_EXECUTION, execution) for text in found.decision]),
+        tuple([text.replace(_EXECUTION, execution) for text in found.outcome]),
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _cut_out(
+    others: tuple[tuple[str, Any], ...],
+    capability: str,
+    decision: Decision,
+    labels: tuple[str, ...],
+) -> RecordTexts | None:
+    """The texts with `_EXECUTION` in place of the id. A function of its arguments alone."""
+    who = {"execution_id": _EXECUTION, **dict(others)}
     mark, number = f"m{secrets.token_hex(16)}", secrets.randbelow(10**15) + 10**14
     what: dict[str, Any] = {**who, "request_id": mark, "capability": capability}
     made = DecisionMade(

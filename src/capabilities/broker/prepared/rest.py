@@ -112,12 +112,11 @@ class ReturningBatch(RequestBatch):
     def __init__(
         self,
         broker: ExecutionBroker,
-        requests: Sequence[CapabilityRequestMessage],
-        prepared: Sequence[PreparedCall],
+        pairs: Sequence[tuple[CapabilityRequestMessage, PreparedCall]],
     ) -> None:
-        super().__init__(len(requests), broker.flow.answered)
+        self._requests, self.answered = len(pairs), broker.flow.answered
         self._broker = broker
-        self._pairs = [*zip(requests, prepared, strict=True)]
+        self._pairs = pairs
         self._began = time.perf_counter()
         self._decided = False
         """Whether the decisions are in the log."""
@@ -184,7 +183,18 @@ class ReturningBatch(RequestBatch):
         if self._general is not None:
             self._general.close()
         elif self._answers:
-            seconds = time.perf_counter() - self._began
-            for (_, call), made in zip(self._pairs, self._made, strict=True):
-                size = 0 if made.outcome is None else made.outcome.bytes_out
-                self._broker.telemetry.count_allowed(call.bound.name, seconds, size)
+            self._count(time.perf_counter() - self._began)
+
+    def _count(self, seconds: float) -> None:
+        if self._requests == 1:  # nearly always
+            (request, _), made = self._pairs[0], self._made[0]
+            size = 0 if made.outcome is None else made.outcome.bytes_out
+            self._broker.telemetry.count_allowed(request.capability, 1, seconds, size)
+            return
+        found: dict[str, list[int]] = {}
+        for (request, _), made in zip(self._pairs, self._made, strict=True):
+            size = 0 if made.outcome is None else made.outcome.bytes_out
+            found.setdefault(request.capability, []).append(size)
+        count = self._broker.telemetry.count_allowed
+        for capability, sizes in found.items():
+            count(capability, len(sizes), seconds, sum(sizes))

@@ -145,11 +145,10 @@ class AuditLog(AuditSink):
             raise AuditError("the audit log is closed")
         if self._gathering is not None or self._flushing is not None or not self.takes_encoded:
             return False
-        segment = self._segment
-        if segment.slow_commit_due(len(records)) or segment.must_encode(kind):
+        if not self._segment.takes_encoded(len(records), kind):
             return False
-        now = timestamp()
-        return self._commit_now(records, [(record, now) for record in records])
+        attempt = self._attempt = WriteAttempt(records)
+        return self._writer.commit_encoded(records, attempt)
 
     def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.

@@ -22,7 +22,7 @@ from caps.protocol.errors import AuditError
 from caps.security.audit.log.batch import WriteAttempt
 from caps.security.audit.log.interface import UndeliveredError
 from caps.security.audit.log.segment import Segment
-from caps.security.audit.model.chain import Entry
+from caps.security.audit.model.chain import EncodedRecord, Entry
 from caps.security.audit.model.records import AuditEvent, timestamp
 from caps.security.audit.model.sanitize import encode_event
 from caps.security.audit.sinks.batches import in_order
@@ -82,6 +82,22 @@ class Writer:
             finally:
                 self._offer()
             return self._segment.head.seq
+        finally:
+            self._mutex.release()
+
+    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> bool:
+        """`commit` of records that are appended now, without waiting; False if that must wait."""
+        if self._feeds:
+            now = timestamp()
+            try:
+                self.commit([(record, now) for record in records], wait=False, attempt=attempt)
+            except BlockingIOError:
+                return False
+            return True
+        if not self._mutex.acquire(blocking=False):
+            return False
+        try:
+            return self._segment.commit_encoded(records, attempt)
         finally:
             self._mutex.release()
 

@@ -62,7 +62,9 @@ class ByteBudget:
     def keep(self, size: int) -> None:
         """`size` more is held until the execution ends."""
         self._kept += size
-        self._change(size)
+        self.held += size
+        if self.held > MUCH_BYTES:
+            self.was_large = True
 
     def hold_requests(self, size: int, *, reading: int = 0) -> None:
         """From now on `size` is held for requests, and `reading` of the frame being read."""

@@ -27,7 +27,6 @@ from caps.protocol.errors import ProtocolError, ProviderError
 from caps.protocol.messages import (
     CallFailure,
     CapabilityRequestMessage,
-    CapabilityResponseMessage,
     FromWorker,
     ResultMessage,
     StreamItemMessage,
@@ -64,7 +63,7 @@ def split(connection: HostConnection, data: bytes) -> LargeMessages | list[FromW
     bodies = connection.split(data)
     if max(map(len, bodies), default=0) > LARGE_BYTES:
         return LargeMessages(bodies)
-    return connection.accept(map(connection.decode, bodies))
+    return connection.accept_small(bodies)
 
 
 class _Arrival(msgspec.Struct, frozen=True):
@@ -140,6 +139,7 @@ class RequestServer:
         self._requests = 0
         self._streams: dict[str, _StreamItems] = {}
         self._unsent_bytes = 0
+        self._counted_bytes = 0
         self._sent_some: anyio.Event | None = None
         # The batch that was begun and is not closed.
         self._in_flight: RequestBatch | None = None
@@ -216,6 +216,7 @@ class RequestServer:
     def _count_held(self) -> None:
         connection = self._connection
         in_flight = connection.bytes_in_flight + self._unsent_bytes
+        self._counted_bytes = in_flight
         self._budget.hold_requests(in_flight, reading=connection.bytes_pending)
 
     def _begin(self, messages: Sequence[FromWorker] | LargeMessages) -> _Arrival:
@@ -229,7 +230,7 @@ class RequestServer:
         requests: list[CapabilityRequestMessage] = []
         for message in messages:
             if type(message) is CapabilityRequestMessage:
-                self._count_request()
+                self._count_requests(1)
                 requests.append(message)
             elif type(message) is StreamNextMessage:
                 stream = self._streams.get(message.request_id)
@@ -240,10 +241,10 @@ class RequestServer:
         self._in_flight = self._calls.begin_batch(requests) if requests else None
         return _Arrival(None, requests, self._in_flight, result)
 
-    def _count_request(self) -> None:
+    def _count_requests(self, requests: int) -> None:
         # Calls over the policy's limit are refused; a worker that goes on anyway is flooding.
-        self._requests += 1
-        self._budget.keep(DECISION_BYTES)
+        self._requests += requests
+        self._budget.keep(requests * DECISION_BYTES)
         if self._requests > self._max_requests:
             raise ProtocolError(
                 f"more than {self._max_requests} requests, refused ones included",
@@ -257,22 +258,38 @@ class RequestServer:
         """
         if not data:
             self._raise_lost()
+        request = self._connection.take_request(data)
+        if request is not None:  # the hot path: nothing else has come
+            self._count_requests(1)
+            batch = self._in_flight = self._calls.begin_batch((request,))
+            return self._step_inline((request,), batch)
         messages = split(self._connection, data)
         if isinstance(messages, LargeMessages):
             return _Arrival(messages)
         arrival = self._begin_batch(messages)
-        batch = arrival.batch
-        unsent = False
-        if batch is not None:
-            answers = batch.answers if batch.step_sync() else None
-            if answers is None or None in answers:
-                return arrival
-            unsent = not self._send_now(self._encode_all(arrival.requests, answers))
-            self._close_batch(batch)
-        if arrival.result is None and not unsent:
+        self._counted_bytes = -1  # the frame that is being read is another one
+        if arrival.batch is not None:
+            return self._step_inline(arrival.requests, arrival.batch, arrival.result)
+        if arrival.result is None:
             self._count_held()
             return None
-        return _Arrival(result=arrival.result, unsent=unsent)
+        return _Arrival(result=arrival.result)
+
+    def _step_inline(
+        self,
+        requests: Sequence[CapabilityRequestMessage],
+        batch: RequestBatch,
+        result: ResultMessage | None = None,
+    ) -> _Arrival | None:
+        answers = batch.answers if batch.step_sync() else None
+        if answers is None or None in answers:
+            return _Arrival(None, requests, batch, result)
+        unsent = not self._send_now(self._encode_all(requests, answers))
+        self._in_flight = None
+        batch.close()
+        if self._connection.bytes_in_flight + self._unsent_bytes != self._counted_bytes:
+            self._count_held()
+        return _Arrival(result=result, unsent=unsent) if result is not None or unsent else None
 
     async def _answer(self, arrival: _Arrival, group: TaskGroup) -> None:
         """Continue with an arrival where `_answer_inline` stopped."""
@@ -329,6 +346,8 @@ class RequestServer:
         self, requests: Sequence[CapabilityRequestMessage], answers: Sequence[CallResponse | None]
     ) -> bytes:
         """Encode the answers that are there and not sent yet."""
+        if len(requests) == 1 and answers[0] is not None and answers[0] is not SENT:
+            return self._encode_or_fail(requests[0], answers[0])  # nearly always
         pairs = zip(requests, answers, strict=True)
         return b"".join(
             [
@@ -339,21 +358,12 @@ class RequestServer:
         )
 
     def _encode_or_fail(self, request: CapabilityRequestMessage, answer: CallResponse) -> bytes:
+        respond = self._connection.respond
         try:
-            return self._encode(request, answer)
+            return respond(request.request_id, answer.result, answer.failure)
         except UNSENDABLE:
             # A provider's error details may be any object; the call fails, not the execution.
-            return self._encode(request, CallResponse(failure=_NO_FIT))
-
-    def _encode(self, request: CapabilityRequestMessage, answer: CallResponse) -> bytes:
-        return self._connection.send(
-            CapabilityResponseMessage(
-                request_id=request.request_id,
-                result=answer.result,
-                failure=answer.failure,
-                **self._connection.stamp(),
-            )
-        )
+            return respond(request.request_id, None, _NO_FIT)
 
     def _send_now(self, data: bytes) -> bool:
         """Send without waiting. Returns whether all was sent; the rest precedes the next send."""
