@@ -8,6 +8,7 @@ sys.modules["typing_extensions"] = None  # type: ignore[assignment]
 
 # All that is imported stays, so garbage collections meanwhile would only take time.
 gc.disable()
+import caps.worker.inside.zygote.fork_hooks  # noqa: E402, F401 - imports `random` first of all
 from caps.worker.inside.zygote.server import main  # noqa: E402 - after the lines above
 
 gc.enable()

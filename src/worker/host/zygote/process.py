@@ -89,6 +89,7 @@ class ZygoteProcess:
             transport, theirs = SocketTransport.pair()
         except OSError as error:
             raise no_worker_error(str(error.strerror)) from None
+        theirs.setblocking(False)  # for the worker, too: it is a flag of the socket itself
         number = next(self._numbers)
         order = self._orders[number] = _Order(transport, grouped=entry_fd is not None)
         try:

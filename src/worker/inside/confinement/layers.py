@@ -11,6 +11,7 @@ import os
 import resource
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -226,40 +227,48 @@ def _ruleset(version: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfinement:
-    """What the zygote prepared for `confine_worker`, without the layers that are left out."""
+    """The steps of `confine_worker`, prepared by the zygote: calls with their arguments.
 
-    ruleset: int | None  # the descriptor of the Landlock ruleset
-    limits: tuple[tuple[int, int], ...]
-    seccomp: linux.SeccompFilter | None
+    A child copies each page that it writes to, and Python writes to every object that it uses. So
+    a worker looks up nothing: it makes these calls, one after the other. None and 0 mean success.
+    """
+
+    steps: tuple[tuple[Callable[..., int | None], tuple[Any, ...]], ...]
 
 
 def prepare_confinement(
-    program: bytes, without: Container[str], descriptor: int
+    program: bytes, without: Container[str], descriptor: int, channel: int
 ) -> WorkerConfinement:
-    """Runs in the zygote, after it is confined itself. `descriptor` will be the ruleset's."""
+    """Runs in the zygote, after it is confined itself. `descriptor` will be the ruleset's.
+
+    A Landlock domain of the worker's own, within the zygote's: processes of one domain may signal
+    and trace each other. Then one descriptor, the limits, the filter. Layers in `without` are left
+    out.
+    """
     version = 0 if "landlock" in without else linux.landlock_version()
     if version:
         ruleset = _ruleset(version)
         if ruleset != descriptor:
             os.dup2(ruleset, descriptor)
             os.close(ruleset)
-    return WorkerConfinement(
-        ruleset=descriptor if version else None,
-        limits=() if "rlimits" in without else _WORKER_LIMITS,
-        seccomp=linux.SeccompFilter(program) if program else None,
-    )
+    steps: list[tuple[Callable[..., int | None], tuple[Any, ...]]] = []
+    if version:
+        steps.append(linux.prepared_landlock_domain(descriptor))
+    steps.append((os.closerange, (channel + 1, 1 << 20)))
+    if "rlimits" not in without:
+        for kind, limit in _WORKER_LIMITS:
+            lowered = within_hard_limit(kind, limit)
+            steps.append((resource.setrlimit, (kind, (lowered, lowered))))
+    if program:
+        steps.append(linux.prepared_filter(program))
+    return WorkerConfinement(tuple(steps))
 
 
-def confine_worker(prepared: WorkerConfinement, channel: int) -> None:
-    """The last steps, in the child: a Landlock domain, one descriptor, the limits, the filter."""
-    if prepared.ruleset is not None:
-        # A domain of its own within the zygote's: processes of one domain may signal and trace
-        # each other.
-        linux.enter_landlock_domain(prepared.ruleset)
-    os.closerange(channel + 1, 1 << 20)
-    _limit(prepared.limits)
-    if prepared.seccomp is not None:
-        prepared.seccomp.load()
+def confine_worker(prepared: WorkerConfinement) -> None:
+    """The last steps, in the child, before it reads a byte of its channel. Raises OSError."""
+    for call, arguments in prepared.steps:
+        if call(*arguments):
+            raise OSError("a worker could not be confined")
 
 
 def _limit(limits: Iterable[tuple[int, int]]) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -183,14 +184,23 @@ class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-class SeccompFilter:
-    """A filter in the form that `prctl` takes. Created in the zygote; a worker only loads it."""
+PreparedCall = tuple[Callable[..., int | None], tuple[Any, ...]]
+_kept: list[_FilterProgram] = []
 
-    def __init__(self, program: bytes) -> None:
-        self._program = _FilterProgram(len(program) // 8, program)  # keeps the bytes alive
-        self._address = ctypes.addressof(self._program)
 
-    def load(self) -> None:
-        """Put this process under it, permanently."""
-        loaded = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._address, 0, 0)
-        _checked(loaded, "seccomp")
+def prepared_filter(program: bytes) -> PreparedCall:
+    """The call that puts a process under this filter, permanently. It fails unless it returns 0."""
+    filter_program = _FilterProgram(len(program) // 8, program)
+    _kept.append(filter_program)  # and the bytes with it: the kernel reads them at each call
+    address = ctypes.addressof(filter_program)
+    return _libc.prctl, (_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, address, 0, 0)
+
+
+def prepared_landlock_domain(ruleset: int) -> PreparedCall:
+    """The call of `enter_landlock_domain`. It fails unless it returns 0."""
+    return _libc.syscall, (_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+
+
+def prepared_death_with_parent(signal_number: int) -> PreparedCall:
+    """The call of `die_with_parent`. It fails unless it returns 0."""
+    return _libc.prctl, (_PR_SET_PDEATHSIG, signal_number, 0, 0, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -81,6 +82,9 @@ def _build() -> tuple[bytes, Layer]:
                 rules.add_rule(action, name, *_conditions(pyseccomp, name))
                 added[action] += 1
     _allow_own_limits(pyseccomp, rules)
+    with suppress(OSError, RuntimeError):  # before 2.5, libseccomp can only build a list
+        # A tree of comparisons: the kernel runs the filter for each number when a worker loads it.
+        rules.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)
     return _export(rules), Layer(
         name="seccomp",
         enforcement=Enforcement.FULLY,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -11,6 +10,7 @@ from caps.protocol.zygote_messages import GROUP_REFUSED, OUT_OF_MEMORY
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.layers import WorkerConfinement, confine_worker
 from caps.worker.inside.runner.serve import CHANNEL, WorkerTemplate, serve_execution
+from caps.worker.inside.zygote.fork_hooks import reseed
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +19,20 @@ class WorkerSetup:
 
     confinement: WorkerConfinement
     template: WorkerTemplate
+    die_with_parent: linux.PreparedCall
 
 
 def become_worker(setup: WorkerSetup, channel: int, group: int | None) -> NoReturn:
     """In the child: keep only the channel, confine itself, serve one execution, exit."""
     try:
-        linux.die_with_parent(signal.SIGKILL)
+        call, arguments = setup.die_with_parent
+        if call(*arguments):
+            os._exit(1)
         if group is not None:
             _join(group)
         os.dup2(channel, CHANNEL)
-        os.set_blocking(CHANNEL, False)
-        confine_worker(setup.confinement, CHANNEL)
+        reseed()
+        confine_worker(setup.confinement)
         serve_execution(setup.template)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)

@@ -44,7 +44,7 @@ from caps.worker.inside.confinement.seccomp import build_filter, parse_filter
 from caps.worker.inside.language.known_private_names import record_loaded_names
 from caps.worker.inside.language.version import sources_digest
 from caps.worker.inside.packages.machine import describe_machine
-from caps.worker.inside.runner.serve import WorkerTemplate, drop_interpreter_access
+from caps.worker.inside.runner.serve import CHANNEL, WorkerTemplate, drop_interpreter_access
 from caps.worker.inside.runner.warmup import WarmUp, record_host_script
 from caps.worker.inside.stdlib.importer import load_facades
 from caps.worker.inside.stdlib.real_modules import RealModuleError, load_real_modules
@@ -152,8 +152,12 @@ def main() -> NoReturn:
     if Argument.WITH_TOOLS not in requested:
         _unload_modules(has_real_modules=bool(modules))
     drop_interpreter_access(_HOST)
-    confinement = prepare_confinement(program, without, _RULESET)
-    Zygote(control, WorkerSetup(confinement, template), script).serve(layers)
+    setup = WorkerSetup(
+        prepare_confinement(program, without, _RULESET, CHANNEL),
+        template,
+        linux.prepared_death_with_parent(signal.SIGKILL),
+    )
+    Zygote(control, setup, script).serve(layers)
 
 
 def _reset_signals() -> None:
