@@ -43,7 +43,7 @@ class BoundText:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def format(self, *args: Any, **kwargs: Any) -> str:
+    def format(self, /, *args: Any, **kwargs: Any) -> str:
         return str.format(_check(self._text), *args, **kwargs)
 
     def format_map(self, mapping: Mapping[str, Any]) -> str:

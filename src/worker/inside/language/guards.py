@@ -85,7 +85,7 @@ class OwnClasses:
         names = self._private_names_in_source
         return not foreign or (names is not None and foreign.isdisjoint(names))
 
-    def build_class(self, body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+    def build_class(self, body: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
         """`__build_class__` of user space: every class statement calls it."""
         for base in bases:
             self._check_base(base)

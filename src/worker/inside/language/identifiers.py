@@ -76,8 +76,8 @@ WRITABLE = OPERATIONS | _dunders("cause context dict doc name qualname suppress_
 # harmless part of them.
 FORMATTERS = frozenset({"format", "format_map"})
 REFLECTED = _dunders(
-    "annotations base bases dataclass_fields defaults dict func kwdefaults match_args module mro "
-    "self slots subclasses wrapped"
+    "abstractmethods annotations args base bases dataclass_fields defaults dict func kwdefaults "
+    "match_args metadata module mro orig_bases parameters self slots subclasses wrapped"
 )
 CHECKED = FORMATTERS | REFLECTED | {"__init__", "mro", "obj"}
 

@@ -7,15 +7,25 @@ no memory, and the types of `itertools` create iterators that user code can re-e
 User code may compare an opaque type, print it and use it in `isinstance`. It can neither call nor
 subclass it, with two exceptions: it may create a view of a mapping (`MappingProxyType`), which
 shows only what the code put in, and bind a function of its own (`MethodType`).
+
+What describes a generic type or an abstract class shows its types in the same way:
+
+    alias.__args__, __parameters__, __metadata__
+                            of `list[int]` and what `typing` makes: as `typing.get_args` does
+    C.__orig_bases__, C.__parameters__, C.__abstractmethods__
+                            of the user's own classes
 """
 
 from __future__ import annotations
 
 import collections.abc
 import decimal
+import inspect
 import itertools
 import types
+import typing
 from abc import ABCMeta
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from caps.worker.inside.language.private_attributes import OWN_GUARD
@@ -39,7 +49,7 @@ class OpaqueType(type):
         raise TypeError(f"`{cls.__name__}` cannot be changed")
 
     def __repr__(cls) -> str:
-        return f"<class '{cls.__name__}'>"
+        return type.__repr__(_REAL_TYPES[cls])
 
 
 class _TypeOfTypes(OpaqueType):
@@ -62,12 +72,15 @@ class _TypeOfViews(OpaqueType):
 
 
 class _TypeOfMethods(OpaqueType):
-    """`types.MethodType`: user code may bind its own functions, as `function.__get__` does."""
+    """`types.MethodType`: user code may bind its own functions, as `function.__get__` does, and
+    objects that call one, as a decorator that is a class does."""
 
     def __call__(cls, *args: Any, **keywords: Any) -> Any:
-        function = args[0] if args else None
-        variables = getattr(function, "__builtins__", ())
-        if type(function) is not types.FunctionType or OWN_GUARD not in variables:
+        called = args[0] if args else None
+        if type(called) is not types.FunctionType:
+            called = inspect.getattr_static(type(called), "__call__", None)
+        variables = getattr(called, "__builtins__", ())
+        if type(called) is not types.FunctionType or OWN_GUARD not in variables:
             raise TypeError("a `method` cannot be made of this; bind a function of your own")
         return types.MethodType(*args, **keywords)
 
@@ -153,3 +166,57 @@ def show_as_module(kind: type) -> None:
     """From now on show the type of instances of `kind` as the type of modules."""
     _OPAQUE_TYPES[kind] = _OPAQUE_TYPES[types.ModuleType]
     SHOWN_TYPES.pop(kind, None)
+
+
+# -- what describes generic types and abstract classes ------------------------------------------
+
+_typing: Any = typing
+# No class of the user's own is one of these: exact types, or what only `typing` makes.
+_PLAIN_ALIASES = (types.GenericAlias, types.UnionType)
+
+
+def _is_alias(value: Any) -> bool:
+    kind = type(value)
+    made_by_typing = kind.__module__ == "typing" and issubclass(kind, _typing._BaseGenericAlias)
+    return kind in _PLAIN_ALIASES or made_by_typing
+
+
+def _shown(value: Any) -> Any:
+    return shown_type(value) if isinstance(value, type) else value
+
+
+def read_alias(value: Any, name: str) -> Any:
+    """`__args__`, `__metadata__` or `__parameters__` of an alias."""
+    if not _is_alias(value):
+        raise AttributeError(f"a `{type(value).__name__}` has no `{name}`")
+    found = getattr(value, name)
+    return tuple(map(_shown, found))
+
+
+def read_parameters(value: Any, is_own: Callable[[Any], bool]) -> Any:
+    """`__parameters__` of an alias or of a generic class of the user's own."""
+    name = "__parameters__"
+    return _read_tuple(value, name) if is_own(value) else read_alias(value, name)
+
+
+def read_bases(value: Any, is_own: Callable[[Any], bool]) -> Any:
+    """`__orig_bases__` of a class of the user's own: the bases as the class statement has them."""
+    if not is_own(value):
+        raise AttributeError("`__orig_bases__` is shown of your own classes only")
+    return _read_tuple(value, "__orig_bases__")
+
+
+def _read_tuple(cls: Any, name: str) -> tuple[Any, ...]:
+    owners = [kind for kind in cls.__mro__ if name in vars(kind)]
+    found = vars(owners[0])[name] if owners else None
+    if type(found) is not tuple:
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+    return tuple(map(_shown, found))
+
+
+def read_abstract_methods(value: Any, is_own: Callable[[Any], bool]) -> frozenset[str]:
+    """`__abstractmethods__` of a class of the user's own: the names of the methods to define."""
+    if not is_own(value):
+        raise AttributeError("`__abstractmethods__` is shown of your own classes only")
+    found = value.__abstractmethods__
+    return frozenset(name for name in found if type(name) is str)

@@ -14,6 +14,8 @@
                         only plain strings
     f.__defaults__, f.__wrapped__, m.__func__, m.__self__
                         of the user's own functions only
+    C.__abstractmethods__, alias.__args__ and the like
+                        see `opaque_types`
 
 Runs in the worker, after confinement. The invariant of `guards` holds here, too.
 """
@@ -32,7 +34,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from caps.worker.inside.language.format_strings import BoundText, UnboundText
 from caps.worker.inside.language.identifiers import CHECKED, OPERATIONS, needs_guard
-from caps.worker.inside.language.opaque_types import shown_type
+from caps.worker.inside.language.opaque_types import (
+    read_abstract_methods,
+    read_alias,
+    read_bases,
+    read_parameters,
+    shown_type,
+)
 from caps.worker.inside.language.private_attributes import OWN_GUARD
 
 if TYPE_CHECKING:
@@ -174,7 +182,9 @@ class Reflection:
         # The dictionaries that code has set as `__dict__`, and what really stands there.
         self._shared: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._readers: dict[str, Callable[[Any], Any]] = {
+            "__abstractmethods__": lambda value: read_abstract_methods(value, own.is_own),
             "__annotations__": self._annotations,
+            "__args__": lambda value: read_alias(value, "__args__"),
             "__base__": self._base,
             "__bases__": lambda value: self._classes(value, "__bases__"),
             "__dataclass_fields__": self._fields,
@@ -184,8 +194,11 @@ class Reflection:
             "__init__": self._initializer,
             "__kwdefaults__": lambda value: _of_function(value, "__kwdefaults__"),
             "__match_args__": lambda value: self._names(value, "__match_args__"),
+            "__metadata__": lambda value: read_alias(value, "__metadata__"),
             "__module__": _module,
             "__mro__": lambda value: self._classes(value, "__mro__"),
+            "__orig_bases__": lambda value: read_bases(value, own.is_own),
+            "__parameters__": lambda value: read_parameters(value, own.is_own),
             "__self__": _object_of_method,
             "__slots__": lambda value: self._names(value, "__slots__"),
             "__subclasses__": self._subclasses,

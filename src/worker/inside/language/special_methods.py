@@ -78,7 +78,7 @@ class Hooks:
     def _checked_class(self, name: str, function: Any) -> Any:
         if name == "__init_subclass__":
 
-            def init_subclass(cls: type, **keywords: Any) -> Any:
+            def init_subclass(cls: type, /, **keywords: Any) -> Any:
                 return function(self._own.register_unfinished(cls), **keywords)
 
             return init_subclass
@@ -108,7 +108,7 @@ class Hooks:
     def _new(self, owner: Any) -> Callable[..., Any]:
         make = owner.__new__
 
-        def new(cls: Any, *args: Any, **keywords: Any) -> Any:
+        def new(cls: Any, /, *args: Any, **keywords: Any) -> Any:
             if not self._own.is_own(cls):
                 raise TypeError("`__new__` makes instances of your own classes only")
             return make(cls, *args, **keywords)

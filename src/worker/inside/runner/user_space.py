@@ -60,6 +60,7 @@ class UserSpace:
         self.globals: dict[str, Any] = {
             "__builtins__": guarded if restricted else vars(builtins),
             "__name__": "__main__",
+            "__doc__": None,
         }
         if restricted:
             add_evaluation(self.globals, own)

@@ -112,7 +112,7 @@ def _zone_of(key: str) -> tzinfo:
     table = load_time_zones().get(key)
     if table is None:
         hint = did_you_mean(key, load_time_zones(), max_characters=None)
-        raise _library().ZoneInfoNotFoundError(f"no time zone found with key `{key:.80}`{hint}")
+        raise _library().ZoneInfoNotFoundError(f"No time zone found with key {key:.80}{hint}")
     zone: tzinfo = _library().ZoneInfo.from_file(io.BytesIO(table), key=key)
     return zone
 
