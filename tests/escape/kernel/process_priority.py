@@ -1,7 +1,7 @@
-"""Take priority over others. Seccomp refuses it."""
+"""Change its own priority. Seccomp refuses it."""
 
 # stopped: refused
 # alone: seccomp
 
-os.setpriority(os.PRIO_PROCESS, 0, 0)
+os.setpriority(os.PRIO_PROCESS, 0, 19)  # the lowest: nothing else refuses it
 "changed"

@@ -161,6 +161,7 @@ def create_deny_all_ruleset(fs: int, net: int, scoped: int, size: int) -> int:
 
 class _PathRule(ctypes.Structure):
     _pack_ = 1
+    _layout_ = "ms"  # the only one that can be packed; Python 3.14 wants it said
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 

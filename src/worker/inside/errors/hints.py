@@ -45,6 +45,10 @@ def _module_of() -> Mapping[str, str]:
 
 
 _NOT_AWAITED = re.compile(r"'(coroutine|async_generator)' object|object (coroutine|generator) ")
+_AWAITED_STREAM = re.compile(
+    "object async_generator can't be used in 'await'"
+    "|'async_generator' object can't be awaited"  # from Python 3.14 on
+)
 
 
 def hint_for(error: BaseException, source_line: str = "") -> str | None:
@@ -53,7 +57,7 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     if message is None:
         return hint_for_package(error)
     kind = type(error)
-    if kind is TypeError and "object async_generator can't be used in 'await'" in message[:200]:
+    if kind is TypeError and _AWAITED_STREAM.search(message[:200]):
         return _STREAM
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT

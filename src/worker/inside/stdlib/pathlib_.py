@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import pathlib
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 from caps.worker.inside.stdlib.instance_methods import instances_only
 
@@ -73,8 +74,10 @@ class PurePosixPath:
         return self._path.as_posix()
 
     def as_uri(self) -> str:
-        # Of a pure path it is deprecated from Python 3.14 on.
-        return pathlib.PosixPath(self._path).as_uri()
+        # Python 3.14 deprecates that of a pure path, and loads a module with sockets for the other.
+        if not self._path.is_absolute():
+            raise ValueError("relative path can't be expressed as a file URI")
+        return f"file://{quote_from_bytes(bytes(self._path))}"
 
     def is_absolute(self) -> bool:
         return self._path.is_absolute()
