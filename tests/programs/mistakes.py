@@ -80,10 +80,22 @@ import sqlite3
 
 db = sqlite3.connect("app.db")
 # %% a dump of a database
-# ends: 'Connection' object has no attribute 'iterdump'
 import sqlite3
 
-print(list(sqlite3.connect(":memory:").iterdump()))
+con = sqlite3.connect(":memory:")
+con.row_factory = sqlite3.Row
+con.executescript("""
+create table "odd ""name" (id integer primary key autoincrement, "a b" text, x real, raw blob);
+create table empty (x);
+create index i on empty (x);
+create view v as select 1;
+""")
+row = ("it's \"quoted\"", None, b"\x00\xff")
+con.execute('insert into "odd ""name" ("a b", x, raw) values (?, ?, ?)', row)
+print("\n".join(con.iterdump()))
+copy = sqlite3.connect(":memory:")
+copy.executescript("".join(con.iterdump()))
+print(copy.execute('select * from "odd ""name"').fetchall())
 # %% writing a log file
 # ends: there are no files here
 import logging
