@@ -11,9 +11,11 @@ from types import GetSetDescriptorType
 from typing import Any
 
 from caps.protocol.text import nearest
-from caps.worker.inside.errors.package_hints import hint_for_package
+from caps.worker.inside.errors.package_hints import hint_for_alias, hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
+from caps.worker.inside.facades.remedies import IDENTIFIER_REMEDIES, IMPORTS, PACKAGE_ALIASES
+from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 
 _AWAIT = "the call was not awaited; write `await` before it"
 _STREAM = "it gives a stream of items; write `async for item in` before the call"
@@ -22,10 +24,13 @@ _BY_NAME = {
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
     "input": "nobody is there to answer; the caller can give values as `inputs`",
+    "raw_input": "nobody is there to answer; the caller can give values as `inputs`",
+    "unicode": "text is `str`",
 }
 _FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}
 _OPENED_TO_WRITE = re.compile(r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]""")
 _RETURN = "`return` belongs into a function, or to the top level of the program"
+_REFUSED_NAME = re.compile(r"`(\w+)` reaches into the interpreter")
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
@@ -41,10 +46,17 @@ def _module_of() -> Mapping[str, str]:
     for module in (*_FIRST_MODULES, *FACADES):
         for name in FACADES[module].split():
             found.setdefault(name, module)
+    for module, names in USER_MODULES.items():
+        for name in names.split():
+            found.setdefault(name, module)
     return found
 
 
-_NOT_AWAITED = re.compile(r"'(coroutine|async_generator)' object|object (coroutine|generator) ")
+# A coroutine where its result was meant, in the words of the interpreter and of `json`.
+_NOT_AWAITED = re.compile(
+    r"'(coroutine|async_generator)'|object (coroutine|generator) "
+    r"|\b[Nn]ot \(?\"?coroutine\b|\bcoroutine (found|is not)\b"
+)
 _AWAITED_STREAM = re.compile(
     "object async_generator can't be used in 'await'"
     "|'async_generator' object can't be awaited"  # from Python 3.14 on
@@ -89,7 +101,8 @@ def hint_for_syntax(message: str, source: str = "") -> str | None:
         return _FENCE
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
-    return None
+    refused = _REFUSED_NAME.search(message[:_MAX_LINE])
+    return None if refused is None else IDENTIFIER_REMEDIES.get(refused[1])
 
 
 def _hint_for_name(name: str, source_line: str) -> str | None:
@@ -101,12 +114,26 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
         written = re.findall(rf"\b{re.escape(name)}\.(\w+)", source_line[:_MAX_LINE])
         functions = (granted_name(f"{name}.{function}") for function in written)
         return f"write `{next(filter(None, functions), granted_name(name))}`"
-    if name in FACADES:
-        return f"write `import {name}` first"
+    if name in FACADES or name in USER_MODULES:
+        return f"write `{_import_of(name, source_line)}` first"
+    if name in IMPORTS:
+        return f"write `{IMPORTS[name]}` first"
     if name in _module_of():
         return f"write `from {_module_of()[name]} import {name}` first"
+    if name in PACKAGE_ALIASES:
+        return hint_for_alias(name, PACKAGE_ALIASES[name])
     found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
     return f"did you mean `{found}`?" if found else None
+
+
+def _import_of(name: str, source_line: str) -> str:
+    """The import of the module `name`, or of what it has under its own name."""
+    offered = {*FACADES.get(name, "").split(), *USER_MODULES.get(name, "").split()}
+    if name in offered:  # `datetime.now()`, `copy(x)`: not the module
+        used = re.search(rf"\b{name}(?:\.(\w+)|\s*\()", source_line[:_MAX_LINE])
+        if used is not None and used[1] not in offered:
+            return f"from {name} import {name}"
+    return f"import {name}"
 
 
 def _hint_for_open(source_line: str) -> str:

@@ -40,6 +40,16 @@ def hint_for_package(error: BaseException) -> str | None:
     return f"`{package}` is confined: {hint}" if package else hint
 
 
+def hint_for_alias(alias: str, module: str) -> str:
+    """The hint about a name that usually stands for the package `module`."""
+    top, _, part = module.partition(".")
+    if top in _modules:
+        return (
+            f"write `{f'from {top} import {part}' if part else f'import {top}'} as {alias}` first"
+        )
+    return f'`{alias}` is usually `{top}`; a policy can grant it: "modules": ["{top}"]'
+
+
 def _chain(error: BaseException) -> Iterator[BaseException]:
     one: BaseException | None = error
     for _ in range(_MAX_CHAIN):

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 from caps.protocol.text import did_you_mean
 from caps.worker.inside.facades.allowlist import NAME_ALTERNATIVES
 from caps.worker.inside.facades.alternatives import use_instead
+from caps.worker.inside.facades.remedies import NAME_REMEDIES
 from caps.worker.inside.language.opaque_types import show_as_module
 
 _MAX_LISTED_NAMES: Final = 12
@@ -105,6 +106,8 @@ def missing_hint(facade: Facade, name: str) -> str:
     alternative = NAME_ALTERNATIVES.get(f"{module}.{name}")
     if alternative is not None and (advice := use_instead(alternative)):
         return f"; {advice}"
+    if f"{module}.{name}" in NAME_REMEDIES:
+        return f"; {NAME_REMEDIES[f'{module}.{name}']}"
     attributes = dir(facade)
     if hasattr(sys.modules.get(module), name):
         return "; the sandbox does not offer it"  # it was not misspelt

@@ -41,7 +41,10 @@ def resolve_metaclass(requested: Any) -> type:
     try:
         return _METACLASSES[requested]
     except (KeyError, TypeError):
-        raise TypeError("a class cannot choose its metaclass, but for `ABCMeta`") from None
+        raise TypeError(
+            "a class cannot choose its metaclass, but for `ABCMeta`; define `__init_subclass__` "
+            "or `__new__` in a base class"
+        ) from None
 
 
 def checked_name(name: Any) -> str:

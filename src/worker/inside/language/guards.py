@@ -41,7 +41,7 @@ from caps.worker.inside.language.identifiers import (
     is_private,
     refusal,
 )
-from caps.worker.inside.language.opaque_types import OpaqueType, type_of
+from caps.worker.inside.language.opaque_types import OpaqueType, safe_type, type_of
 from caps.worker.inside.language.reflection import Reflection, is_users_function
 
 _ABSENT = object()
@@ -233,7 +233,8 @@ class OwnClasses:
             base, (BaseException, Enum)
         )
         if forwards or is_internal or isinstance(base, OpaqueType):
-            raise TypeError(f"`{base.__name__}` cannot be a base class here")
+            instead = "; define `__init_subclass__` in a base class" * (base is safe_type)
+            raise TypeError(f"`{base.__name__}` cannot be a base class here{instead}")
 
     def _find_foreign_names(self, cls: type) -> frozenset[str]:
         ancestors = [*cls.__mro__[1:], *inspect.getmro(type(cls))]

@@ -25,6 +25,7 @@ from caps.worker.inside.facades.allowlist import (
 )
 from caps.worker.inside.facades.alternatives import use_instead
 from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
+from caps.worker.inside.facades.remedies import module_remedy
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.stdlib.c_types.library import replace_in_libraries
@@ -223,6 +224,8 @@ class Importer:
         instead = MODULE_ALTERNATIVES.get(top)
         if instead is not None:
             return f"; {use_instead(instead) or 'there is no network here'}"
+        if remedy := module_remedy(name):
+            return remedy
         if top in sys.stdlib_module_names:
             return ""  # it was not misspelt
         near = did_you_mean(name, available, cutoff=0.8, max_characters=None)

@@ -127,6 +127,7 @@ PARTS: Final[Mapping[str, str]] = {
         "RECORD_FIELDS WARN WARNING addLevelName check_level getLevelName getLevelNamesMapping "
         "makeLogRecord"
     ),
+    "sqlite_dump": "dump",
     "unittest_assertions": "Assertions",
     "xml_parser": "ParseError TargetParser",
 }
@@ -136,7 +137,8 @@ LATE_NAMES: Final[Mapping[str, str]] = {"gzip": "gzip_files", "io": "io_streams"
 EXTENDED: Final[Mapping[str, str]] = {"typing_extensions": "typing"}
 # Sources of ours that are in the folder `sources`.
 IN_SOURCES: Final = frozenset(
-    "ast_tree gzip_files io_streams sqlite3 typing_extensions weakref xml_parser".split()
+    "ast_tree gzip_files io_streams sqlite3 sqlite_dump typing_extensions weakref "
+    "xml_parser".split()
 )
 HIDDEN_MODULES: Final[Mapping[str, str]] = {**HIDDEN_LIBRARY_MODULES, **PARTS}
 

@@ -24,6 +24,17 @@ SLIPS = [
     ("defaultdict(int)", "write `from collections import defaultdict` first"),
     ("x: Optional = Optional[int]", "write `from typing import Optional` first"),
     ("open('a', 'w')", "caps.files.write"),
+    ("datetime.now()", "write `from datetime import datetime` first"),
+    ("datetime.timedelta(1)", "write `import datetime` first"),
+    ("copy([1])", "write `from copy import copy` first"),
+    ("ArgumentParser()", "write `from argparse import ArgumentParser` first"),
+    ("argparse.ArgumentParser()", "write `import argparse` first"),
+    ("ET.fromstring('<a/>')", "write `import xml.etree.ElementTree as ET` first"),
+    ("pd.DataFrame()", '`pd` is usually `pandas`; a policy can grant it: "modules": ["pandas"]'),
+    ("async def f(): pass\nlen(f())", "the call was not awaited"),
+    ("async def f(): pass\n1 + f()", "the call was not awaited"),
+    ("async def f(): pass\n','.join([f()])", "the call was not awaited"),
+    ("async def f(): pass\nimport json\njson.dumps(f())", "the call was not awaited"),
 ]
 
 
@@ -56,6 +67,14 @@ def test_await_in_a_plain_function_is_explained() -> None:
         compile_source("def f():\n    return await g()")
     report = describe_source(caught.value, "<agent>", "")
     assert report.hint == "`await` belongs into an `async def`, or outside of every function"
+
+
+def test_a_refused_name_has_a_remedy() -> None:
+    """What to write instead is a hint beside the refusal."""
+    with pytest.raises(SourceError) as caught:
+        compile_source("def f(): pass\nf.__code__.co_argcount")
+    report = describe_source(caught.value, "<agent>", "")
+    assert report.hint == "`inspect.signature` shows the parameters of a function"
 
 
 @pytest.mark.parametrize("source", ["1 / 0", "raise NameError", "raise TypeError(3)", "unheard_of"])

@@ -186,7 +186,7 @@ def test_a_refusal_lists_its_problems() -> None:
 
 def test_a_very_long_line_is_cut() -> None:
     """The message is still in the traceback when the line is huge."""
-    report = report_of("x = '" + "a" * 100_000 + "'.__code__")
+    report = report_of("x = '" + "a" * 100_000 + "'.__closure__")
     assert len(report.traceback) < 2_000
     assert report.traceback.endswith("reaches into the interpreter\n")
 

@@ -35,6 +35,15 @@ from support.language_programs import run
         ("import ctypes", "`ctypes` cannot be imported here; available: "),
         ("import os\nos.rename", "; the sandbox does not offer it"),
         ("import collectionz", "did you mean `collections`?"),
+        ("import logging.handlers", "`logging.handlers` cannot be imported here; records go to"),
+        ("import logging.config", "use `logging.basicConfig`"),
+        ("import pickle", 'use `json`, or `copy.deepcopy` for a copy; a policy can grant it: "mod'),
+        ("import subprocess", "here; there are no other processes here; available: "),
+        ("from xml.dom import minidom", "use `xml.etree.ElementTree`"),
+        ("from unittest import mock", "write a class or a function of your own in its place"),
+        ("import email", '; a policy can grant it: "modules": ["email"]; available: '),
+        ("import sys\nsys.stdin", "the caller can give values as `inputs`"),
+        ("import threading\nthreading.Timer", "use `asyncio.sleep` in a task"),
     ],
 )
 def test_what_is_missing_comes_with_a_hint(source: str, hint: str) -> None:

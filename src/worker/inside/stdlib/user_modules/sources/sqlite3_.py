@@ -22,6 +22,7 @@ from caps.worker.inside.stdlib.user_modules.engines.sqlite_engine import (
     complete_statement,
     sqlite_version,
 )
+from caps.worker.inside.stdlib.user_modules.sources.sqlite_dump_ import dump
 
 PARSE_DECLTYPES = 1
 PARSE_COLNAMES = 2
@@ -271,6 +272,10 @@ class Connection:
 
     def backup(self, target: Connection, **_options: Any) -> None:
         self._engine().backup(target._engine())
+
+    def iterdump(self) -> Iterator[str]:
+        """The database as SQL, as the library writes it."""
+        return dump(self)
 
     def create_function(
         self, name: str, narg: int, func: Any, *, deterministic: bool = False

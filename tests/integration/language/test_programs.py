@@ -1,0 +1,71 @@
+"""Programs of the kinds that agents write print and end in a worker as they do in CPython."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from caps import MemoryAuditLog, Runtime
+from caps.capabilities.runtime.result import ExecutionResult
+from support.program_files import TESTS, AgentProgram, agent_programs
+
+PROGRAMS = agent_programs()
+COMPARED = [program for program in PROGRAMS if not program.ends]
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    """Grants nothing: none of the programs needs a power."""
+    with Runtime({"allow": []}, audit=MemoryAuditLog()) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str]]:
+    """What CPython prints for each program, and how it ends there."""
+    script = TESTS / "support" / "cpython_runs.py"
+    place: Path = tmp_path_factory.mktemp("programs")
+    done = subprocess.run(
+        [sys.executable, "-I", str(script)],
+        input=json.dumps([program.source for program in COMPARED]),
+        capture_output=True,
+        text=True,
+        cwd=place,
+        check=True,
+    )
+    outcomes = json.loads(done.stdout)
+    pairs = zip(COMPARED, outcomes, strict=True)
+    return {program.name: (printed, end) for program, (printed, end) in pairs}
+
+
+def end_of(result: ExecutionResult) -> str:
+    """As `cpython_runs` writes it."""
+    return f"{result.error.type}: {result.error.message}" if result.error else "ok"
+
+
+def test_there_are_programs_enough() -> None:
+    """A directory that was moved would make all of this pass."""
+    assert len(PROGRAMS) >= 200
+    assert len(COMPARED) >= 140
+
+
+@pytest.mark.parametrize("program", COMPARED, ids=lambda one: one.name)
+def test_a_program_does_what_it_does_in_cpython(
+    runtime: Runtime, expected: dict[str, tuple[str, str]], program: AgentProgram
+) -> None:
+    """The same output, and the same end."""
+    result = runtime.run_sync(program.source)
+    assert (result.stdout, end_of(result)) == expected[program.name]
+
+
+@pytest.mark.parametrize("program", [one for one in PROGRAMS if one.ends], ids=lambda one: one.name)
+def test_a_program_that_cannot_work_says_why(runtime: Runtime, program: AgentProgram) -> None:
+    """The refusal or its hint names the remedy."""
+    result = runtime.run_sync(program.source)
+    assert result.error is not None
+    assert program.ends in f"{end_of(result)}; {result.error.hint or ''}"
