@@ -159,6 +159,33 @@ class _Connection(Generic[Incoming]):
             self.state = State.FAILED
             raise
 
+    # -- the same in a straight line, for messages that are not large ---------------------------
+
+    def take_one(self, data: bytes) -> Incoming | None:
+        """The only message that `data` completes, if it is a whole frame with a usual message.
+
+        None, with no effect, for any other data: `receive` says whether something is wrong with it.
+        """
+        size = len(data) - LENGTH.size
+        if self._reader.buffer or size < 0 or LENGTH.unpack_from(data) != (size,):
+            return None
+        return self._usual(data[LENGTH.size :])
+
+    def accept_small(self, bodies: Iterable[bytes]) -> list[Incoming]:
+        """`accept` of what `decode` returns for these bodies."""
+        try:
+            return [self._usual(body) or self._accept(self.decode(body)) for body in bodies]
+        except ProtocolError:
+            self.state = State.FAILED
+            raise
+
+    def _usual(self, body: bytes) -> Incoming | None:
+        """The message of `body`, accepted, if it is of the usual kind and breaks no rule.
+
+        None, with no effect, for any other: the three steps of `receive` say what it is.
+        """
+        raise NotImplementedError
+
     def at_end(self) -> None:
         """Call this when the peer has closed. Raises ProtocolError if it did so within a frame."""
         if self._reader.pending:
@@ -305,29 +332,8 @@ class HostConnection(_Connection[FromWorker]):
         self.bytes_in_flight -= self._request_bytes.pop(request_id, 0)
         return LENGTH.pack(len(body)) + body
 
-    def take_request(self, data: bytes) -> CapabilityRequestMessage | None:
-        """What `receive` returns for one whole frame with a usual request, in a straight line.
-
-        None, with no effect, for any other data: `receive` says whether something is wrong with it.
-        """
-        size = len(data) - LENGTH.size
-        if self._reader.buffer or size < 0 or LENGTH.unpack_from(data) != (size,):
-            return None
-        return self._usual_request(data[LENGTH.size :])
-
-    def accept_small(self, bodies: Iterable[bytes]) -> list[FromWorker]:
-        """`accept` of what `decode` returns for bodies that are not large."""
-        try:
-            return [self._usual_request(body) or self._accept(self.decode(body)) for body in bodies]
-        except ProtocolError:
-            self.state = State.FAILED
-            raise
-
-    def _usual_request(self, body: bytes) -> CapabilityRequestMessage | None:
-        """The message of `body`, accepted, if it is a small request that breaks no rule.
-
-        None, with no effect, for any other: the three steps of `receive` say what it is.
-        """
+    def _usual(self, body: bytes) -> FromWorker | None:
+        """A small request while the code runs."""
         if self.state is not State.RUNNING or len(body) > HARMLESS_BYTES:
             return None
         try:
@@ -458,6 +464,24 @@ class WorkerConnection(_Connection[FromHost]):
             return self._send_next(message)
         return self._encode(message)
 
+    def receive(self, data: bytes) -> list[FromHost]:
+        return self.accept_small(self.split(data))
+
+    def request(self, request_id: str, fields: dict[str, Any]) -> bytes:
+        """`send` of one request, in a straight line while the code runs."""
+        message = CapabilityRequestMessage(request_id=request_id, **fields, **self.stamp())
+        payload = message.payload
+        if self.state is not State.RUNNING:
+            return self.send(message)
+        if type(payload) is not dict or not is_flat(payload, self._limits):
+            check_json_like(payload, self._limits)
+        body = self._encoder.encode(message)
+        if len(body) > self._sent_limits.max_frame_bytes:
+            frame(body, self._sent_limits)  # which raises
+        self._sent += 1
+        self._waiting.add(request_id)
+        return LENGTH.pack(len(body)) + body
+
     def _send_next(self, message: StreamNextMessage) -> bytes:
         request_id = message.request_id
         if request_id not in self._paused and not (message.stop and request_id in self._waiting):
@@ -474,6 +498,21 @@ class WorkerConnection(_Connection[FromHost]):
             return Decoded(self._decoder.decode(body))
         except _UNDECODABLE as error:
             return Decoded(None, _decoding_error(error))
+
+    def _usual(self, body: bytes) -> FromHost | None:
+        """The answer to a request while the code runs."""
+        if self.state is not State.RUNNING:
+            return None
+        try:
+            message = self._decoder.decode(body)
+        except _UNDECODABLE:
+            return None
+        if type(message) is not CapabilityResponseMessage:
+            return None
+        if message.request_id not in self._waiting or self._stopped:
+            return None
+        self._waiting.remove(message.request_id)
+        return message
 
     def stamp(self) -> dict[str, Any]:
         """The `id` and `timestamp` of the next message from this end."""

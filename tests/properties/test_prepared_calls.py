@@ -246,3 +246,46 @@ def test_calls_are_really_prepared(tmp_path: Path) -> None:
         await log.aclose()
 
     anyio.run(one)
+
+
+def test_each_execution_has_its_own_records(tmp_path: Path) -> None:
+    """The texts are cut out once for all of them; an id that would be escaped has none."""
+
+    async def by(directory: Path, on: bool) -> list[bytes]:
+        log, setup = opened(directory, {})
+        for turn, name in enumerate(("e2", "e3", "e2", 'e"4')):
+            calls = setup.execution(name)
+            calls._prepared._is_on &= on
+            found = await answer_batch(calls, [request(turn, 0, "box.take", {"word": "a"}, {})])
+            assert found[0] is not None
+            assert found[0].failure is None
+        await log.aclose()
+        return lines(directory)
+
+    async def both() -> None:
+        general = await by(tmp_path / "general", False)
+        assert await by(tmp_path / "prepared", True) == general
+        for line, name in zip(
+            general, ("e2", "e2", "e3", "e3", "e2", "e2", r"e\"4", r"e\"4"), strict=True
+        ):
+            assert f'"execution_id":"{name}"'.encode() in line
+
+    anyio.run(both)
+
+
+def test_a_log_that_fails_at_the_first_call_leaves_no_effect(tmp_path: Path) -> None:
+    """The first call is prepared: without its decision in the log, its provider is not called."""
+
+    async def one() -> None:
+        log, setup = opened(tmp_path, {})
+        calls = setup.execution("e2")
+        segment_of(tmp_path).rename(tmp_path / "elsewhere")
+        found = await answer_batch(calls, [request(0, 0, "box.take", {"word": "a"}, {})])
+        assert found[0] is not None
+        assert found[0].failure is not None
+        assert found[0].failure.code == "audit_error"
+        assert setup.called == []
+        (tmp_path / "elsewhere").rename(segment_of(tmp_path))
+        await log.aclose()
+
+    anyio.run(one)

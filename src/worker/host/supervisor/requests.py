@@ -258,8 +258,8 @@ class RequestServer:
         """
         if not data:
             self._raise_lost()
-        request = self._connection.take_request(data)
-        if request is not None:  # the hot path: nothing else has come
+        request = self._connection.take_one(data)
+        if type(request) is CapabilityRequestMessage:  # the hot path: nothing else has come
             self._count_requests(1)
             batch = self._in_flight = self._calls.begin_batch((request,))
             return self._step_inline((request,), batch)

@@ -147,7 +147,10 @@ class Loop(metaclass=Sealed):
             while not done_futures:
                 self._turn()
                 if not done_futures:
-                    self._idle(0 if self._ready else self._seconds_to_next_timer())
+                    if self._ready:
+                        self._idle(0)
+                    else:
+                        self._idle(self._seconds_to_next_timer() if self._timers else None)
         finally:
             self._runs -= 1
             self._target = target

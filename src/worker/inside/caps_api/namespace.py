@@ -71,10 +71,12 @@ class RequestSender:
         self._request_numbers = itertools.count(1)
         channel.cell_end_callbacks.append(self._reset)
 
-    async def call(self, fields: dict[str, Any]) -> Any:
-        """Send one request. Return its result, or raise the error of the broker."""
-        _, answer = await self._send(fields)
-        return _unwrap(await answer)
+    def take_slot(self) -> bool:
+        """Whether there was a free slot, which `send` needs; else `wait_for_slot` takes one."""
+        if self._free > 0:
+            self._free -= 1
+            return True
+        return False
 
     async def items(
         self, fields: dict[str, Any], typed: Callable[[Any], Any]
@@ -84,21 +86,19 @@ class RequestSender:
         The stream holds its slot until the host has ended it. Nothing is awaited at an early end:
         a generator that is closed by the collector may not wait.
         """
-        request_id, answer = await self._send(fields)
+        if not self.take_slot():
+            await self.wait_for_slot()
+        request_id, answer = self.send(fields)
         try:
             while isinstance(message := await answer, StreamItemMessage):
                 yield typed(message.item)
                 answer = self._channel.next_item(request_id, self._release_slot)
-            _unwrap(message)
+            unwrap(message)
         finally:
             self._channel.stop_items(request_id)
 
-    async def _send(self, fields: dict[str, Any]) -> tuple[str, Future]:
-        """Send one request, when there is a slot for it. Return its id and its future."""
-        if self._free > 0:
-            self._free -= 1
-        else:
-            await self._wait_for_slot()
+    def send(self, fields: dict[str, Any]) -> tuple[str, Future]:
+        """Send one request, which has a slot. Return its id and its future, for `unwrap`."""
         try:
             if not self._requests_left:
                 raise self._over_calls(fields["capability"])
@@ -125,7 +125,8 @@ class RequestSender:
             allowed=self._calls,
         )
 
-    async def _wait_for_slot(self) -> None:
+    async def wait_for_slot(self) -> None:
+        """Wait until a slot is free, and take it."""
         turn = self._channel.loop.future()
         self._queue.append(turn)
         try:
@@ -151,7 +152,8 @@ class RequestSender:
         self._free += 1
 
 
-def _unwrap(response: CapabilityResponseMessage) -> Any:
+def unwrap(response: CapabilityResponseMessage) -> Any:
+    """The result of a response. Raises the error of the broker."""
     failure = response.failure
     if failure is None:
         return response.result
@@ -199,7 +201,11 @@ class Capability(_Shared):
         self.__doc__ = entry.description or entry.title
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._typed(await self._sender.call(self._request(args, kwargs)))
+        fields, sender = self._request(args, kwargs), self._sender
+        if not sender.take_slot():
+            await sender.wait_for_slot()
+        _, answer = sender.send(fields)
+        return self._typed(unwrap(await answer))
 
     def _request(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The fields of the request with these arguments, checked."""

@@ -23,7 +23,6 @@ from typing import Any, NoReturn
 from caps.protocol.connection import WorkerConnection
 from caps.protocol.errors import ProtocolError
 from caps.protocol.messages import (
-    CapabilityRequestMessage,
     CapabilityResponseMessage,
     FromHost,
     FromWorker,
@@ -88,8 +87,14 @@ class Channel:
         `on_answer` is called when the answer arrives, even if no task waits for it any more. Raises
         ProtocolError, TypeError, ValueError or OverflowError for a payload that cannot be sent.
         """
-        self.send(CapabilityRequestMessage, request_id=request_id, **fields)
-        answer = self.loop.future()
+        before, self._busy = self._busy, True
+        try:
+            if self._printed:
+                self._flush_printed()
+            self._outgoing.append(self.connection.request(request_id, fields))
+        finally:
+            self._busy = before
+        answer = Future()
         self._answers[request_id] = (answer, on_answer)
         return answer
 
@@ -138,7 +143,10 @@ class Channel:
             if self._printed:
                 self._flush_printed()
             if self._outgoing:
-                self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
+                if self._unwritten or len(self._outgoing) > 1:
+                    self._unwritten = memoryview(b"".join((self._unwritten, *self._outgoing)))
+                else:
+                    self._unwritten = memoryview(self._outgoing[0])
                 self._outgoing.clear()
             if self._unwritten:
                 self._write()
@@ -223,10 +231,14 @@ class Channel:
             self.loop.interrupt(self.interrupts.take())
 
     def _parse(self) -> list[FromHost]:
-        data = b"".join(self._unparsed)
+        data = self._unparsed[0] if len(self._unparsed) == 1 else b"".join(self._unparsed)
         self._unparsed.clear()
         try:
-            return self.connection.receive(data)
+            connection = self.connection
+            found = connection.take_one(data)
+            if found is not None:  # nearly always
+                return [found]
+            return connection.receive(data)
         except MemoryError:
             self.lost_input = True
             raise
