@@ -8,9 +8,6 @@ sys.modules["typing_extensions"] = None  # type: ignore[assignment]
 
 # All that is imported stays, so garbage collections meanwhile would only take time.
 gc.disable()
-from caps.worker.inside.zygote.large_pages import reserve_arenas  # noqa: E402 - as above
-
-arenas = reserve_arenas()
 import caps.worker.inside.zygote.fork_hooks  # noqa: E402, F401 - imports `random` first of all
 from caps.worker.inside.zygote.server import main  # noqa: E402 - after the lines above
 

@@ -23,7 +23,6 @@ _libc.mount.argtypes = (
     ctypes.c_ulong,
     ctypes.c_char_p,
 )
-_libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
 CLONE_NEWNS: Final = 0x00020000
@@ -42,7 +41,6 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _PR_CAP_AMBIENT: Final = 47
 _PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
 _SECCOMP_MODE_FILTER: Final = 2
-_MADV_COLLAPSE: Final = 25
 _CAPABILITY_VERSION_3: Final = 0x20080522
 
 # The arguments and the environment of a process are above the first frame, in the same mapping.
@@ -90,11 +88,6 @@ def tell_stack_size(size: int) -> None:
     current.restype = ctypes.c_void_p
     usable = size - _STACK_MARGIN
     _checked(protect(current(), top - usable, usable), "the protection of the stack")
-
-
-def use_large_page(address: int, size: int) -> bool:
-    """Replace the small pages of this region by a large one; whether the kernel did."""
-    return int(_libc.madvise(address, size, _MADV_COLLAPSE)) == 0
 
 
 def unshare(flags: int) -> None:

@@ -57,7 +57,6 @@ from caps.worker.inside.zygote.arguments import (
 from caps.worker.inside.zygote.fork import WorkerSetup, become_worker
 from caps.worker.inside.zygote.forked_job import ForkedJob
 from caps.worker.inside.zygote.immortal import keep_for_ever
-from caps.worker.inside.zygote.large_pages import large_regions
 
 _fork = os.fork  # workers with real modules get one that refuses
 
@@ -267,8 +266,6 @@ class Zygote:
         WarmUp(self._script, {}, restricted=True).perform()
         gc.freeze()
         if not self._warm_ups_left:
-            for address, size in large_regions():
-                linux.use_large_page(address, size)
             keep_for_ever()
 
     def _handle_order(self) -> None:
