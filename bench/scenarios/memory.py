@@ -15,7 +15,8 @@ from bench.peers import MONTY
 from bench.rows import Effort, Row
 from bench.sides.caps import open_runtime
 
-_GOAL_MEGABYTES = 2.0
+# From Python 3.12 on, objects of the zygote are immortal, and fewer pages are copied.
+_GOAL_MEGABYTES = 1.6 if sys.version_info >= (3, 12) else 2.5
 _MONTY = "monty, idle worker"
 _PROCESS = "python -I -S, idle"
 _KILOBYTES = 1024
@@ -94,7 +95,12 @@ ROWS = (
         name="idle_spare",
         title="idle spare, memory of its own",
         comparisons=(
-            Comparison(name="idle_spare", against="2 MB", figure=_GOAL_MEGABYTES, goal=1.0),
+            Comparison(
+                name="idle_spare",
+                against=f"{_GOAL_MEGABYTES} MB",
+                figure=_GOAL_MEGABYTES,
+                goal=1.0,
+            ),
             Comparison(name="idle_spare_vs_monty", against=_MONTY),
             Comparison(name="idle_spare_vs_process", against=_PROCESS),
         ),

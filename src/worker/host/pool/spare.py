@@ -7,13 +7,15 @@ maximum wait is for a worker that uses CPU time and still does not become ready.
 
 from __future__ import annotations
 
+import math
+
 import anyio
 import msgspec
 
 from caps.protocol.connection import HostConnection
 from caps.protocol.errors import ProtocolError, WorkerLostError
 from caps.protocol.messages import PROTOCOL_VERSION, ReadyMessage
-from caps.protocol.transport import ChannelClosedError, Transport
+from caps.protocol.transport import ChannelClosedError, ReadTimeout, Transport
 from caps.worker.host.process.worker import Worker
 
 
@@ -40,17 +42,28 @@ class NotReadyError(WorkerLostError):
 
 async def wait_until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
     """Wait until the worker has confined itself. Raises WorkerLostError or ProtocolError."""
-    while True:
-        try:
-            data = await transport.receive()
-        except ChannelClosedError:
-            data = b""
+    return await _receive_ready(transport, connection, math.inf)
+
+
+async def _receive_ready(
+    transport: Transport, connection: HostConnection, within_s: float
+) -> ReadyMessage:
+    """The same within a time, without a cancel scope. Also raises ReadTimeout."""
+
+    def take(data: bytes) -> ReadyMessage | None:
         if not data:
             connection.at_end()
             raise WorkerLostError("the worker closed its channel", started=False)
         for message in connection.receive(data):
             if isinstance(message, ReadyMessage):
                 return _check_version(message)
+        return None
+
+    try:
+        return await transport.receive_until(take, within_s)
+    except ChannelClosedError:
+        connection.at_end()
+        raise WorkerLostError("the worker closed its channel", started=False) from None
 
 
 def _check_version(ready: ReadyMessage) -> ReadyMessage:
@@ -79,11 +92,15 @@ class ReadinessWait:
 
         Raises WorkerLostError or ProtocolError.
         """
-        with anyio.move_on_after(max_seconds):
-            while not self._stuck:
-                with anyio.move_on_after(_POLL_SECONDS):
-                    return await wait_until_ready(self._worker.transport, self._connection)
+        worker, left = self._worker, max_seconds
+        while left > 0 and not self._stuck:
+            try:
+                return await _receive_ready(
+                    worker.transport, self._connection, min(left, _POLL_SECONDS)
+                )
+            except ReadTimeout:
                 self._poll()
+            left = self._started_at + max_seconds - anyio.current_time()
         return None
 
     def _poll(self) -> None:

@@ -23,6 +23,8 @@ _EXIT_STATUS_SECONDS = 1.5
 
 async def wait_reaped(worker: Worker) -> ExitStatus:
     """Wait until a killed worker is reaped. The wait is bounded: the zygote may never report it."""
+    if worker.is_over:  # most often, when several were killed at a time
+        return await worker.ended()
     with anyio.move_on_after(_REAP_SECONDS):
         return await worker.ended()
     logger.warning("the zygote did not reap a worker in %s seconds", _REAP_SECONDS)
