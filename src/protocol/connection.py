@@ -25,7 +25,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -44,6 +44,7 @@ from caps.protocol.framing import (
     check_shape,
     frame,
     is_flat,
+    pack,
 )
 from caps.protocol.messages import (
     CallFailure,
@@ -111,7 +112,7 @@ class _Connection(Generic[Incoming]):
         self._limits = limits
         self._sent_limits = sent
         self._reader = FrameReader(received)
-        self._encoder = msgspec.msgpack.Encoder()
+        self._pack: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
         self._waiting: set[str] = set()
         # Streams whose next item was not asked for yet, and those that the worker has stopped.
         self._paused: set[str] = set()
@@ -237,7 +238,7 @@ class _Connection(Generic[Incoming]):
         raise NotImplementedError
 
     def _encode(self, message: Message) -> bytes:
-        body = frame(self._encoder.encode(message), self._sent_limits)
+        body = frame(self._pack(message), self._sent_limits)
         self._step(message)
         self._sent += 1  # after the checks, so that a refused message leaves no gap
         return body
@@ -451,6 +452,7 @@ class WorkerConnection(_Connection[FromHost]):
 
     def __init__(self, limits: FrameLimits = DEFAULT_LIMITS) -> None:
         super().__init__(limits, limits.from_worker, limits)
+        self._pack = pack
         self._execution_id = "spare"
 
     def send(self, message: FromWorker) -> bytes:

@@ -58,6 +58,19 @@ class FrameLimits(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULT_LIMITS = FrameLimits()
 
 
+_encoder = msgspec.msgpack.Encoder()
+
+
+def pack(value: object) -> bytes:
+    """`value` as msgpack, for where memory may run out: it raises MemoryError then.
+
+    `encode` of msgspec 0.22 ends the process if there is no memory for a larger buffer.
+    """
+    buffer = bytearray()
+    _encoder.encode_into(value, buffer)
+    return bytes(buffer)
+
+
 def frame(body: bytes, limits: FrameLimits = DEFAULT_LIMITS) -> bytes:
     """`body` with its length in front. Raises ProtocolError if it is over the limit."""
     if len(body) > limits.max_frame_bytes:

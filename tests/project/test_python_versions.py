@@ -43,15 +43,15 @@ def test_the_readme_names_the_same_versions(script: ModuleType) -> None:
     assert needed in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("version", [(3, 10, 1), (3, 14, 0)])
+@pytest.mark.parametrize("version", [(3, 10, 1), (3, 15, 0)])
 def test_another_version_is_refused_in_one_line(
     script: ModuleType, version: tuple[int, int, int]
 ) -> None:
     """It says what was found, what is needed, and how to choose."""
     message = script.refusal(version, script.supported(), "/usr/bin/python3")
     assert message == (
-        f"caps needs Python 3.11 to 3.13, and `/usr/bin/python3` is Python 3.{version[1]}; "
-        "choose another one, for example `make PYTHON=python3.13 run`"
+        f"caps needs Python 3.11 to 3.14, and `/usr/bin/python3` is Python 3.{version[1]}; "
+        "choose another one, for example `make PYTHON=python3.14 run`"
     )
 
 

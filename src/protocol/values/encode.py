@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from caps.protocol.errors import ProtocolError
-from caps.protocol.framing import DEFAULT_LIMITS
+from caps.protocol.framing import DEFAULT_LIMITS, pack
 from caps.protocol.values.decode import decode_value
 from caps.protocol.values.kinds import (
     BIG_INTEGER,
@@ -35,7 +35,7 @@ _MARKS = {kind: msgspec.msgpack.Ext(MARK, bytes((kind,))) for kind in Kind}
 
 def encode_value(value: Any, *, max_bytes: int, max_depth: int = DEFAULT_LIMITS.max_depth) -> bytes:
     """`value` as bytes. Raises TypeError if it cannot be sent, ValueError if too deep or large."""
-    data = msgspec.msgpack.encode(_ValueEncoder(max_bytes).plain(value, max_depth))
+    data = pack(_ValueEncoder(max_bytes).plain(value, max_depth))
     if len(data) > max_bytes:
         raise _too_large(max_bytes)
     return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import enum
 import json
+import subprocess
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ from caps.protocol.framing import (
     check_json_text,
     check_shape,
     frame,
+    pack,
 )
 
 SMALL = FrameLimits(max_frame_bytes=16, max_depth=4, max_items=8)
@@ -312,3 +314,31 @@ class TestTextBeforeItIsDecoded:
     def test_what_is_in_strings_is_not_counted(self) -> None:
         """Code and prose have as many commas and brackets as they like."""
         check_json_text(json.dumps({"code": '[{,"\\' * 300_000, "n": list(range(1000))}).encode())
+
+
+def test_a_packed_value_is_plain_msgpack() -> None:
+    """Whoever packed it."""
+    value = {"a": [1, "x" * 1000, None], "b": b"y"}
+    assert pack(value) == encode(value)
+
+
+NO_MEMORY = """
+import resource
+from caps.protocol.framing import pack
+
+value = [b"x" * 300] * 100_000
+with open("/proc/self/statm") as file:
+    mapped = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + 4_000_000,) * 2)
+try:
+    pack(value)
+except MemoryError:
+    print("raised")
+"""
+
+
+@pytest.mark.process
+def test_a_value_without_memory_for_its_bytes_is_an_error() -> None:
+    """The process lives on, and can say so."""
+    done = subprocess.run((sys.executable, "-c", NO_MEMORY), capture_output=True, check=True)
+    assert done.stdout == b"raised\n"
