@@ -153,7 +153,7 @@ class Transformer(CachedVisitor):
     def _is_allowed_variable(self, node: ast.Name) -> bool:
         """Whether a variable may have this name although `refusal` refuses it."""
         if isinstance(node.ctx, ast.Load):
-            return node.id in READABLE_VARIABLES or (self._in_class and node.id in OPERATIONS)
+            return node.id in READABLE_VARIABLES or node.id in OPERATIONS
         if self._in_class and node.id in FROZEN_IN_CLASS:
             self._assigns_frozen = True
         return node.id in VARIABLES or (self._in_class and node.id in ASSIGNABLE_IN_CLASS)
@@ -260,7 +260,8 @@ class Transformer(CachedVisitor):
     # -- definitions ----------------------------------------------------------------------------
 
     def _visit_function(self, node: FunctionNode) -> Any:
-        if not (self._in_class and node.name in DEFINABLE):
+        # Outside of a class an operation is a plain function, for a decorator to add to a class.
+        if node.name not in (DEFINABLE if self._in_class else OPERATIONS):
             self.check(node, node.name)
         # Decorators, defaults and annotations belong to the enclosing scope.
         self._visit_signature(node)
