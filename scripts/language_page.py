@@ -39,6 +39,11 @@ that end differently are listed, each with its reason, in [tests/cpython](../tes
 tests fail if one is missing there, or no longer differs. Most of them end with an error that says
 what is not there. `scripts/cpython_tests.py --show` runs them and shows how each one ends.
 
+Text that `exec` runs with a dictionary has variables of its own, because the guards are among them.
+They are brought in line with the dictionary when `exec` begins and ends, and when a function of the
+text is entered or ends. So a lambda sees a change of the dictionary only after one of these, and a
+function does not see that the program replaced another function, class or module of the same text.
+
 The counts are those of Python {version}: {tests} tests of {modules} test files.
 
 | what differs | why | tests |

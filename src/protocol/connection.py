@@ -325,7 +325,7 @@ class HostConnection(_Connection[FromWorker]):
         )
         if self.state is not State.RUNNING or request_id not in self._waiting:
             return self.send(message)
-        body = self._encoder.encode(message)
+        body = self._pack(message)
         if len(body) > self._sent_limits.max_frame_bytes:
             frame(body, self._sent_limits)  # which raises
         self._sent += 1
@@ -477,7 +477,7 @@ class WorkerConnection(_Connection[FromHost]):
             return self.send(message)
         if type(payload) is not dict or not is_flat(payload, self._limits):
             check_json_like(payload, self._limits)
-        body = self._encoder.encode(message)
+        body = self._pack(message)
         if len(body) > self._sent_limits.max_frame_bytes:
             frame(body, self._sent_limits)  # which raises
         self._sent += 1

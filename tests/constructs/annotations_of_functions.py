@@ -19,3 +19,7 @@ class Settings:
 
 
 assert Settings().names() == ["host", "port"]
+
+f.__annotations__["b"] = "int"
+del f.__annotations__["return"]
+assert f.__annotations__ == {"a": int, "b": "int"}

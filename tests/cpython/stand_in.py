@@ -2,6 +2,7 @@
 # the loop that runs the tests one by one. `support/cpython/` joins the parts.
 import contextlib
 import datetime as datetime
+import gc as gc_
 import io
 import json
 import sys
@@ -17,7 +18,12 @@ class RefusedError(Exception):
     """The language layer refused the source of this test."""
 
 
+# The refusals that the running test has met: it may catch their errors.
+refusals_ = []
+
+
 def refused_(message):
+    refusals_.append(message)
     raise RefusedError(message)
 
 
@@ -33,6 +39,16 @@ def member_type_(cls):
     """`_member_type_` of an enum."""
     kinds = (str, bytes, int, float, complex, tuple, list, datetime.date)
     return next((kind for kind in kinds if issubclass(cls, kind)), object)
+
+
+@property
+def default_interpolation_(case):
+    """What a parser of the kind that a test uses has if it is given no interpolation."""
+    import configparser
+
+    if case.config_class is configparser.RawConfigParser:
+        return configparser.Interpolation()
+    return configparser.BasicInterpolation()
 
 
 class _Absent:
@@ -172,6 +188,37 @@ def _check_syntax_error(case, statement, errtext="", *, lineno=None, offset=None
         exec(statement, {})
 
 
+def _run_code(code, extra_names=None):
+    names = dict(extra_names or {})
+    exec(code, names)
+    return names
+
+
+def _run_no_yield(function, /, *args, **kwargs):
+    """The result of a coroutine that waits for nothing."""
+    coroutine = function(*args, **kwargs)
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    finally:
+        coroutine.close()
+    raise AssertionError("the coroutine waits")
+
+
+def _run_yielding(function, /, *args, **kwargs):
+    """The result of a coroutine; what it waits for is ignored."""
+    coroutine = function(*args, **kwargs)
+    try:
+        while True:
+            try:
+                coroutine.send(None)
+            except StopIteration as end:
+                return end.value
+    finally:
+        coroutine.close()
+
+
 def _check_free_after_iterating(case, iter_, cls, args=()):
     raise unittest.SkipTest("it needs `__del__`")
 
@@ -262,15 +309,20 @@ class test_support_:
     infinite_recursion = adjust_int_max_str_digits = staticmethod(_unlimited)
     check_syntax_error = staticmethod(_check_syntax_error)
     check_free_after_iterating = staticmethod(_check_free_after_iterating)
+    run_code = staticmethod(_run_code)
+    run_no_yield_async_fn = staticmethod(_run_no_yield)
+    run_yielding_async_fn = staticmethod(_run_yielding)
     captured_stdout = staticmethod(lambda: _captured("stdout"))
     captured_stderr = staticmethod(lambda: _captured("stderr"))
     captured_output = staticmethod(_captured)
     check_impl_detail = staticmethod(lambda **guards: guards.get("cpython", not guards))
     is_resource_enabled = staticmethod(lambda resource: False)
-    gc_collect = staticmethod(lambda: None)
+    gc_collect = staticmethod(gc_.collect)
     get_attribute = staticmethod(getattr)
     cpython_only = requires_IEEE_754 = requires_docstrings = staticmethod(_fulfilled)
     impl_detail = reap_children = staticmethod(_fulfilled)
+    force_not_colorized = force_not_colorized_test_class = staticmethod(_fulfilled)
+    thread_unsafe = staticmethod(_fulfilled)
     skip_if_buggy_ucrt_strfptime = skip_if_pgo_task = staticmethod(_fulfilled)
     bigmemtest = bigaddrspacetest = staticmethod(_requires("it needs gigabytes"))
     requires_resource = staticmethod(_requires("the resource is not enabled"))
@@ -300,6 +352,18 @@ def note_(what, error):
     problems_.append((what, skipped, f"{type(error).__name__}: {error}"))
 
 
+# What went wrong in the `setUp` of the running test.
+_set_up_problems = []
+
+
+def note_set_up_(_what, error):
+    """A statement of a `setUp` has failed: a test that needs it will fail, too."""
+    if isinstance(error, unittest.SkipTest):
+        raise error
+    refusals_.clear()
+    _set_up_problems.append(f"{type(error).__name__}: {error}")
+
+
 class _Result(unittest.TestResult):
     """Keeps the first error of a test itself, not its text."""
 
@@ -320,14 +384,18 @@ def _run_test(cls, name):
     test = f"{cls.__qualname__}.{name}"
     _tell(start=test)
     result = _Result()
+    refusals_.clear()
+    _set_up_problems.clear()
     try:
         cls(name).run(result)
     except BaseException as error:
         result.note(test, error)
     while isinstance(result.first, BaseExceptionGroup):
         result.first = result.first.exceptions[0]
-    if isinstance(result.first, RefusedError):
-        _tell(test=test, outcome="refused", reason=str(result.first))
+    if refusals_:
+        _tell(test=test, outcome="refused", reason=refusals_[0])
+    elif result.first is not None and _set_up_problems:
+        _tell(test=test, outcome="raised", reason=f"setUp: {_set_up_problems[0]}"[:500])
     elif result.first is not None:
         kind = "failed" if isinstance(result.first, AssertionError) else "raised"
         reason = f"{type(result.first).__name__}: {result.first}"
@@ -352,6 +420,11 @@ def _run_class(name, skipped_tests):
         return
     if not isinstance(cls, type) or not issubclass(cls, unittest.TestCase):
         return
+    kinds = {kind.__name__ for kind in cls.__mro__}
+    for what, skipped, reason in problems_:
+        if skipped and what in kinds:
+            _tell(test=f"{name}.*", outcome="skipped", reason=reason[:500])
+            return
     names = unittest.defaultTestLoader.getTestCaseNames(cls)
     names = [one for one in names if f"{cls.__qualname__}.{one}" not in skipped_tests]
     try:

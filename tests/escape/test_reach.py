@@ -7,6 +7,7 @@ hand and raised inside the library by calls that make no sense.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -19,7 +20,8 @@ import pytest
 from caps.worker.inside.aio.loop import Loop
 from caps.worker.inside.caps_api.namespace import RequestSender
 from caps.worker.inside.channel.channel import Channel
-from caps.worker.inside.facades.allowlist import FACADES
+from caps.worker.inside.facades.allowlist import FACADES, offered_names
+from caps.worker.inside.facades.facade import make_facade
 from caps.worker.inside.language.compiler import Program, compile_source
 from caps.worker.inside.language.guards import AttributeGuards, OwnClasses
 from caps.worker.inside.stdlib.importer import Importer
@@ -149,6 +151,42 @@ def test_the_walk_starts_from_errors_of_every_kind_and_from_instances(space: Spa
     for way in ("int()", "collections.Counter()", "random.Random()", "error of math.sqrt()"):
         assert way in roots
     assert len(roots) > 1000
+
+
+def test_the_walk_starts_from_every_name_of_every_facade(space: Space) -> None:
+    """Also from those that this version of Python has added; what can be called is called."""
+    roots = space.roots()
+    for module in FACADES:
+        names = offered_names(module, importlib.import_module(module))
+        for name in names:
+            value = getattr(space.held[module], name)
+            if callable(value) and not name.startswith("__"):
+                ways = {f"{module}.{name}()", f"error of {module}.{name}()"}
+                assert ways & roots.keys(), f"{module}.{name}"
+    for module, names_of_module in USER_MODULES.items():
+        offered = {name for name in names_of_module.split() if hasattr(space.held[module], name)}
+        assert offered <= space._named_in(module).keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("textwrap", "re"),  # a module
+        ("dataclasses", "types"),
+        ("enum", "EnumType"),  # a metaclass
+        ("types", "FunctionType"),  # it makes functions of code
+        ("types", "CodeType"),
+    ],
+)
+def test_the_walk_finds_a_dangerous_name_that_a_facade_offers(
+    space: Space, module: str, name: str
+) -> None:
+    """Adding it to the list of a module is enough to be seen."""
+    real = importlib.import_module(module)
+    names = [*offered_names(module, real), name]
+    facade = make_facade(module, {one: getattr(real, one) for one in names})
+    walked = reachable({module: facade}, space.read, steps=2)
+    assert f"{module}.{name}" in {way for way, value in walked if _loot(value, {})}
 
 
 def _is_error(kind: Any) -> bool:

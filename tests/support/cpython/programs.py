@@ -38,6 +38,8 @@ def make_programs(module: str) -> list[TestProgram]:
         programs = [_program(head, front, body, group) for group in groups]
         if all(len(one.source.encode()) + _MARGIN < MAX_SOURCE_BYTES for one in programs):
             return programs
+        if all(len(group) < 2 for group in groups):
+            raise ValueError(f"`test.{module}` is too long for one program")
         groups = [half for group in groups for half in _halves(group)]
 
 
@@ -50,9 +52,8 @@ def _program(
     head: str, front: list[ast.stmt], body: list[ast.stmt], names: list[str]
 ) -> TestProgram:
     """The program of some classes; those that they do not need lose their tests."""
-    kept = _with_ancestors(body, names)
-    statements = [_without_tests(one, kept) for one in body]
-    tree = ast.Module([*front, *statements], [])
+    kept = _with_ancestors([*front, *body], names)
+    tree = ast.Module([_without_tests(one, kept) for one in [*front, *body]], [])
     return TestProgram(head + without_refusals(tree), tuple(names))
 
 
@@ -62,9 +63,10 @@ def _with_ancestors(body: list[ast.stmt], names: list[str]) -> set[str]:
     while pending:
         found = classes.get(pending.pop())
         for base in found.bases if found else []:
-            if isinstance(base, ast.Name) and base.id in classes and base.id not in kept:
-                kept.add(base.id)
-                pending.append(base.id)
+            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            if name in classes and name not in kept:
+                kept.add(name)
+                pending.append(name)
     return kept
 
 

@@ -1,7 +1,8 @@
-"""Replaces what the language layer refuses, so that one refused test does not hide the others.
+"""Replaces what the language layer refuses, so that a refused statement hides as little as it can.
 
-Every statement at the top of a file and in its classes of tests is tried on its own. A test method
-that is refused raises an error that says so.
+Every statement at the top of a file, in its classes of tests and in their `setUp` is tried on its
+own. A refused statement becomes a call that raises an error. In a class at the top of the file a
+refused method is left out.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import ast
 
 from caps.worker.inside.language.transformer import Transformer
+
+_SET_UP = frozenset({"asyncSetUp", "setUp", "setUpClass", "tearDown", "tearDownClass"})
 
 
 def without_refusals(tree: ast.Module) -> str:
@@ -21,76 +24,101 @@ def without_refusals(tree: ast.Module) -> str:
             return source
         module = ast.parse(source)
         for line, message in refusals.items():
-            _replace(module, line, message)
+            _replace(module.body, line, message)
         source = ast.unparse(ast.fix_missing_locations(module))
 
 
 def _refusals(source: str) -> dict[int, str]:
     transformer = Transformer()
     transformer.visit(ast.parse(source))
-    return {one.line: one.message for one in transformer.refusals}
+    found = {one.line: one.message for one in transformer.refusals}
+    return found or _errors(source)
+
+
+def _errors(source: str) -> dict[int, str]:
+    """An error that what was replaced causes: a `nonlocal` name that nothing binds any more."""
+    try:
+        compile(source, "<tests>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        return {error.lineno or 1: error.msg}
+    return {}
 
 
 def _name_of(node: ast.stmt) -> str:
     return node.name if isinstance(node, ast.ClassDef | ast.FunctionDef) else ast.unparse(node)[:80]
 
 
-def _tried(node: ast.stmt, what: str) -> ast.stmt:
+def _tried(node: ast.stmt, what: str, note: str = "note_") -> ast.stmt:
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
-    if isinstance(node, ast.ClassDef) and any(map(is_test, ast.walk(node))):
+    if isinstance(node, ast.ClassDef) and _has_tests(node):
         inner = [_tried_member(one, node.name) for one in node.body]
         node = ast.ClassDef(**{**vars(node), "body": inner})
-    handler = ast.parse(f"try: pass\nexcept BaseException as error_: note_({what!r}, error_)")
+    handler = ast.parse(f"try: pass\nexcept BaseException as error_: {note}({what!r}, error_)")
     block = handler.body[0]
     assert isinstance(block, ast.Try)
     block.body = [node]
     return block
 
 
+def _has_tests(node: ast.ClassDef) -> bool:
+    members = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
+    return any(is_test(one) or one.name in _SET_UP for one in members)
+
+
 def _tried_member(node: ast.stmt, owner: str) -> ast.stmt:
-    plain = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.decorator_list
-    return node if plain or isinstance(node, ast.Pass | ast.Expr) else _tried(node, owner)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in _SET_UP:
+        node.body = _tried_statements(node.body, f"{owner}.{node.name}")
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _tried(node, f"{owner}.{node.name}") if node.decorator_list else node
+    return node if isinstance(node, ast.Pass | ast.Expr) else _tried(node, owner)
 
 
-def _replace(module: ast.Module, line: int, message: str) -> None:
-    """Replace the smallest part that can go: a method of a class of tests, or a statement."""
-    for block in module.body:
-        if not block.lineno <= line <= (block.end_lineno or block.lineno):
-            continue
-        inner = block.body[0] if isinstance(block, ast.Try) else block
-        if (
-            isinstance(inner, ast.ClassDef)
-            and any(map(is_test, ast.walk(inner)))
-            and _replace_in(inner.body, line, message)
-        ):
-            return
-        assert isinstance(block, ast.Try)
-        block.body = [_refused(message, inner)]
-        return
+def _tried_statements(body: list[ast.stmt], what: str) -> list[ast.stmt]:
+    """The statements of a `setUp`: tests that need nothing of one that fails run nevertheless."""
+    found: list[ast.stmt] = []
+    for one in body:
+        if isinstance(one, ast.If):
+            one.body = _tried_statements(one.body, what)
+            one.orelse = _tried_statements(one.orelse, what)
+        found.append(one if isinstance(one, ast.If) else _tried(one, what, "note_set_up_"))
+    return found
 
 
-def _replace_in(body: list[ast.stmt], line: int, message: str) -> bool:
+def _replace(body: list[ast.stmt], line: int, message: str, owner: str = "") -> bool:
+    """Replace the smallest statement that has this line; `owner` is where `body` stands."""
     for position, one in enumerate(body):
         first = min([one.lineno, *(d.lineno for d in getattr(one, "decorator_list", []))])
         if not first <= line <= (one.end_lineno or one.lineno):
             continue
-        if isinstance(one, ast.Try):
-            return _replace_in(one.body, line, message)
-        name = one.name if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) else "__"
-        if not name.startswith(("__", "tearDown")):
-            function = ast.parse(f"def {name}(*args, **options): pass").body[0]
-            assert isinstance(function, ast.FunctionDef)
-            function.body = [_refused(message, one)]
-            body[position] = _located(function, one)
-        else:
-            body[position] = _located(ast.Pass(), one)
+        inner = _inner_owner(one, owner)
+        if not any(_replace(part, line, message, inner) for part in _bodies(one)):
+            body[position] = _replacement(one, message, owner)
         return True
     return False
 
 
-def _refused(message: str, instead_of: ast.stmt) -> ast.stmt:
-    return _located(ast.parse(f"refused_({message!r})").body[0], instead_of)
+def _inner_owner(node: ast.stmt, owner: str) -> str:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return "function"
+    return "class" if isinstance(node, ast.ClassDef) and owner != "function" else owner
+
+
+def _bodies(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of statements inside a statement."""
+    parts = [node, *getattr(node, "handlers", []), *getattr(node, "cases", [])]
+    fields = ("body", "orelse", "finalbody")
+    return [getattr(part, field) for part in parts for field in fields if hasattr(part, field)]
+
+
+def _replacement(node: ast.stmt, message: str, owner: str) -> ast.stmt:
+    name = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else "__"
+    if owner == "class" and name.startswith(("__", "tearDown")):
+        return _located(ast.Pass(), node)
+    if owner == "class":
+        function = ast.parse(f"def {name}(*args, **options): refused_({message!r})").body[0]
+        return _located(function, node)
+    return _located(ast.parse(f"refused_({message!r})").body[0], node)
 
 
 def _located(new: ast.stmt, old: ast.stmt) -> ast.stmt:

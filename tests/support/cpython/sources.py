@@ -24,10 +24,20 @@ def find_file(module: str) -> Path | None:
 
 # What a test file writes for names that the sandbox lacks, and that do not matter in these tests.
 _SUBSTITUTES = {
+    "asyncio.EventLoop": "ignore_",
+    "asyncio.events._set_event_loop_policy": "ignore_",
     "asyncio.set_event_loop_policy": "ignore_",
+    "configparser._UNSET": "default_interpolation_",
+    "configparser._default_dict": "dict",
     "enum.property": "property",
     "tempfile.TemporaryFile": "temporary_file_",
 }
+
+
+# The parts of `test.support` that the stand-in has; others are put in front of the file.
+_STAND_INS = frozenset(
+    {"import_helper", "os_helper", "script_helper", "threading_helper", "warnings_helper"}
+)
 
 
 class _Substitutions(ast.NodeTransformer):
@@ -92,7 +102,9 @@ class SourceFile:
         elif alias.name.startswith("test.support"):
             yield _assign("test", "test_package_")
         else:
-            self._inline(alias.name.removeprefix("test."), alias.asname or alias.name)
+            inner = alias.name.removeprefix("test.")
+            self._inline(inner, alias.asname or f"test_package_.{inner}")
+            yield _assign("test", "test_package_")
 
     def _import_from(self, module: str, alias: ast.alias) -> Iterator[ast.stmt]:
         name = alias.asname or alias.name
@@ -103,7 +115,9 @@ class SourceFile:
             yield _assign(name, "asyncio")  # it has the names of its modules
         elif module == "test" and alias.name == "support":
             yield _assign(name, "test_support_")
-        elif module == "test.support" or module.startswith("test.support."):
+        elif module == "test.support" and not self._is_inlined(alias.name):
+            yield _assign(name, f"test_support_.{alias.name}")
+        elif module.removeprefix("test.support.") in _STAND_INS:
             owner = module.replace("test.support", "test_support_", 1)
             yield _assign(name, f"{owner}.{alias.name}")
         elif module == "test" or module.startswith("test."):
@@ -117,12 +131,17 @@ class SourceFile:
         else:
             yield ast.ImportFrom(module, [alias], 0)
 
+    @staticmethod
+    def _is_inlined(name: str) -> bool:
+        """Whether a name of `test.support` is a module that has no stand-in."""
+        return name not in _STAND_INS and find_file(f"support.{name}") is not None
+
     def _inline(self, module: str, name: str | None) -> None:
         """Put the statements of another module in front; `name` is how the file calls it."""
         if module not in self._inlined:
             self._inlined.add(module)
             self._front += self._statements(module)
-        if name is not None and name.isidentifier():
+        if name is not None:
             names = _top_names(self._statements(module))
             pairs = ", ".join(f"{one}={one}" for one in names)
             self._front += ast.parse(f"{name} = types.SimpleNamespace({pairs})").body

@@ -18,6 +18,7 @@ from types import CodeType
 
 from caps.protocol.errors import ExecutionError
 from caps.protocol.messages import MAX_SOURCE_BYTES
+from caps.worker.inside.language.scopes.synced_functions import sync_functions
 from caps.worker.inside.language.transformer import RESULT_NAME, Refusal, Transformer
 
 # The line endings of Python source. `splitlines` knows more of them and would count differently.
@@ -137,12 +138,15 @@ def compile_source(source: str, filename: str = "<agent>") -> Program:
     return _compile(source, filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
-def compile_text(source: str, mode: str) -> Program:
-    """The same for a string that running code passes to `eval` or `exec`: it cannot await."""
-    return _compile(source, "<string>", mode, 0)
+def compile_text(source: str, mode: str, *, synced: bool = False) -> Program:
+    """The same for a string that running code passes to `eval` or `exec`: it cannot await.
+
+    With `synced`, its functions keep the dictionary that was passed in line: see `scopes`.
+    """
+    return _compile(source, "<string>", mode, 0, synced=synced)
 
 
-def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
+def _compile(source: str, filename: str, mode: str, flags: int, *, synced: bool = False) -> Program:
     size = len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_SOURCE_BYTES:
         raise SourceError(
@@ -156,6 +160,8 @@ def _compile(source: str, filename: str, mode: str, flags: int) -> Program:
         try:
             tree = compile(source, filename, mode, ast.PyCF_ONLY_AST | flags, dont_inherit=True)
             tree, transformer = _transform(tree, lines)
+            if synced and isinstance(tree, ast.Module):
+                sync_functions(tree)
             code = _compile_tree(tree, filename, mode, flags)
         except SyntaxError as error:
             raise _syntax_error(error, lines) from None

@@ -13,13 +13,20 @@ import builtins
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from caps.worker.inside.language.compiler import SourceError, compile_text
 from caps.worker.inside.language.guards import OwnClasses
-from caps.worker.inside.language.identifiers import VARIABLES, refusal
+from caps.worker.inside.language.identifiers import OPERATIONS, VARIABLES, refusal
 from caps.worker.inside.language.reflection import OwnDict, own_dict
+from caps.worker.inside.language.scopes.given_variables import (
+    ENTER_GUARD,
+    LEAVE_GUARD,
+    Scope,
+    Scopes,
+    sync_caller,
+)
 from caps.worker.inside.language.transformer import RESULT_NAME
 
 if TYPE_CHECKING:
@@ -40,6 +47,8 @@ def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
             "locals": evaluation.locals,
             "vars": evaluation.vars,
             "dir": evaluation.dir,
+            ENTER_GUARD: sync_caller,
+            LEAVE_GUARD: sync_caller,
         }
     )
 
@@ -110,6 +119,8 @@ def _check_variable(name: Any) -> None:
 def _check_in_body(name: Any, body: FrameType) -> None:
     """The same for the body of a class, while it runs: after that its names are checked."""
     _check_variable(name)
+    if name in OPERATIONS:
+        raise AttributeError(f"{name!r:.80} is defined by a statement in the body of a class")
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame is not body:
         frame = frame.f_back
@@ -118,7 +129,7 @@ def _check_in_body(name: Any, body: FrameType) -> None:
 
 
 class _Evaluation:
-    __slots__ = ("_dir", "_globals", "_own", "_vars", "_view")
+    __slots__ = ("_dir", "_globals", "_own", "_scopes", "_vars", "_view")
 
     def __init__(self, user_globals: dict[str, Any], own: OwnClasses) -> None:
         self._globals = user_globals
@@ -126,56 +137,84 @@ class _Evaluation:
         self._dir, self._vars = (user_globals["__builtins__"][name] for name in ("dir", "vars"))
         self._own = own
         self._view = _view_of(user_globals)
+        self._scopes = Scopes(_is_visible)
 
     # Python takes the dictionaries as keywords, too, from 3.13 on.
     def eval(self, source: str, /, globals: Any = None, locals: Any = None) -> Any:  # noqa: A002
-        code = self._compile(source, "eval")
+        code = self._compile(source, "eval", globals)
         if globals is not None or locals is not None:
             return self._run_with(builtins.eval, code, globals, locals)
         caller = self._caller_frame()
         if _is_module(caller):
-            return builtins.eval(code, self._globals)  # noqa: S307 - checked like the program itself
-        # In a function it reads a copy of the local variables.
+            return builtins.eval(code, caller.f_globals)  # noqa: S307 - checked like the program itself
+        # In a function it reads a copy of the local variables; functions in the text do so, too.
         local = _visible_variables(caller.f_locals)
-        fixed = {name: self._globals[name] for name in _FIXED}
-        return builtins.eval(code, {**self._globals, **local, **fixed})  # noqa: S307 - the same
+        if not any(type(one) is CodeType for one in code.co_consts):
+            return builtins.eval(code, caller.f_globals, local)  # noqa: S307 - the same
+        return builtins.eval(code, {**caller.f_globals, **local, **self._fixed()})  # noqa: S307 - the same
 
     def exec(self, source: str, /, globals: Any = None, locals: Any = None) -> None:  # noqa: A002
-        code = self._compile(source, "exec")
+        code = self._compile(source, "exec", globals)
         if globals is not None or locals is not None:
             self._run_with(builtins.exec, code, globals, locals)
             return
         caller = self._caller_frame()
         # In a function it reads, and assigns to, a copy of the local variables.
-        scope = self._globals if _is_module(caller) else dict(caller.f_locals)
-        builtins.exec(code, self._globals, scope)  # noqa: S102 - the same
-        self._globals.pop(RESULT_NAME, None)
+        scope = caller.f_globals if _is_module(caller) else dict(caller.f_locals)
+        builtins.exec(code, caller.f_globals, scope)  # noqa: S102 - the same
+        caller.f_globals.pop(RESULT_NAME, None)
 
     def _run_with(
         self, run: Callable[[Any, dict[str, Any], Any], Any], code: Any, global_: Any, local: Any
     ) -> Any:
         """Run code with the variables that were passed, and bring back what it did to them."""
-        of_program = global_ is None or global_ is self._view
-        outer = self._globals if of_program else self._make_scope(global_)
+        if type(global_) is dict:
+            scope = self._scopes.scope_of(global_, self._fixed())
+            return self._run_in(run, code, scope.real, None if local is global_ else local, scope)
+        if global_ is None or type(global_) is GlobalVariables:
+            outer = sys._getframe(2).f_globals if global_ is None else global_._real
+            if not self._is_scope(outer):
+                outer = self._globals
+            return self._run_in(run, code, outer, None if local is global_ else local)
+        outer = self._make_scope(global_)
+        before = _visible_variables(outer)
+        try:
+            return self._run_in(run, code, outer, local)
+        finally:
+            _write_back(before, outer, global_)
+
+    def _run_in(
+        self, run: Any, code: Any, outer: dict[str, Any], local: Any, scope: Scope | None = None
+    ) -> Any:
+        """Run code with these global variables, and local ones that were passed."""
         inner = None if local is None else self._make_scope(local)
-        before = _visible_variables(outer), _visible_variables(inner or {})
-        value = run(code, outer, inner)
-        if of_program:
-            self._globals.pop(RESULT_NAME, None)
-        else:
-            _write_back(before[0], outer, global_)
-        if inner is not None:
-            _write_back(before[1], inner, local)
-        return value
+        before = _visible_variables(inner or {})
+        try:
+            return run(code, outer, inner)
+        finally:
+            outer.pop(RESULT_NAME, None)
+            if scope is not None:
+                scope.sync_all()
+            if inner is not None:
+                _write_back(before, inner, local)
+
+    def _fixed(self) -> dict[str, Any]:
+        return {name: self._globals[name] for name in _FIXED}
+
+    def _is_scope(self, variables: dict[str, Any]) -> bool:
+        """Whether these are the variables of the program, or of code that it evaluated."""
+        return variables.get("__builtins__") is self._globals["__builtins__"]
 
     def globals(self) -> dict[str, Any]:
         """The program's variables; setting an item sets the variable.
 
         Evaluated code that was given other variables gets those.
         """
-        real = sys._getframe(1).f_globals
-        is_scope = real.get("__builtins__") is self._globals["__builtins__"]
-        view = _view_of(real) if is_scope and real is not self._globals else self._view
+        return self._view_in(sys._getframe(1).f_globals)
+
+    def _view_in(self, real: dict[str, Any]) -> GlobalVariables:
+        other = self._is_scope(real) and real is not self._globals
+        view = _view_of(real) if other else self._view
         view.refresh()
         return view
 
@@ -195,18 +234,20 @@ class _Evaluation:
         variables = frame.f_locals
         is_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
         # A program that returns is a function whose variables are all global.
-        if variables is self._globals or (is_function and _is_module(frame)):
-            return self.globals()
+        if variables is frame.f_globals or (is_function and _is_module(frame)):
+            return self._view_in(frame.f_globals)
         if is_function:
             return _visible_variables(variables)
         return own_dict(variables, lambda name: _check_in_body(name, frame))
 
-    def _compile(self, source: Any, mode: str) -> Any:
+    def _compile(self, source: Any, mode: str, given: Any) -> Any:
         if not isinstance(source, str):
             raise TypeError(f"`{mode}` takes text here, not a `{type(source).__name__}`")
         try:
             program = compile_text(
-                str.__str__(source).strip(" \t") if mode == "eval" else str.__str__(source), mode
+                str.__str__(source).strip(" \t") if mode == "eval" else str.__str__(source),
+                mode,
+                synced=type(given) is dict,
             )
         except SourceError as error:
             raise SyntaxError(error.message) from None
@@ -216,7 +257,7 @@ class _Evaluation:
     def _caller_frame(self) -> FrameType:
         """The frame of the user code that called; never that of a library in between."""
         frame = sys._getframe(2)
-        if frame.f_globals is not self._globals:
+        if not self._is_scope(frame.f_globals):
             raise RuntimeError("call it directly, not through a library")
         return frame
 
@@ -224,7 +265,7 @@ class _Evaluation:
         """The variables of the evaluated code: a new dictionary with the real `__builtins__`."""
         if not isinstance(variables, dict):
             raise TypeError("variables are given as a dictionary")
-        return {**_visible_variables(variables), **{name: self._globals[name] for name in _FIXED}}
+        return {**_visible_variables(variables), **self._fixed()}
 
 
 def _is_module(frame: FrameType) -> bool:
@@ -244,7 +285,9 @@ def _write_back(before: dict[str, Any], scope: dict[str, Any], target: Any) -> N
 def _is_visible(name: Any) -> bool:
     """Whether user code could write this name."""
     return (
-        type(name) is str and name.isidentifier() and (refusal(name) is None or name in VARIABLES)
+        type(name) is str
+        and name.isidentifier()
+        and (refusal(name) is None or name in VARIABLES or name in OPERATIONS)
     )
 
 

@@ -61,8 +61,8 @@ DEFINABLE = OPERATIONS | HOOKS | {"__dir__"}
 
 # Double-underscore attributes that describe an object and give access to nothing else.
 READABLE = OPERATIONS | _dunders(
-    "cause context doc members name notes optional_keys qualname required_keys stderr stdout "
-    "suppress_context total traceback version"
+    "cause context doc members mutable_keys name notes optional_keys qualname readonly_keys "
+    "required_keys stderr stdout suppress_context total traceback type_params version"
 )
 
 # Those that code may also set, and operations, which a decorator adds to a class;

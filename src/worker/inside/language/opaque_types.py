@@ -43,7 +43,7 @@ class OpaqueType(type):
         return type_of(value) is cls or isinstance(value, _REAL_TYPES[cls])
 
     def __subclasscheck__(cls, other: Any) -> bool:
-        return isinstance(other, type) and issubclass(other, _REAL_TYPES[cls])
+        return issubclass(other, _REAL_TYPES[cls])
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise TypeError(f"`{cls.__name__}` cannot be changed")

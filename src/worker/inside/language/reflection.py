@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from caps.worker.inside.language.format_strings import BoundText, UnboundText
-from caps.worker.inside.language.identifiers import CHECKED, OPERATIONS, needs_guard
+from caps.worker.inside.language.identifiers import CHECKED, OPERATIONS, needs_guard, refusal
 from caps.worker.inside.language.opaque_types import (
     read_abstract_methods,
     read_alias,
@@ -149,6 +149,24 @@ def own_dict(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
         if _passes(check, name):
             dict.__setitem__(view, name, value)
     return view
+
+
+def _annotations_view(real: dict[str, Any], check: Callable[[str], None]) -> OwnDict:
+    """The annotations of a function or class, all of them, with a check of what is written."""
+    view = OwnDict()
+    view._real, view._check = real, check
+    dict.update(view, real)
+    return view
+
+
+def _check_annotation(name: str) -> None:
+    if not name.isidentifier() or refusal(name) is not None:
+        raise AttributeError(f"{name!r:.80} cannot be the name of a parameter")
+
+
+def _refuse_annotation(name: str) -> None:
+    # A decorator of the library may make source code of them.
+    raise AttributeError(f"annotations are written in the class: `{name!s:.80}: …`")
 
 
 def _is_plain_name(name: str) -> bool:
@@ -274,11 +292,13 @@ class Reflection:
         return {view.name: view for view in self.describe_fields[0](cls)}
 
     def _annotations(self, value: Any) -> dict[str, Any]:
-        if is_users_function(value) or self._own.is_own(value):
-            return dict(inspect.get_annotations(value))
+        if is_users_function(value):
+            return _annotations_view(value.__annotations__, _check_annotation)
+        if self._own.is_own(value):
+            return _annotations_view(inspect.get_annotations(value), _refuse_annotation)
         for kind in type(value).__mro__:  # an object shows those of its class
             if self._own.is_own(kind) and inspect.get_annotations(kind):
-                return dict(inspect.get_annotations(kind))
+                return _annotations_view(inspect.get_annotations(kind), _refuse_annotation)
         raise AttributeError(f"a `{type(value).__name__}` does not show its annotations")
 
     def _shows_bases(self, value: Any) -> bool:

@@ -94,7 +94,6 @@ class Transformer(CachedVisitor):
         super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
-        self._in_function = False
         # Whether the innermost function is an `__init__` of a class.
         self._in_init = False
         self._class_name: str | None = None
@@ -153,10 +152,8 @@ class Transformer(CachedVisitor):
 
     def _is_allowed_variable(self, node: ast.Name) -> bool:
         """Whether a variable may have this name although `refusal` refuses it."""
-        if node.id in OPERATIONS:
-            return self._in_class or self._in_function
         if isinstance(node.ctx, ast.Load):
-            return node.id in READABLE_VARIABLES
+            return node.id in READABLE_VARIABLES or node.id in OPERATIONS
         if self._in_class and node.id in FROZEN_IN_CLASS:
             self._assigns_frozen = True
         return node.id in VARIABLES or (self._in_class and node.id in ASSIGNABLE_IN_CLASS)
@@ -263,14 +260,15 @@ class Transformer(CachedVisitor):
     # -- definitions ----------------------------------------------------------------------------
 
     def _visit_function(self, node: FunctionNode) -> Any:
-        if not self._is_definable(node.name):
+        # Outside of a class an operation is a plain function, for a decorator to add to a class.
+        if node.name not in (DEFINABLE if self._in_class else OPERATIONS):
             self.check(node, node.name)
         # Decorators, defaults and annotations belong to the enclosing scope.
         self._visit_signature(node)
-        saved = self._in_class, self._in_function, self._in_init, self._entry_checked
+        saved = self._in_class, self._in_init, self._entry_checked
         variable = stable_self(node) if self._in_class else None
         self._in_init = self._in_class and node.name == "__init__"
-        self._in_class, self._in_function = False, True
+        self._in_class = False
         self._entry_checked = {**self._entry_checked, **({variable: {}} if variable else {})}
         try:
             node.body = self._visit_body(node.body)
@@ -278,7 +276,7 @@ class Transformer(CachedVisitor):
                 check = emit_entry_check(variable, self._entry_checked[variable])
                 node.body.insert(_docstring_length(node), check)
         finally:
-            self._in_class, self._in_function, self._in_init, self._entry_checked = saved
+            self._in_class, self._in_init, self._entry_checked = saved
         if self._in_class and node.name in HOOKS:
             hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
             copy_locations(hook, node)
@@ -286,13 +284,6 @@ class Transformer(CachedVisitor):
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function
-
-    def _is_definable(self, name: str) -> bool:
-        """Whether a special method of this name may be defined here. In a function it is one that
-        a decorator will add to a class: a variable like any other until then."""
-        if self._in_class:
-            return name in DEFINABLE
-        return self._in_function and name in OPERATIONS
 
     def _visit_signature(self, node: FunctionNode) -> None:
         node.decorator_list = [self.visit(one) for one in node.decorator_list]

@@ -1,7 +1,6 @@
 """Be called by a library's function, and read its variables."""
 
-# stopped: raises RuntimeError
-# because: call it directly, not through a library
+# stopped: harmless
 
 import functools, json
 functools.reduce(lambda a, b: take(locals()), [1, 2, 3])

@@ -1,7 +1,6 @@
 """Find the real dictionary of variables among those that text sees."""
 
-# stopped: raises RuntimeError
-# because: call it directly, not through a library
+# stopped: harmless
 
 def f(): pass
 for value in eval("globals()").values():

@@ -158,6 +158,8 @@ class Context(metaclass=Sealed):
 
 
 accept_contexts(Context)
+if issubclass(contextvars.Context, Mapping):  # from Python 3.14 on
+    Mapping.register(Context)
 
 
 def _checked(var: Any) -> ContextVar:

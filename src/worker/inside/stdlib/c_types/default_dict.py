@@ -6,9 +6,19 @@ meanwhile is freed while it runs, and with it the arguments of a `functools.part
 
 from __future__ import annotations
 
+import collections
 import reprlib
 from collections.abc import Callable
 from typing import Any
+
+
+def _keeps_first() -> bool:
+    """Whether a value that the factory itself stores stays: newer versions of Python keep it."""
+    library: Any = collections.defaultdict(lambda: library.setdefault(0, 1) + 1)
+    return bool(library[0] == 1)
+
+
+_KEEPS_FIRST = _keeps_first()
 
 
 class defaultdict(dict[Any, Any]):  # noqa: N801 - the name that user space sees
@@ -32,6 +42,8 @@ class defaultdict(dict[Any, Any]):  # noqa: N801 - the name that user space sees
         factory = self.default_factory
         if factory is None:
             raise KeyError(key)
+        if _KEEPS_FIRST:
+            return dict.setdefault(self, key, factory())
         value = self[key] = factory()
         return value
 

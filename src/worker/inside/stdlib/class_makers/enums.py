@@ -34,6 +34,8 @@ def _checked_members(names: Any) -> list[Any]:
     if isinstance(names, str):
         names = str.__str__(names).replace(",", " ").split()
     members: list[Any] = []
+    if names is None:  # from Python 3.12 on: a class to derive from
+        return members
     for item in names.items() if isinstance(names, Mapping) else names:
         if isinstance(item, str):
             members.append(checked_name(item))

@@ -129,6 +129,7 @@ PARTS: Final[Mapping[str, str]] = {
     ),
     "sqlite_dump": "dump",
     "unittest_assertions": "Assertions",
+    "unittest_newer": "NewerAssertions",
     "xml_parser": "ParseError TargetParser",
 }
 # Facades whose other names are loaded when they are first used: the part that has them.
@@ -137,7 +138,7 @@ LATE_NAMES: Final[Mapping[str, str]] = {"gzip": "gzip_files", "io": "io_streams"
 EXTENDED: Final[Mapping[str, str]] = {"typing_extensions": "typing"}
 # Sources of ours that are in the folder `sources`.
 IN_SOURCES: Final = frozenset(
-    "ast_tree gzip_files io_streams sqlite3 sqlite_dump typing_extensions weakref "
+    "ast_tree gzip_files io_streams sqlite3 sqlite_dump typing_extensions unittest_newer weakref "
     "xml_parser".split()
 )
 HIDDEN_MODULES: Final[Mapping[str, str]] = {**HIDDEN_LIBRARY_MODULES, **PARTS}

@@ -5,10 +5,16 @@ from __future__ import annotations
 import difflib
 import pprint
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
+
+if sys.version_info >= (3, 14):
+    from caps.worker.inside.stdlib.user_modules.sources.unittest_newer_ import NewerAssertions
+else:
+    NewerAssertions = object
 
 
 class _Raises:
@@ -102,7 +108,7 @@ class _Logs:
             self._case.fail(f"no logs of level {self._level} or higher triggered on {logger.name}")
 
 
-class Assertions:
+class Assertions(NewerAssertions):
     """What a test can check."""
 
     failureException: type[Exception] = AssertionError

@@ -44,6 +44,9 @@ class ReferenceType:
             self._hash = hash(target)
         return self._hash
 
+    def __copy__(self) -> ReferenceType:
+        return self
+
     def __repr__(self) -> str:
         state = "dead" if self() is None else f"to '{self._kind}' at {hex(self._place)}"
         return f"<weakref at {hex(id(self))}; {state}>"

@@ -1,0 +1,105 @@
+"""(4) Adds to the functions of evaluated text what keeps their variables in line.
+
+    def f(): return limit     ->  def f(): <enter>("limit"); return limit
+    def f(): global n; n = 1  ->  def f(): <enter>("n"); try: … finally: <leave>("n")
+    def f(): globals()[a] = b ->  def f(): try: … finally: <leave>()
+
+A name that the text itself binds by `def`, `class` or `import`, and that of a builtin, is left out:
+it hardly ever changes, and code that only calls functions stays as fast as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from caps.worker.inside.language.scopes.given_variables import ENTER_GUARD, LEAVE_GUARD
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BUILTINS = frozenset(dir(builtins))
+
+
+def sync_functions(tree: ast.Module) -> None:
+    """Change every function of `tree`, which the transformer has checked."""
+    bound = {name for one in tree.body for name in _defined(one)}
+    changed = {name for one in tree.body if not _defined(one) for name in _stored(one)}
+    _visit(tree, (bound - changed) | _BUILTINS)
+
+
+def _visit(node: ast.AST, known: frozenset[str] | set[str]) -> None:
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, _FUNCTIONS):
+            _sync(inner, known)
+        else:
+            _visit(inner, known)
+
+
+def _sync(function: _Function, known: frozenset[str] | set[str]) -> None:
+    own = list(_own_nodes(function))
+    declared = {name for node in own if isinstance(node, ast.Global) for name in node.names}
+    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    local = (arguments | {name for node in own for name in _bound(node)}) - declared
+    read = {node.id for node in own if isinstance(node, ast.Name)}
+    names = {name for name in (read - local - known) | declared if name.isidentifier()}
+    _visit(function, known | local)
+    # One that calls `globals` may set any of them.
+    ends = [LEAVE_GUARD, *([] if "globals" in read else sorted(declared))]
+    _emit(function, sorted(names), ends if declared or "globals" in read else [])
+
+
+def _own_nodes(function: _Function) -> Iterator[ast.AST]:
+    """The nodes of a function without those inside other functions and classes."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """The names that a node binds in its function."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        return [node.name] if node.name else []
+    if isinstance(node, ast.MatchMapping):
+        return [node.rest] if node.rest else []
+    if isinstance(node, ast.Nonlocal):
+        return node.names
+    return _defined(node)
+
+
+def _defined(node: ast.AST) -> list[str]:
+    """The names that a `def`, `class` or `import` binds."""
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(one.asname or one.name).partition(".")[0] for one in node.names]
+    return []
+
+
+def _stored(node: ast.AST) -> set[str]:
+    return {name for inner in ast.walk(node) for name in _bound(inner)}
+
+
+def _emit(function: _Function, names: list[str], ends: list[str]) -> None:
+    body = function.body
+    start = 1 if ast.get_docstring(function, clean=False) is not None else 0
+    rest = body[start:]
+    if not rest or not (names or ends):
+        return
+    if ends:
+        leave = _call(ends, rest[-1])
+        rest = [ast.copy_location(ast.Try(rest, [], [], [leave]), rest[0])]
+    enter = [_call([ENTER_GUARD, *names], rest[0])] if names else []
+    function.body = [*body[:start], *enter, *rest]
+
+
+def _call(parts: list[str], place: ast.stmt) -> ast.stmt:
+    guard, *names = parts
+    call = ast.Call(ast.Name(guard, ast.Load()), [ast.Constant(name) for name in names], [])
+    statement = ast.copy_location(ast.Expr(call), place)
+    return ast.fix_missing_locations(statement)

@@ -1,0 +1,52 @@
+"""Only functions that use variables of the text are changed."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from caps.worker.inside.language.scopes.synced_functions import sync_functions
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(a): return a", "def f(a):\n    return a"),
+        ("def f(): return len([])", "def f():\n    return len([])"),
+        ("def f(): return f()", "def f():\n    return f()"),
+        ("import math\ndef f(): return math", "import math\n\ndef f():\n    return math"),
+        ("def f(): return x", "def f():\n    <enter>('x')\n    return x"),
+        (
+            "def f():\n    'doc'\n    global x\n    x = 1",
+            'def f():\n    """doc"""\n'
+            "    <enter>('x')\n    try:\n        global x\n        x = 1\n    finally:\n"
+            "        <leave>('x')",
+        ),
+        (
+            "def f():\n    x = 1\n    def g(): return x + y",
+            "def f():\n    x = 1\n\n    def g():\n        <enter>('y')\n        return x + y",
+        ),
+        (
+            "def g(): pass\ng = 1\ndef f(): return g",
+            "def g():\n    pass\ng = 1\n\ndef f():\n    <enter>('g')\n    return g",
+        ),
+        (
+            "def f(): return globals()",
+            "def f():\n    try:\n        return globals()\n    finally:\n        <leave>()",
+        ),
+        (
+            "def f():\n    for a in b:\n        with c as d: pass\n    match a:\n"
+            "        case [*e, {'k': 1, **g}] as h: return (d, e, g, h)",
+            "def f():\n    <enter>('b', 'c')\n    for a in b:\n        with c as d:\n"
+            "            pass\n    match a:\n        case [*e, {'k': 1, **g}] as h:\n"
+            "            return (d, e, g, h)",
+        ),
+    ],
+)
+def test_a_function_says_which_variables_it_reads_and_sets(before: str, after: str) -> None:
+    """Not those that it binds itself, of a builtin, or that the text defines once."""
+    tree = ast.parse(before)
+    sync_functions(tree)
+    assert ast.unparse(tree) == after
+    compile(tree, "<text>", "exec")
