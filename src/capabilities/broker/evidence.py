@@ -7,9 +7,9 @@ to it that nothing happens without it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from caps.capabilities.artifacts import ArtifactStore
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from caps.capabilities.broker.lifecycle import Call
 
 
-class DecisionSummary(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSummary:
     """One decision as the result of an execution lists it."""
 
     request_id: str

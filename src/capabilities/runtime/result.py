@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import msgspec
-
 from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.evidence import DecisionSummary
 from caps.capabilities.runtime.formats.json_value import Spelling, safe_repr, to_json
@@ -132,7 +130,7 @@ class ExecutionResult:
             "stdout": self.stdout,
             "error": error,
             "usage": asdict(self.usage),
-            "decisions": [msgspec.structs.asdict(decision) for decision in self.decisions],
+            "decisions": [asdict(decision) for decision in self.decisions],
             "artifacts": [artifact.as_dict() for artifact in self.artifacts],
             "note": self.note,
         }

@@ -12,6 +12,8 @@ import pytest
 
 from caps import AuditError, CapabilityRegistry, Durability, MemoryAuditLog, Runtime
 from caps.capabilities.broker.evidence import CallEvidence
+from caps.capabilities.broker.prepared.preparation import PreparedCalls
+from caps.capabilities.broker.prepared.records import RecordTexts
 from caps.security.audit import AuditLog, read_records
 from caps.security.audit.log.segment import Segment
 
@@ -99,19 +101,22 @@ def test_a_log_that_fails_too_does_not_hide_the_interrupt(
 
 
 @BACKENDS
+@pytest.mark.parametrize("made_by", [RecordTexts, CallEvidence], ids=["prepared", "lifecycle"])
 def test_no_outcome_stands_without_its_decision(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, made_by: type[Any]
 ) -> None:
     """An interrupt while the decisions of several calls are prepared: no call is made."""
-    decided, left = CallEvidence.decision_record, [3]
+    decided, left = made_by.decision_record, [3]
 
-    def interrupting(self: CallEvidence, *args: Any) -> Any:
+    def interrupting(self: Any, *args: Any) -> Any:
         left[0] -= 1
         if not left[0]:
             raise KeyboardInterrupt
         return decided(self, *args)
 
-    monkeypatch.setattr(CallEvidence, "decision_record", interrupting)
+    if made_by is CallEvidence:
+        monkeypatch.setattr(PreparedCalls, "begin", lambda *args: None)
+    monkeypatch.setattr(made_by, "decision_record", interrupting)
     many = "await asyncio.gather(*[caps.host.now() for _ in range(3)])"
     source = f"import asyncio\nawait caps.host.now()\n{many}"
     found = ended(tmp_path / "log", backend, source)
