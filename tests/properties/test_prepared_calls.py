@@ -289,3 +289,32 @@ def test_a_log_that_fails_at_the_first_call_leaves_no_effect(tmp_path: Path) -> 
         await log.aclose()
 
     anyio.run(one)
+
+
+def test_calls_have_the_labels_of_when_their_requests_were_received(tmp_path: Path) -> None:
+    """Also if an earlier call of the batch fails and the lifecycle takes the others."""
+
+    async def by(directory: Path, on: bool) -> list[Any]:
+        log, setup = opened(directory, {})
+        calls = setup.execution("e2")
+        calls._prepared._is_on &= on
+
+        class Marking(list[Any]):
+            def append(self, called: Any) -> None:
+                super().append(called)
+                calls.flow.add_marks({"private"})
+
+        setup.called = Marking()
+        words = ("a", "bad", "c")
+        await answer_batch(
+            calls, [request(0, i, "box.take", {"word": w}, {}) for i, w in enumerate(words)]
+        )
+        await log.aclose()
+        return [*setup.called]
+
+    async def both() -> None:
+        general = await by(tmp_path / "general", False)
+        assert len(general) == 3
+        assert await by(tmp_path / "prepared", True) == general
+
+    anyio.run(both)

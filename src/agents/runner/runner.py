@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+from collections import deque
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -52,6 +53,7 @@ _STOPS: Final = {
     StopReason.TURNS: RunStatus.TURN_LIMIT,
     StopReason.TOKENS: RunStatus.TOKEN_LIMIT,
 }
+_MAX_UNKEPT: Final = 1024
 _HIDDEN: Final = "the engine failed; the log of the host says why"
 
 logger = logging.getLogger(__name__)
@@ -95,6 +97,8 @@ class AgentRunner:
         self._engine = engine
         self._store = store
         self._resolver = AgentResolver(runtime)
+        # The marks of runs that could not be stored: they hold for the session while this does.
+        self._unkept: deque[FlowState] = deque(maxlen=_MAX_UNKEPT)
 
     async def run(
         self, agent: StoredAgent, message: str, ctx: RunContext | None = None
@@ -144,8 +148,8 @@ class AgentRunner:
             return _Kept(warnings=(error.message,))
         except StoreError as error:
             logger.exception("a run was not added to its thread")
-            old = None if run.conversation.is_new else run.conversation.thread.id
-            return _Kept(thread=old, warnings=(f"the thread lacks this run: {error.for_callers}",))
+            self._unkept.append(run.flow)
+            return _Kept(warnings=(f"the thread lacks this run: {error.for_callers}",))
         return _Kept(thread=thread)
 
     def _listening(self, run: _Run) -> AbstractContextManager[None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -213,22 +215,62 @@ class Losing(Engine):
 
 
 @pytest.mark.parametrize(
-    ("statement", "continues", "warning"),
+    ("statement", "warning"),
     [
-        ("DELETE FROM threads", False, "was deleted during the run"),
-        ("DROP TABLE messages", True, "the thread lacks this run: the store of the host"),
+        ("DELETE FROM threads", "was deleted during the run"),
+        ("DROP TABLE messages", "the thread lacks this run: the store of the host"),
     ],
 )
 async def test_the_answer_is_given_though_it_cannot_be_kept(
-    store: Store, statement: str, continues: bool, warning: str
+    store: Store, statement: str, warning: str
 ) -> None:
-    """Its effects have happened: the caller gets the answer, and a warning."""
+    """Its effects have happened: the caller gets the answer, a warning, and no thread."""
     first, _ = await run_alone(store, [say("yes")])
     async with runner_of(store, Losing(store, statement)) as runner:
         ctx = RunContext(principal="ada", thread=first.thread_id)
         result = await runner.run(AGENT, "hi", ctx)
-    assert (result.answer, result.thread_id) == ("42", first.thread_id if continues else None)
+    assert (result.answer, result.thread_id) == ("42", None)
     assert warning in result.warnings[0]
+
+
+class Once(Engine):
+    """Reads what is private, and loses the store once; then sends."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self.sent, self._runs = store, "", 0
+
+    async def run(self, request: EngineRequest, call_tool: CallTool) -> EngineOutcome:
+        self._runs += 1
+        if self._runs == 1:
+            await call_tool(ToolCall(id="1", name="salary", arguments={"name": "bo"}))
+            await call_tool(ToolCall(id="2", name="read", arguments={"url": "u"}))
+            await self._rename("messages", "elsewhere")
+        else:
+            send = ToolCall(id="1", name="send", arguments={"to": "evil", "text": "92"})
+            self.sent = (await call_tool(send)).text
+        return EngineOutcome(answer="92")
+
+    async def _rename(self, old: str, new: str) -> None:
+        statement = text(f"ALTER TABLE {old} RENAME TO {new}")
+        await self._store.write(lambda connection: connection.execute(statement))
+
+
+async def test_labels_that_cannot_be_stored_hold_in_this_process(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was given the answer may quote it in the thread."""
+    # A record of the log would hold the frames of the run, and by them its labels.
+    monkeypatch.setattr(logging.getLogger("caps.agents.runner.runner"), "disabled", True)
+    first, _ = await run_alone(store, [say("yes")])
+    engine = Once(store)
+    async with runner_of(store, engine) as runner:
+        ctx = RunContext(principal="ada", thread=first.thread_id)
+        lost = await runner.run(AGENT, "read", ctx)
+        assert lost.labels == ("private", "untrusted")
+        await engine._rename("elsewhere", "messages")
+        gc.collect()
+        await runner.run(AGENT, "send `92`", ctx)
+    assert "after what was read before" in engine.sent
 
 
 async def test_a_run_out_of_time(store: Store) -> None:

@@ -75,8 +75,11 @@ class UnfinishedBatch(InlineBatch):
         broker: ExecutionBroker,
         decided: Sequence[tuple[CapabilityRequestMessage, Decision]],
         made: Sequence[Invoked],
+        answered: frozenset[str],
     ) -> None:
+        """`answered` is what the execution had been answered when the requests were received."""
         super().__init__(broker, ())
+        self.answered = answered
         calls = [DecidedCall(broker, one, self.answered, decision) for one, decision in decided]
         self._requests = len(calls)
         self._slots, self._calls = [*calls], [*calls]
@@ -150,7 +153,7 @@ class ReturningBatch(RequestBatch):
     def _continue(self) -> UnfinishedBatch:
         """The same calls in the lifecycle, as far as they have come."""
         decided = [(request, call.decision) for request, call in self._pairs]
-        self._general = rest = UnfinishedBatch(self._broker, decided, self._made)
+        self._general = rest = UnfinishedBatch(self._broker, decided, self._made, self.answered)
         if self._decided:
             rest.decisions_recorded()
         return rest

@@ -6,9 +6,7 @@ it is imported without its hook, and each worker calls the function beneath.
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
 _register = os.register_at_fork
@@ -25,6 +23,8 @@ for _hook in _hooks:
     if _hook != {"after_in_child": _shared.seed}:  # not known, so it is kept
         _register(**_hook)
 
-# What `Random.seed` calls. The rest of its work is done: no function has left anything behind that
-# depends on the numbers before.
-reseed: Callable[[], None] = functools.partial(_random.Random.seed, _shared)
+
+def reseed() -> None:
+    """Seed the shared generator, as the hook would: `Random.seed` without its work on arguments."""
+    _random.Random.seed(_shared)
+    _shared.gauss_next = None  # the second number of a pair that something loaded before drew
