@@ -1,4 +1,5 @@
 # `__args__`, `__metadata__`, `__parameters__`, `__orig_bases__` and `__abstractmethods__`
+import collections.abc
 from abc import ABC, abstractmethod
 from typing import Annotated, Callable, Generic, TypeVar
 T = TypeVar("T")
@@ -10,6 +11,7 @@ class Shape(ABC):
 class Square(Shape):
     def area(self): return 1
 assert Stack[int].__args__ == (int,) and Callable[[int], str].__args__ == (int, str)
+assert collections.abc.Callable[[int], str].__args__ == (int, str)
 assert (int | None).__args__ == (int, type(None)) and Annotated[int, 3].__metadata__ == (3,)
 assert Stack.__parameters__ == (T,) and list[T].__parameters__ == (T,)
 assert Ints.__orig_bases__ == (Stack[int],) and Stack.__orig_bases__ == (Generic[T],)

@@ -5,6 +5,7 @@ groups = defaultdict(list)
 # ends: write `from typing import Optional` first
 def find(name: str) -> Optional[str]:
     return None
+found: dict[str, Optional[str]] = dict[str, Optional[str]]()  # from 3.14 on, the first to be read
 # %% a missing import of a module
 # ends: write `import json` first
 print(json.dumps({"a": 1}))

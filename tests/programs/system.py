@@ -569,7 +569,7 @@ except RuntimeError as e:
     print(et.__name__, ev, tb is e.__traceback__)
     traceback.print_exc(file=sys.stdout)
     print(
-        "".join(traceback.format_exception(e)).count("\n"),
+        "".join(traceback.format_exception(e)).count("  File "),
         traceback.extract_tb(tb)[-1].lineno,
         traceback.extract_tb(tb)[-1].line,
     )

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import types
+import warnings
 from typing import Any
 
 
@@ -25,6 +26,8 @@ def outcome(source: str) -> tuple[str, str]:
     vars(main).update(__builtins__=__builtins__, __file__="<agent>")
     sys.modules["__main__"] = main
     linecache.cache["<agent>"] = (len(source), None, source.splitlines(keepends=True), "<agent>")
+    # The `warnings` of user space show what code warns of, and not what the library does.
+    warnings.filterwarnings("ignore", r"'asyncio\.iscoroutinefunction' is deprecated")
     end = "ok"
     try:
         exec(compile(source, "<agent>", "exec", dont_inherit=True), vars(main))

@@ -193,7 +193,7 @@ def _check_members(encoded: list[Any]) -> None:
     A member that was converted may have no hash, or may equal another one that it did not equal.
     """
     try:
-        held = decode_value(msgspec.msgpack.encode([_MARKS[Kind.SET], *encoded]))
+        held = decode_value(pack([_MARKS[Kind.SET], *encoded]))
     except ProtocolError as error:
         raise TypeError(f"a key or member that cannot be one: {error.message}") from None
     if len(held) != len(encoded):

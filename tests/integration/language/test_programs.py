@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,9 @@ from support.program_files import TESTS, AgentProgram, agent_programs
 
 PROGRAMS = agent_programs()
 COMPARED = [program for program in PROGRAMS if not program.ends]
+# The marks under a line of a traceback: ours are `^` only, as in Python 3.11 and 3.12 for a call.
+_MARKS = re.compile(r"^ +[~^]+\n", re.MULTILINE)
+_HAS_OTHER_MARKS = sys.version_info >= (3, 13)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,11 @@ def end_of(result: ExecutionResult) -> str:
     return f"{result.error.type}: {result.error.message}" if result.error else "ok"
 
 
+def compared(printed: str) -> str:
+    """The output, without the marks of a traceback where CPython has other ones."""
+    return _MARKS.sub("", printed) if _HAS_OTHER_MARKS else printed
+
+
 def test_there_are_programs_enough() -> None:
     """A directory that was moved would make all of this pass."""
     assert len(PROGRAMS) >= 200
@@ -60,7 +69,8 @@ def test_a_program_does_what_it_does_in_cpython(
 ) -> None:
     """The same output, and the same end."""
     result = runtime.run_sync(program.source)
-    assert (result.stdout, end_of(result)) == expected[program.name]
+    printed, end = expected[program.name]
+    assert (compared(result.stdout), end_of(result)) == (compared(printed), end)
 
 
 @pytest.mark.parametrize("program", [one for one in PROGRAMS if one.ends], ids=lambda one: one.name)

@@ -172,7 +172,11 @@ def show_as_module(kind: type) -> None:
 
 _typing: Any = typing
 # No class of the user's own is one of these: exact types, or what only `typing` makes.
-_PLAIN_ALIASES = (types.GenericAlias, types.UnionType)
+_PLAIN_ALIASES = (
+    types.GenericAlias,
+    types.UnionType,
+    type(collections.abc.Callable[[], None]),
+)
 
 
 def _is_alias(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 # stopped: harmless
 
+import collections.abc
 import typing
 
 take(typing.Type[type].__args__)
@@ -9,3 +10,4 @@ take(typing.Union[type, int].__args__)
 take((type | None).__args__)
 take(list[type].__args__)
 take(typing.Annotated[type, type].__metadata__)
+take(collections.abc.Callable[[type], type].__args__)
