@@ -150,3 +150,20 @@ age, years = symbols("age years", positive=True)
 print(solve([Eq(age + years, 2 * age), Eq(age, 3 * years - 10)], [age, years], dict=True))
 print(parse_expr("(a + 1)**2").expand(), simplify("sin(t)**2 + cos(t)**2"), Symbol("α") + 1)
 print(solve(Eq(Symbol("x") ** 4, 16)), Eq(Symbol("x"), 1), repr(Symbol("x") ** 2 / 3))
+# %% warnings of a package: recorded, turned into errors, ignored
+import warnings
+import numpy as np
+
+for _ in range(2):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        print(np.array([1.0, 0.0]) / np.array([0.0, 0.0]), np.mean([]))
+    print([(one.category.__name__, str(one.message)) for one in caught])
+with warnings.catch_warnings():
+    warnings.filterwarnings("error", category=RuntimeWarning)
+    try:
+        np.log(-1.0)
+    except RuntimeWarning as error:
+        print("RuntimeWarning", error)
+warnings.filterwarnings("ignore", message="divide")
+print(np.array([1.0]) / 0)
