@@ -183,3 +183,21 @@ for text in ("x = = 1", "if x\n  pass", "x=1\n  y=2", "break", "def f():\nx=1", 
         print(type(error).__name__, error, error.msg, error.lineno, error.text)
 # %% a syntax error in text that is evaluated
 print(eval("2 *"))
+# %% warnings that are printed
+import warnings
+
+
+class Old(UserWarning): ...
+
+
+def old():
+    warnings.warn("use new", DeprecationWarning, stacklevel=2)
+
+
+warnings.warn("careful")
+old()
+for _ in range(2):
+    warnings.warn("again")
+warnings.warn(
+    Old("on two lines")
+)

@@ -165,5 +165,6 @@ with warnings.catch_warnings():
         np.log(-1.0)
     except RuntimeWarning as error:
         print("RuntimeWarning", error)
+print(np.array([1.0]) / 0)
 warnings.filterwarnings("ignore", message="divide")
 print(np.array([1.0]) / 0)

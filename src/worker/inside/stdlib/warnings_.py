@@ -20,6 +20,7 @@ from caps.worker.inside.errors.report import message_of
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.stdlib.context import StdlibContext
 
+_MAX_LINE = 1_000
 _ACTIONS = ("default", "error", "ignore", "always", "all", "module", "once")
 
 
@@ -110,7 +111,7 @@ class Warnings:
         if record is not None:
             record.append(shown)
         else:
-            self._output.stderr.write(f"{shown}\n")
+            self._output.stderr.write(f"{shown}\n{self._source_line(filename, line)}")
 
     def simplefilter(
         self, action: str, category: Any = Warning, lineno: int = 0, append: bool = False
@@ -160,6 +161,12 @@ class Warnings:
         known = key in self._seen
         self._seen.add(key)
         return known
+
+    def _source_line(self, filename: str, line: int) -> str:
+        program = self._programs.get(filename)
+        lines = () if program is None else program.lines
+        text = lines[line - 1].strip()[:_MAX_LINE] if 0 < line <= len(lines) else ""
+        return f"  {text}\n" if text else ""
 
     def _find_place(self, frame: FrameType | None, level: int) -> tuple[str, int]:
         """The file and line of the user code that is `level` calls up."""

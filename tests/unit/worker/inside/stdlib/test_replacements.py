@@ -96,15 +96,16 @@ PRINTING = {
     ),
     "a warning": (
         "import warnings\nwarnings.warn('careful')",
-        "<agent>:2: UserWarning: careful\n",
+        "<agent>:2: UserWarning: careful\n  warnings.warn('careful')\n",
     ),
     "a warning about the caller": (
         "import warnings as w\ndef f():\n    w.warn('old', DeprecationWarning, stacklevel=2)\nf()",
-        "<agent>:4: DeprecationWarning: old\n",
+        "<agent>:4: DeprecationWarning: old\n  f()\n",
     ),
     "a warning once for each place": (
         "import warnings\nfor n in range(3):\n    warnings.warn('again')\nwarnings.warn('again')",
-        "<agent>:3: UserWarning: again\n<agent>:4: UserWarning: again\n",
+        "<agent>:3: UserWarning: again\n  warnings.warn('again')\n"
+        "<agent>:4: UserWarning: again\n  warnings.warn('again')\n",
     ),
     "a warning that nobody wants": (
         "import warnings\nwarnings.filterwarnings('ignore')\nwarnings.warn('careful')",
