@@ -83,3 +83,14 @@ m = np.ones((500, 500)); assert (m @ m)[0, 0] == 500
 # error: No module named 'pydoc'
 # why: it needs `pydoc`; use `print(f.__doc__)`
 np.info(np.add)
+# %% its warnings are shown at the line of the code, and `warnings` filters them
+import contextlib, io, warnings
+shown = io.StringIO()
+with contextlib.redirect_stderr(shown):
+    np.array([1.0]) / 0
+assert "RuntimeWarning: divide by zero encountered in divide" in shown.getvalue()
+assert "site-packages" not in shown.getvalue()
+with contextlib.redirect_stderr(io.StringIO()) as shown, warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    np.mean([])
+assert shown.getvalue() == ""

@@ -939,7 +939,7 @@ for r in [
     res = app.handle(r)
     print(int(res.status), json.dumps(res.body))
 # %% http status codes and mimetypes
-# ends: there is no network here
+# ends: a policy can grant it: "modules": ["mimetypes"]
 from http import HTTPStatus
 import mimetypes
 

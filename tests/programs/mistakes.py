@@ -126,3 +126,79 @@ try:
     undefined
 except NameError as error:
     print(type(error).__name__)
+# %% a traceback of some frames
+import traceback
+
+
+def load(path):
+    return parse(path)
+
+
+def parse(path):
+    return check(path)
+
+
+def check(path):
+    raise ValueError(f"no header in {path}")
+
+
+try:
+    load("a.csv")
+except ValueError as error:
+    for limit in (1, 2, -1, 0, 9, None):
+        print(traceback.format_exc(limit=limit))
+    traceback.print_exc(limit=-2)
+    print("".join(traceback.format_exception(error, limit=1)))
+    print("".join(traceback.format_tb(error.__traceback__, 2)))
+    traceback.print_tb(error.__traceback__, limit=-1)
+# %% causes with a traceback of some frames
+import traceback
+
+
+def load(name):
+    try:
+        find(name)
+    except KeyError as error:
+        raise RuntimeError(f"no setting `{name}`") from error
+
+
+def find(name):
+    return {}[name.upper()]
+
+
+try:
+    load("host")
+except RuntimeError:
+    traceback.print_exc(limit=1)
+    print(traceback.format_exc(chain=False, limit=1))
+# %% what a syntax error says of text that is evaluated
+for text in ("1 +", "(1", "x = 1", "a b", "é é"):
+    try:
+        eval(text)
+    except SyntaxError as error:
+        print(error, error.args, error.msg, error.lineno, error.offset, error.text, error.filename)
+for text in ("x = = 1", "if x\n  pass", "x=1\n  y=2", "break", "def f():\nx=1", "1 = x"):
+    try:
+        exec(text)
+    except SyntaxError as error:
+        print(type(error).__name__, error, error.msg, error.lineno, error.text)
+# %% a syntax error in text that is evaluated
+print(eval("2 *"))
+# %% warnings that are printed
+import warnings
+
+
+class Old(UserWarning): ...
+
+
+def old():
+    warnings.warn("use new", DeprecationWarning, stacklevel=2)
+
+
+warnings.warn("careful")
+old()
+for _ in range(2):
+    warnings.warn("again")
+warnings.warn(
+    Old("on two lines")
+)

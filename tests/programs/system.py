@@ -831,3 +831,87 @@ try:
     inf()
 except RecursionError as e:
     print("RecursionError", str(e)[:32])
+# %% status codes and methods of HTTP
+import http
+from http import HTTPMethod, HTTPStatus
+
+print(HTTPStatus.OK, HTTPStatus(404).phrase, http.HTTPStatus.NOT_FOUND.value, repr(HTTPStatus.OK))
+print(HTTPStatus.OK == 200, f"{HTTPStatus.CREATED}", len(list(HTTPStatus)), HTTPStatus["OK"])
+print(HTTPMethod.POST == "POST", repr(HTTPMethod.GET), HTTPMethod.PATCH.description)
+print({status.value: status.phrase for status in HTTPStatus if 500 <= status < 600})
+try:
+    HTTPStatus(999)
+except ValueError as error:
+    print(error)
+# %% http.client
+# ends: there is no network here
+from http import client
+# %% the parameters of functions by getfullargspec
+import inspect
+
+
+def full(a, b=2, *args, c: int, d=4, **kw) -> str: ...
+def strict(a, /, b, *, c=None): ...
+
+
+class Shape:
+    def __init__(self, x: int, y=3): ...
+    def move(self, z): ...
+    @classmethod
+    def make(cls, z): ...
+    @staticmethod
+    def area(z): ...
+
+
+for one in (full, strict, Shape, Shape.move, Shape(1).move, Shape.make, Shape.area, lambda: 0):
+    print(inspect.getfullargspec(one))
+print(inspect.getfullargspec(full).kwonlydefaults)
+# %% which interpreter it is
+import sys
+
+print(sys.implementation.name, sys.implementation.cache_tag)
+print(sys.implementation.version == sys.version_info, sys.implementation.hexversion == sys.hexversion)
+# %% the report of a test runner
+import io
+import re
+import unittest
+
+
+class Cases(unittest.TestCase):
+    def test_a(self):
+        "What it does."
+        self.assertEqual(1, 2)
+
+    def test_b(self): ...
+
+    @unittest.expectedFailure
+    def test_c(self): ...
+
+    @unittest.expectedFailure
+    def test_d(self):
+        self.fail("x")
+
+    @unittest.skip("later")
+    def test_e(self): ...
+
+    def test_f(self):
+        """
+        On the next line."""
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertEqual(number % 2, 0)
+
+
+for verbosity in (0, 1, 2):
+    out = io.StringIO()
+    tests = unittest.defaultTestLoader.loadTestsFromTestCase(Cases)
+    result = unittest.TextTestRunner(stream=out, verbosity=verbosity).run(tests)
+    print(re.sub(r"in [\d.]+s", "in 0s", out.getvalue()), result, result.failures[0][1])
+# %% os.rename
+# ends: a policy may grant `caps.files.move` instead
+import os
+
+os.rename("a", "b")
+# %% ctypes
+# ends: no library of the system can be loaded here; use `struct` or `array`
+import ctypes

@@ -103,7 +103,7 @@ TYPE_SAMPLES: dict[str, list[str]] = {
     ],
     "sys": [
         "import sys\n[sys.maxsize, sys.float_info.max, sys.int_info.bits_per_digit, sys.hash_info.width,"
-        "sys.version_info[:2], sys.version, sys.hexversion, sys.byteorder, sys.maxunicode, sys.platform,"
+        "sys.version_info[:2], sys.version, sys.hexversion, sys.implementation.name, sys.byteorder, sys.maxunicode, sys.platform,"
         "sys.intern('a'), sys.getsizeof(1), sys.exc_info(), sys.exception()]",
         "import sys\ntry:\n    sys.exit(3)\nexcept SystemExit as e:\n    code = e.code\nlimit = "
         "sys.getrecursionlimit()\nsys.setrecursionlimit(limit + 10)\nnow = sys.getrecursionlimit()\n"

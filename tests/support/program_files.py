@@ -2,7 +2,8 @@
 
 A file has programs of one kind, each after a line `# %% what it does`. A program that does not end
 as in CPython has a line `# ends: ` with a part of the error that it ends with; it is not run by
-CPython. All others must print and end as they do there.
+CPython. All others must print and end as they do there. The files in `programs/packages/` begin
+with a line `# modules: ` with what their policy grants.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 
 TESTS = Path(__file__).parents[1]
 _PROGRAM = re.compile(r"^# %% (.+)\n", re.MULTILINE)
+_MODULES = re.compile(r"^# modules: (.+)\n")
 _ENDS = re.compile(r"^# ends: (.+)\n", re.MULTILINE)
 
 
@@ -25,9 +27,27 @@ class AgentProgram(msgspec.Struct, frozen=True, kw_only=True):
     ends: str = ""
 
 
+class GrantedPrograms(msgspec.Struct, frozen=True, kw_only=True):
+    """The programs of one file, which need `modules`."""
+
+    name: str
+    modules: list[str]
+    programs: list[AgentProgram]
+
+
 def agent_programs() -> list[AgentProgram]:
-    """All of them, by file and place."""
+    """Those that need nothing, by file and place."""
     return [one for path in sorted((TESTS / "programs").glob("*.py")) for one in _parse(path)]
+
+
+def granted_programs() -> list[GrantedPrograms]:
+    """Those that need packages, by file."""
+    paths = sorted((TESTS / "programs" / "packages").glob("*.py"))
+    return [
+        GrantedPrograms(name=path.stem, modules=found[1].split(), programs=_parse(path))
+        for path in paths
+        if (found := _MODULES.match(path.read_text()))
+    ]
 
 
 def _parse(path: Path) -> list[AgentProgram]:

@@ -86,10 +86,18 @@ def _describe(error: BaseException, programs: Programs) -> ErrorReport:
 
 
 def traceback_text(
-    error: BaseException, programs: Programs, *, chain: bool = True, hint: str | None = None
+    error: BaseException,
+    programs: Programs,
+    *,
+    chain: bool = True,
+    hint: str | None = None,
+    limit: int | None = None,
 ) -> str:
-    """The traceback in Python's format, with user frames only; with its causes if `chain`."""
-    lines = (_chain_text if chain else _one_text)(error, programs)
+    """The traceback in Python's format, with user frames only; with its causes if `chain`.
+
+    With a `limit` it has that many frames: the first ones, or the last ones if it is negative.
+    """
+    lines = (_chain_text if chain else _one_text)(error, programs, limit)
     return _bounded("".join([*lines, *_hint_line(hint)]))
 
 
@@ -267,7 +275,27 @@ def _function_name(function: str) -> str:
     return function[:_MAX_NAME]
 
 
-def _chain_text(error: BaseException, programs: Programs) -> Iterator[str]:
+def frame_texts(
+    traceback: TracebackType | None, programs: Programs, limit: int | None
+) -> list[str]:
+    """The user's frames of a traceback, each as text with its source line."""
+    steps = _limited(list(_user_steps(traceback, programs)), limit)
+    return [_bounded("".join(_step_text(step))) for step in steps[-_MAX_FRAMES:]]
+
+
+def _limited(steps: list[TracebackFrame], limit: int | None) -> list[TracebackFrame]:
+    if limit is None:
+        return steps
+    return steps[:limit] if limit >= 0 else steps[limit:]
+
+
+def _step_text(step: TracebackFrame) -> Iterator[str]:
+    program, function, (line, column, end) = step
+    yield f'  File "{program.filename}", line {line}, in {_function_name(function)}\n'
+    yield from _caret_lines(_source_line(program, line), column, end)
+
+
+def _chain_text(error: BaseException, programs: Programs, limit: int | None) -> Iterator[str]:
     """The traceback as Python prints it, causes first."""
     chain: list[tuple[BaseException, str]] = []
     current: BaseException | None = error
@@ -283,17 +311,15 @@ def _chain_text(error: BaseException, programs: Programs) -> Iterator[str]:
     for index, (one, _) in enumerate(reversed(chain)):
         if index:
             yield chain[len(chain) - 1 - index][1]
-        yield from _one_text(one, programs)
+        yield from _one_text(one, programs, limit)
 
 
-def _one_text(error: BaseException, programs: Programs) -> Iterator[str]:
-    steps = list(_user_steps(error.__traceback__, programs))
+def _one_text(error: BaseException, programs: Programs, limit: int | None) -> Iterator[str]:
+    steps = _limited(list(_user_steps(error.__traceback__, programs)), limit)
     if steps:
         yield "Traceback (most recent call last):\n"
-    for (program, function, position), repeated in _fold_repeated(steps):
-        line, column, end = position
-        yield f'  File "{program.filename}", line {line}, in {_function_name(function)}\n'
-        yield from _caret_lines(_source_line(program, line), column, end)
+    for step, repeated in _fold_repeated(steps):
+        yield from _step_text(step)
         if repeated > 1:
             yield f"  [previous line repeated {repeated - 1} more times]\n"
     yield f"{_type_name(error)}: {message_of(error)}\n"

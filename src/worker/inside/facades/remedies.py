@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 _ONE_PROCESS: Final = "a worker is one process with one thread"
+_NO_NATIVE: Final = "no library of the system can be loaded here"
 _NO_PROCESS: Final = "there are no other processes here"
 _NO_DISPLAY: Final = "there is no display here; `print` what there is to show"
 _NO_NETWORK: Final = "there is no network here"
@@ -25,6 +26,7 @@ MODULE_REMEDIES: Final[dict[str, str]] = {
     "cPickle": _USE_JSON,
     "cProfile": _USE_TIMERS,
     "codecs": "use `str.encode` and `bytes.decode`",
+    "ctypes": f"{_NO_NATIVE}; use `struct` or `array` for bytes and numbers of C",
     "curses": _NO_DISPLAY,
     "dill": _USE_JSON,
     "doctest": "use `unittest` or `assert`",
@@ -74,8 +76,9 @@ NAME_REMEDIES: Final[dict[str, str]] = {
     "collections.UserString": "derive from `str`",
     "concurrent.futures.ProcessPoolExecutor": f"{_ONE_PROCESS}; use `ThreadPoolExecutor`",
     "dataclasses.make_dataclass": "write a class statement with `@dataclass`",
+    "http.client": _NO_NETWORK,
+    "http.server": _NO_NETWORK,
     "inspect.getargspec": "use `inspect.signature`",
-    "inspect.getfullargspec": "use `inspect.signature`",
     "inspect.getsource": "the text of a function is not kept; `inspect.signature` shows its head",
     "logging.config": MODULE_REMEDIES["logging.config"],
     "logging.handlers": MODULE_REMEDIES["logging.handlers"],

@@ -34,6 +34,8 @@ class SourceError(ExecutionError):
     """
 
     code = "source_error"
+    python_error: SyntaxError | None = None
+    """The interpreter's own error, if the source is not Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +334,7 @@ def _syntax_error(error: SyntaxError, lines: tuple[str, ...]) -> SourceError:
     column = max(0, (error.offset or 1) - 1)
     end = (error.end_offset or 0) - 1 if error.end_lineno == line else None
     message = error.msg or "invalid syntax"
-    return SourceError(
+    found = SourceError(
         f"syntax error on line {line}: {message}",
         kind="syntax",
         line=line,
@@ -341,6 +343,16 @@ def _syntax_error(error: SyntaxError, lines: tuple[str, ...]) -> SourceError:
         source_line=_line(lines, line),
         problems=[{"line": line, "column": column, "message": message}],
     )
+    found.python_error = _same_error(error)
+    return found
+
+
+def _same_error(error: SyntaxError) -> SyntaxError:
+    """A copy without the frames and the context of the compiler."""
+    copy = type(error)(*error.args)
+    for name in ("filename", "lineno", "offset", "text", "end_lineno", "end_offset"):
+        setattr(copy, name, getattr(error, name))
+    return copy
 
 
 def _line(lines: tuple[str, ...], number: int) -> str:

@@ -250,7 +250,7 @@ class _Evaluation:
                 synced=type(given) is dict,
             )
         except SourceError as error:
-            raise SyntaxError(error.message) from None
+            raise (error.python_error or SyntaxError(error.message)) from None
         self._own.add_private_names(program.private_names)
         return program.code
 

@@ -34,6 +34,8 @@ def describe_machine() -> None:
     _replace("_posixsubprocess", "fork_exec", _refuse_process)
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "socketpair"):
         _replace("socket", name, _refuse_network)
+    # joblib asks other programs for it, and prints the error with the paths of the host.
+    _replace("joblib.externals.loky.backend.context", "physical_cores_cache", 1)
     for module, kind, refuse in (
         ("socket", "socket", _refuse_network),
         ("subprocess", "Popen", _refuse_process),

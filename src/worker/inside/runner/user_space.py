@@ -35,6 +35,7 @@ from caps.worker.inside.language.transformer import READ_GUARD
 from caps.worker.inside.runner.unhandled import UnhandledErrors
 from caps.worker.inside.stdlib.asyncio_ import AsyncioFacade
 from caps.worker.inside.stdlib.importer import Importer
+from caps.worker.inside.stdlib.warnings_ import take_package_warnings
 
 # How long cancelled tasks may clean up; then the result is sent anyway.
 _GRACE_SECONDS = 2.0
@@ -76,6 +77,8 @@ class UserSpace:
         # What a library prints is captured, too.
         sys.stdout = self._output.stdout
         self._unhandled.install()
+        if self._real:
+            take_package_warnings(self._importer.context)
 
     def grant(self, manifest: ManifestMessage, limits: WorkerLimits) -> None:
         """Add `caps`, once, before the first cell."""

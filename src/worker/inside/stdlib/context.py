@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from caps.worker.inside.channel.output import OutputStreams
 from caps.worker.inside.language.compiler import Program
@@ -20,6 +21,8 @@ class StdlibContext:
     """The running programs by the file name in their frames; a session adds to it."""
     argv: list[str] = field(default_factory=lambda: [""])
     """`sys.argv`, which is filled in place: code may have imported it before."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What a module and the runner share, under the name of the module."""
 
     @property
     def guards(self) -> AttributeGuards:

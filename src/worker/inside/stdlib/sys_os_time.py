@@ -10,7 +10,7 @@ import os
 import posixpath
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from caps.worker.inside.channel.interrupts import interruptible
 from caps.worker.inside.channel.output import CurrentStream, OutputStreams
@@ -33,12 +33,22 @@ def sys_names(context: StdlibContext) -> dict[str, Any]:
     output = context.output
     return {
         "argv": context.argv,
+        "implementation": Implementation(),
         "setrecursionlimit": setrecursionlimit,
         "stderr": _stream_variable(output, output.stderr),
         "stdout": _stream_variable(output, output.stdout),
         "__stderr__": output.stderr.original,
         "__stdout__": output.stdout.original,
     }
+
+
+class Implementation(NamedTuple):
+    """`sys.implementation`; not the library's namespace, which accepts any attribute."""
+
+    name: str = sys.implementation.name
+    cache_tag: str | None = sys.implementation.cache_tag
+    version: Any = sys.implementation.version
+    hexversion: int = sys.implementation.hexversion
 
 
 def _stream_variable(output: OutputStreams, stream: CurrentStream) -> Variable:

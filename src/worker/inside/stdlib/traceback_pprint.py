@@ -6,12 +6,13 @@ text that the report of a failed execution would show, with the user's own frame
 
 from __future__ import annotations
 
+import operator
 import pprint as library_pprint
 import sys
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from caps.worker.inside.errors.report import frame_summaries, traceback_text
+from caps.worker.inside.errors.report import frame_summaries, frame_texts, traceback_text
 from caps.worker.inside.stdlib.context import StdlibContext
 
 _ABSENT: Any = object()
@@ -57,32 +58,31 @@ class Tracebacks:
             "print_tb": self.print_tb,
         }
 
-    def extract_tb(self, tb: Any, limit: int | None = None) -> list[FrameSummary]:
+    def extract_tb(self, tb: Any, limit: Any = None) -> list[FrameSummary]:
         """The user's frames of a traceback."""
-        if tb is not None and type(tb) is not TracebackType:
-            raise TypeError(f"a traceback was due, not a `{type(tb).__name__}`")
+        _check_traceback(tb)
         frames = [FrameSummary(*one) for one in frame_summaries(tb, self._context.programs)]
-        if limit is None:
+        most = _plain_limit(limit)
+        if most is None:
             return frames
-        return frames[:limit] if limit >= 0 else frames[limit:]
+        return frames[:most] if most >= 0 else frames[most:]
 
-    def format_tb(self, tb: Any, limit: int | None = None) -> list[str]:
+    def format_tb(self, tb: Any, limit: Any = None) -> list[str]:
         """The same as lines of text."""
-        return format_list(self.extract_tb(tb, limit))
+        _check_traceback(tb)
+        return frame_texts(tb, self._context.programs, _plain_limit(limit))
 
-    def print_tb(self, tb: Any, limit: int | None = None, file: Any = None) -> None:
+    def print_tb(self, tb: Any, limit: Any = None, file: Any = None) -> None:
         """The same, printed."""
         self._print("".join(self.format_tb(tb, limit)), file)
 
     def format_exc(self, limit: Any = None, chain: bool = True) -> str:
         """The error that is being handled, as text."""
-        del limit
-        return self._text(sys.exception(), chain)
+        return self._text(sys.exception(), limit, chain)
 
     def print_exc(self, limit: Any = None, file: Any = None, chain: bool = True) -> None:
         """The same, printed."""
-        del limit
-        self._print(self._text(sys.exception(), chain), file)
+        self._print(self._text(sys.exception(), limit, chain), file)
 
     def format_exception(
         self,
@@ -94,8 +94,8 @@ class Tracebacks:
         chain: Any = True,
     ) -> list[str]:
         """An error as lines of text."""
-        del tb, limit
-        return self._text(_resolve_error(exc, value), chain).splitlines(keepends=True)
+        del tb
+        return self._text(_resolve_error(exc, value), limit, chain).splitlines(keepends=True)
 
     def print_exception(
         self,
@@ -108,8 +108,8 @@ class Tracebacks:
         chain: Any = True,
     ) -> None:
         """The same, printed."""
-        del tb, limit
-        self._print(self._text(_resolve_error(exc, value), chain), file)
+        del tb
+        self._print(self._text(_resolve_error(exc, value), limit, chain), file)
 
     def format_exception_only(self, exc: Any, /, value: Any = _ABSENT) -> list[str]:
         """The type and message of an error, without a traceback."""
@@ -118,13 +118,24 @@ class Tracebacks:
             return ["NoneType: None\n"]
         return traceback_text(error, {}, chain=False).splitlines(keepends=True)
 
-    def _text(self, error: BaseException | None, chain: Any) -> str:
+    def _text(self, error: BaseException | None, limit: Any, chain: Any) -> str:
         if error is None:
             return "NoneType: None\n"
-        return traceback_text(error, self._context.programs, chain=bool(chain))
+        most = _plain_limit(limit)
+        return traceback_text(error, self._context.programs, chain=bool(chain), limit=most)
 
     def _print(self, text: str, file: Any) -> None:
         (self._context.output.stderr if file is None else file).write(text)
+
+
+def _plain_limit(limit: Any) -> int | None:
+    """The number of frames, as an `int` whose methods are not the user's."""
+    return None if limit is None else int(operator.index(limit))
+
+
+def _check_traceback(tb: Any) -> None:
+    if tb is not None and type(tb) is not TracebackType:
+        raise TypeError(f"a traceback was due, not a `{type(tb).__name__}`")
 
 
 def _resolve_error(exc: Any, value: Any) -> BaseException | None:

@@ -2,13 +2,14 @@
 
 The library's `warnings` keeps its filters and registries in modules and frames; here they belong to
 one execution. The rules are those of the library: the newest filter that matches decides, and by
-default a warning is shown once for each place.
+default a warning is shown once for each place. Warnings of granted packages follow them, too.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import warnings as library_warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -19,6 +20,7 @@ from caps.worker.inside.errors.report import message_of
 from caps.worker.inside.language.compiler import Program
 from caps.worker.inside.stdlib.context import StdlibContext
 
+_MAX_LINE = 1_000
 _ACTIONS = ("default", "error", "ignore", "always", "all", "module", "once")
 
 
@@ -87,7 +89,15 @@ class Warnings:
         """`warnings.warn`."""
         del source
         warning, kind = _make_warning(message, category)
-        filename, line = self._find_place(sys._getframe(1), stacklevel)
+        self._decide(warning, kind, self._find_place(sys._getframe(1), stacklevel))
+
+    def show_of_package(self, given: library_warnings.WarningMessage) -> None:
+        """A warning that a package gives: at the line of the program that called it."""
+        warning, kind = _make_warning(given.message, given.category)
+        self._decide(warning, kind, self._find_place(sys._getframe(1), 1))
+
+    def _decide(self, warning: Warning, kind: type, place: tuple[str, int]) -> None:
+        filename, line = place
         text = message_of(warning)
         action = next(
             (one.action for one in self._filters if one.matches(text, kind, line)), "default"
@@ -101,7 +111,7 @@ class Warnings:
         if record is not None:
             record.append(shown)
         else:
-            self._output.stderr.write(f"{shown}\n")
+            self._output.stderr.write(f"{shown}\n{self._source_line(filename, line)}")
 
     def simplefilter(
         self, action: str, category: Any = Warning, lineno: int = 0, append: bool = False
@@ -151,6 +161,12 @@ class Warnings:
         known = key in self._seen
         self._seen.add(key)
         return known
+
+    def _source_line(self, filename: str, line: int) -> str:
+        program = self._programs.get(filename)
+        lines = () if program is None else program.lines
+        text = lines[line - 1].strip()[:_MAX_LINE] if 0 < line <= len(lines) else ""
+        return f"  {text}\n" if text else ""
 
     def _find_place(self, frame: FrameType | None, level: int) -> tuple[str, int]:
         """The file and line of the user code that is `level` calls up."""
@@ -205,4 +221,25 @@ def _make_warning(message: Any, category: Any) -> tuple[Warning, type]:
 
 def warnings_names(context: StdlibContext) -> dict[str, Any]:
     """All names of `warnings` in user space."""
-    return Warnings(context.output, context.programs).names()
+    return _warnings_of(context).names()
+
+
+def _warnings_of(context: StdlibContext) -> Warnings:
+    found: Warnings | None = context.shared.get("warnings")
+    if found is None:
+        found = context.shared["warnings"] = Warnings(context.output, context.programs)
+    return found
+
+
+def take_package_warnings(context: StdlibContext) -> None:
+    """From now on, the warnings of packages go the way of the program's own.
+
+    What a package filters and catches for itself, the library still does.
+    """
+
+    def show(given: library_warnings.WarningMessage) -> None:
+        _warnings_of(context).show_of_package(given)
+
+    library_warnings._showwarnmsg_impl = show  # type: ignore[attr-defined]
+    # How often one is shown is decided here.
+    library_warnings.filterwarnings("always", append=True)

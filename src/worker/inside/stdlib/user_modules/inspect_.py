@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from caps.worker.inside.stdlib.user_modules.native import (
     cleandoc,
@@ -261,6 +261,39 @@ def signature(obj: Any) -> Signature:
         for name, kind, has_default, default, has_annotation, annotation in parts
     ]
     return Signature(parameters, return_annotation=returned if has_return else _empty)
+
+
+class FullArgSpec(NamedTuple):
+    """`inspect.FullArgSpec`."""
+
+    args: list[str]
+    varargs: str | None
+    varkw: str | None
+    defaults: tuple[Any, ...] | None
+    kwonlyargs: list[str]
+    kwonlydefaults: dict[str, Any] | None
+    annotations: dict[str, Any]
+
+
+def getfullargspec(func: Any) -> FullArgSpec:
+    """`inspect.getfullargspec`: also with the argument that a method gets by itself."""
+    found = signature(func.__func__ if ismethod(func) else func)
+    parameters = list(found.parameters.values())
+    by_kind = {kind: [one for one in parameters if one.kind == kind] for kind in _kinds}
+    positional = by_kind[_kinds[0]] + by_kind[_kinds[1]]
+    star, by_name, double_star = (by_kind[kind] for kind in _kinds[2:])
+    given = found.return_annotation
+    annotations = {} if given is _empty else {"return": given}
+    return FullArgSpec(
+        (["self"] if isclass(func) else []) + [one.name for one in positional],
+        star[0].name if star else None,
+        double_star[0].name if double_star else None,
+        tuple(one.default for one in positional if one.default is not _empty) or None,
+        [one.name for one in by_name],
+        {one.name: one.default for one in by_name if one.default is not _empty} or None,
+        annotations
+        | {one.name: one.annotation for one in parameters if one.annotation is not _empty},
+    )
 
 
 def isclass(obj: Any) -> bool:

@@ -49,11 +49,16 @@ class XMLParser(TargetParser):
         super().__init__(target=TreeBuilder() if target is None else target, encoding=encoding)
 """,
 }
-_REWRITTEN = {
+_REWRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
     # How the program was started: from Python 3.14 on, for the name in the help text.
-    "argparse": ("_sys.modules['__main__'].__spec__", "None"),
-    # The library makes this enum in a way that is private to `enum`.
-    "ast": ("@_simple_enum(IntEnum)\nclass _Precedence:", "class _Precedence(IntEnum):"),
+    "argparse": (("_sys.modules['__main__'].__spec__", "None"),),
+    # The library makes these enums in a way that is private to `enum`.
+    "ast": (("@_simple_enum(IntEnum)\nclass _Precedence:", "class _Precedence(IntEnum):"),),
+    "http": (
+        (", _simple_enum", ""),
+        ("@_simple_enum(IntEnum)\nclass HTTPStatus:", "class HTTPStatus(IntEnum):"),
+        ("@_simple_enum(StrEnum)\nclass HTTPMethod:", "class HTTPMethod(StrEnum):"),
+    ),
 }
 
 
@@ -76,7 +81,9 @@ def read_library_source(name: str) -> bytes:
 
 def cut_library_source(name: str, source: str) -> str:
     """`source` of the module `name` as it runs in user space."""
-    text = source.replace(*_REWRITTEN[name]) if name in _REWRITTEN else source
+    text = source
+    for old, new in _REWRITTEN.get(name, ()):
+        text = text.replace(old, new)
     if name not in KEPT and name not in LEFT_OUT:
         return text
     lines = text.splitlines(keepends=True)

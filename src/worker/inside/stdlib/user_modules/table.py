@@ -29,6 +29,7 @@ LIBRARY_MODULES: Final[Mapping[str, str]] = {
     ),
     "getopt": "GetoptError error getopt gnu_getopt",
     "html.parser": "HTMLParser",
+    "http": "HTTPMethod HTTPStatus",
     "sched": "scheduler",
     "shlex": "join quote shlex split",
     "xml.etree.ElementTree": (
@@ -73,8 +74,8 @@ OWN_MODULES: Final[Mapping[str, str]] = {
         "Future InvalidStateError ThreadPoolExecutor TimeoutError as_completed wait"
     ),
     "inspect": (
-        "BoundArguments Parameter Signature cleandoc getdoc getmembers getmro isabstract "
-        "isasyncgen isasyncgenfunction isawaitable isbuiltin isclass iscoroutine "
+        "BoundArguments FullArgSpec Parameter Signature cleandoc getdoc getfullargspec getmembers "
+        "getmro isabstract isasyncgen isasyncgenfunction isawaitable isbuiltin isclass iscoroutine "
         "iscoroutinefunction isfunction isgenerator isgeneratorfunction ismethod ismodule "
         "isroutine signature"
     ),

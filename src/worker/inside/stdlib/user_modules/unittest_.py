@@ -103,7 +103,7 @@ class TestCase(Assertions):
         except Exception as error:
             if result is None:
                 raise
-            result.note(f"{self} {' '.join(parts)}", error)
+            result.note(_SubTest(self, " ".join(parts)), error)
 
     def run(self, result: TestResult | None = None) -> TestResult:
         """Run the test."""
@@ -181,6 +181,26 @@ class IsolatedAsyncioTestCase(TestCase):
         asyncio.run(steps())
 
 
+class _SubTest:
+    """A part of a test that has failed."""
+
+    def __init__(self, test_case: TestCase, description: str) -> None:
+        self.test_case, self._text = test_case, description
+        self.shortDescription = test_case.shortDescription
+
+    def id(self) -> str:
+        return f"{self.test_case.id()} {self._text}"
+
+    def __str__(self) -> str:
+        return f"{self.test_case} {self._text}"
+
+
+def _description(test: Any) -> str:
+    """The test, and the first line of its documentation."""
+    line = test.shortDescription()
+    return f"{test}\n{line}" if line else str(test)
+
+
 class TestResult:
     """`unittest.TestResult`."""
 
@@ -199,7 +219,7 @@ class TestResult:
     def startTest(self, test: Any) -> None:  # noqa: N802 - the library's name
         self.testsRun += 1
         if self.verbosity > 1:
-            self._write(f"{test} ... ")
+            self._write(f"{_description(test)} ... ")
 
     def addSuccess(self, test: Any) -> None:  # noqa: N802 - the library's name
         del test
@@ -212,6 +232,8 @@ class TestResult:
     def note(self, test: Any, error: BaseException) -> None:
         """A test has failed, or raised another error."""
         text = "".join(traceback.format_exception(error))
+        if isinstance(test, _SubTest) and self.verbosity > 1:
+            self._write(f"\n  {_description(test)} ... ")
         if isinstance(error, AssertionError):
             self.failures.append((test, text))
             self.dot("F", "FAIL")
@@ -225,6 +247,11 @@ class TestResult:
             self._write(f"{long}\n")
         elif self.verbosity:
             self._write(short)
+
+    def __repr__(self) -> str:
+        counts = f"errors={len(self.errors)} failures={len(self.failures)}"
+        name = "result.TestResult" if self.stream is None else "runner.TextTestResult"
+        return f"<unittest.{name} run={self.testsRun} {counts}>"
 
     def _write(self, text: str) -> None:
         if self.stream is not None:
@@ -314,11 +341,15 @@ class TextTestRunner:
         test.run(result)
         taken = time.perf_counter() - start
         write = self.stream.write
-        if self.verbosity == 1:
+        if self.verbosity:
             write("\n")
         for kind, problems in (("ERROR", result.errors), ("FAIL", result.failures)):
             for one, text in problems:
-                write(f"{'=' * 70}\n{kind}: {one}\n{'-' * 70}\n{text}\n")
+                write(f"{'=' * 70}\n{kind}: {_description(one)}\n{'-' * 70}\n{text}\n")
+        surprises = [
+            f"UNEXPECTED SUCCESS: {_description(one)}\n" for one in result.unexpectedSuccesses
+        ]
+        write("".join([f"{'=' * 70}\n" if surprises else "", *surprises]))
         plural = "" if result.testsRun == 1 else "s"
         write(f"{'-' * 70}\nRan {result.testsRun} test{plural} in {taken:.3f}s\n\n")
         counts = {

@@ -32,8 +32,8 @@ from support.language_programs import run
         ("import urllib.request", "here; there is no network here"),
         ("import requests", "here; there is no network here"),
         ("import pandas", 'if it is installed, a policy can grant it: "modules": ["pandas"]'),
-        ("import ctypes", "`ctypes` cannot be imported here; available: "),
-        ("import os\nos.rename", "; the sandbox does not offer it"),
+        ("import ctypes", "`ctypes` cannot be imported here; no library of the system"),
+        ("import os\nos.rename", "; a policy may grant `caps.files.move` instead"),
         ("import collectionz", "did you mean `collections`?"),
         ("import logging.handlers", "`logging.handlers` cannot be imported here; records go to"),
         ("import logging.config", "use `logging.basicConfig`"),
@@ -96,15 +96,16 @@ PRINTING = {
     ),
     "a warning": (
         "import warnings\nwarnings.warn('careful')",
-        "<agent>:2: UserWarning: careful\n",
+        "<agent>:2: UserWarning: careful\n  warnings.warn('careful')\n",
     ),
     "a warning about the caller": (
         "import warnings as w\ndef f():\n    w.warn('old', DeprecationWarning, stacklevel=2)\nf()",
-        "<agent>:4: DeprecationWarning: old\n",
+        "<agent>:4: DeprecationWarning: old\n  f()\n",
     ),
     "a warning once for each place": (
         "import warnings\nfor n in range(3):\n    warnings.warn('again')\nwarnings.warn('again')",
-        "<agent>:3: UserWarning: again\n<agent>:4: UserWarning: again\n",
+        "<agent>:3: UserWarning: again\n  warnings.warn('again')\n"
+        "<agent>:4: UserWarning: again\n  warnings.warn('again')\n",
     ),
     "a warning that nobody wants": (
         "import warnings\nwarnings.filterwarnings('ignore')\nwarnings.warn('careful')",
