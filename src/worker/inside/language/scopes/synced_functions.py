@@ -37,26 +37,56 @@ def _visit(node: ast.AST, known: frozenset[str] | set[str]) -> None:
 
 
 def _sync(function: _Function, known: frozenset[str] | set[str]) -> None:
-    own = list(_own_nodes(function))
-    declared = {name for node in own if isinstance(node, ast.Global) for name in node.names}
-    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    local = (arguments | {name for node in own for name in _bound(node)}) - declared
-    read = {node.id for node in own if isinstance(node, ast.Name)}
-    names = {name for name in (read - local - known) | declared if name.isidentifier()}
+    nodes = list(_evaluated_nodes(function))
+    declared = {name for node, _ in nodes if isinstance(node, ast.Global) for name in node.names}
+    bound = {name for node, is_own in nodes if is_own for name in _bound(node)}
+    local = (_arguments(function) | bound) - declared
+    # Also what an inner scope only sets: one name more does no harm.
+    read = {node.id for node, _ in nodes if isinstance(node, ast.Name)}
+    # The body of a class reads what it binds itself from the variables of the text.
+    in_classes = {
+        name for node, _ in nodes if isinstance(node, ast.ClassDef) for name in _set(node)
+    }
+    found = (read - (local - in_classes) - known) | declared
+    names = {name for name in found if name.isidentifier()}
     _visit(function, known | local)
     # One that calls `globals` may set any of them.
     ends = [LEAVE_GUARD, *([] if "globals" in read else sorted(declared))]
     _emit(function, sorted(names), ends if declared or "globals" in read else [])
 
 
-def _own_nodes(function: _Function) -> Iterator[ast.AST]:
-    """The nodes of a function without those inside other functions and classes."""
-    pending: list[ast.AST] = list(function.body)
+def _arguments(function: _Function) -> set[str]:
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return {one.arg for one in (*named, given.vararg, given.kwarg) if one is not None}
+
+
+def _evaluated_nodes(function: _Function) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes that run with a function, each with whether what it binds is local to it.
+
+    These are also the bodies of classes, and the defaults and decorators of functions in it.
+    """
+    pending: list[tuple[ast.AST, bool]] = [(one, True) for one in function.body]
     while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            pending.extend(ast.iter_child_nodes(node))
+        node, is_own = pending.pop()
+        yield node, is_own
+        inner = _inner_nodes(node)
+        same = (one for one in ast.iter_child_nodes(node) if one not in inner)
+        pending.extend((one, is_own) for one in same)
+        if not isinstance(node, _FUNCTIONS):
+            pending.extend((one, False) for one in inner)
+
+
+def _inner_nodes(node: ast.AST) -> list[ast.AST]:
+    """The children of a node that have a scope of their own."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [*node.body]
+        case ast.Lambda():
+            return [node.body]
+        case ast.comprehension():
+            return [node.target]
+    return []
 
 
 def _bound(node: ast.AST) -> list[str]:
@@ -79,6 +109,10 @@ def _defined(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [(one.asname or one.name).partition(".")[0] for one in node.names]
     return []
+
+
+def _set(node: ast.ClassDef) -> set[str]:
+    return {name for one in node.body for name in _stored(one)}
 
 
 def _stored(node: ast.AST) -> set[str]:

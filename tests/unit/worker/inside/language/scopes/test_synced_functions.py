@@ -42,6 +42,30 @@ from caps.worker.inside.language.scopes.synced_functions import sync_functions
             "            pass\n    match a:\n        case [*e, {'k': 1, **g}] as h:\n"
             "            return (d, e, g, h)",
         ),
+        # The target of a comprehension is not a variable of the function, that of `:=` is.
+        (
+            "def f(): return [x for x in y], x, [z := 1 for _ in ()], z",
+            "def f():\n    <enter>('_', 'x', 'y')\n"
+            "    return ([x for x in y], x, [(z := 1) for _ in ()], z)",
+        ),
+        ("def f(a=lambda x: x): return x", "def f(a=lambda x: x):\n    <enter>('x')\n    return x"),
+        (
+            "def f():\n    @d\n    class C(b):\n        k = x",
+            "def f():\n    <enter>('b', 'd', 'k', 'x')\n\n    @d\n    class C(b):\n        k = x",
+        ),
+        (
+            "def f():\n    x = 1\n    class C:\n        x = x",
+            "def f():\n    <enter>('x')\n    x = 1\n\n    class C:\n        x = x",
+        ),
+        (
+            "def f():\n    class C:\n        global x\n        x = 1",
+            "def f():\n    <enter>('x')\n    try:\n\n        class C:\n            global x\n"
+            "            x = 1\n    finally:\n        <leave>('x')",
+        ),
+        (
+            "def f():\n    @d\n    def g(a=x): return a",
+            "def f():\n    <enter>('d', 'x')\n\n    @d\n    def g(a=x):\n        return a",
+        ),
     ],
 )
 def test_a_function_says_which_variables_it_reads_and_sets(before: str, after: str) -> None:
