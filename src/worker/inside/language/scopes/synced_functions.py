@@ -1,8 +1,8 @@
 """(4) Adds to the functions of evaluated text what keeps their variables in line.
 
-    def f(): return limit     ->  def f(): <enter>("limit"); return limit
-    def f(): global n; n = 1  ->  def f(): <enter>("n"); try: … finally: <leave>("n")
-    def f(): globals()[a] = b ->  def f(): try: … finally: <leave>()
+    def f(): return limit     ->  def f(): <sync>("limit"); return limit
+    def f(): global n; n = 1  ->  def f(): <sync>("n"); try: … finally: <sync>("n")
+    def f(): globals()[a] = b ->  def f(): try: … finally: <sync>()
 
 A name that the text itself binds by `def`, `class` or `import`, and that of a builtin, is left out:
 it hardly ever changes, and code that only calls functions stays as fast as it is.
@@ -14,7 +14,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from caps.worker.inside.language.scopes.given_variables import ENTER_GUARD, LEAVE_GUARD
+from caps.worker.inside.language.scopes.given_variables import SYNC_GUARD
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -50,9 +50,9 @@ def _sync(function: _Function, known: frozenset[str] | set[str]) -> None:
     found = (read - (local - in_classes) - known) | declared
     names = {name for name in found if name.isidentifier()}
     _visit(function, known | local)
-    # One that calls `globals` may set any of them.
-    ends = [LEAVE_GUARD, *([] if "globals" in read else sorted(declared))]
-    _emit(function, sorted(names), ends if declared or "globals" in read else [])
+    # One that calls `globals` may set any of them, which no name stands for.
+    ends = [] if "globals" in read else sorted(declared) or None
+    _emit(function, sorted(names), ends)
 
 
 def _arguments(function: _Function) -> set[str]:
@@ -119,21 +119,21 @@ def _stored(node: ast.AST) -> set[str]:
     return {name for inner in ast.walk(node) for name in _bound(inner)}
 
 
-def _emit(function: _Function, names: list[str], ends: list[str]) -> None:
+def _emit(function: _Function, names: list[str], ends: list[str] | None) -> None:
+    """`names` are brought in line at the start, and `ends` at the end: all, if it is empty."""
     body = function.body
     start = 1 if ast.get_docstring(function, clean=False) is not None else 0
     rest = body[start:]
-    if not rest or not (names or ends):
+    if not rest:
         return
-    if ends:
+    if ends is not None:
         leave = _call(ends, rest[-1])
         rest = [ast.copy_location(ast.Try(rest, [], [], [leave]), rest[0])]
-    enter = [_call([ENTER_GUARD, *names], rest[0])] if names else []
+    enter = [_call(names, rest[0])] if names else []
     function.body = [*body[:start], *enter, *rest]
 
 
-def _call(parts: list[str], place: ast.stmt) -> ast.stmt:
-    guard, *names = parts
-    call = ast.Call(ast.Name(guard, ast.Load()), [ast.Constant(name) for name in names], [])
+def _call(names: list[str], place: ast.stmt) -> ast.stmt:
+    call = ast.Call(ast.Name(SYNC_GUARD, ast.Load()), [ast.Constant(name) for name in names], [])
     statement = ast.copy_location(ast.Expr(call), place)
     return ast.fix_missing_locations(statement)
