@@ -67,7 +67,8 @@ class GrantedCaller:
         registry, policy = self.runtime.registry, self._who["policy"]
         given = () if policy is None else policy if isinstance(policy, (list, tuple)) else (policy,)
         granted = registry.chain((*self.runtime.policies, *given)).granted
-        specs = [registry.capabilities[name].spec for name in sorted(granted)]
+        functions = registry.capabilities
+        specs = [functions[name].spec for name in sorted(granted)]
         return tuple(
             GrantedFunction(
                 tool=spec.name.replace(".", "_"),

@@ -118,11 +118,6 @@ class BoundPolicy:
         ):
             object.__setattr__(self, name, value)
 
-    @property
-    def withheld(self) -> tuple[BoundCapability, ...]:
-        """Registered, but not granted."""
-        return tuple(self.terms[name] for name in self.reasons)
-
 
 # Costs are counted in millionths: sums of integers are exact.
 MILLION: Final = 1_000_000

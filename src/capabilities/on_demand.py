@@ -24,10 +24,6 @@ class Once(Generic[T]):
         self._lock = threading.RLock()
         self._value: T | None = None
 
-    @property
-    def is_made(self) -> bool:
-        return self._make is None
-
     def get(self) -> T:
         if self._make is not None:
             with self._lock:
@@ -45,7 +41,6 @@ class OnDemand(Mapping[str, T]):
     __slots__ = ("_each",)
 
     def __init__(self, each: Mapping[str, Once[T]]) -> None:
-        """Reads `each` itself, and not a copy: names may be added to it."""
         self._each = each
 
     def __getitem__(self, name: str) -> T:
@@ -64,8 +59,3 @@ class OnDemand(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._each)
-
-    @property
-    def made(self) -> tuple[str, ...]:
-        """The names whose values exist."""
-        return tuple(name for name, once in self._each.items() if once.is_made)

@@ -83,12 +83,8 @@ class CapabilityRegistry:
         return dict(self._domains)
 
     @property
-    def capabilities(self) -> Mapping[str, RegisteredCapability]:
-        return {name: entry.get() for name, entry in self._capabilities.items()}
-
-    @property
-    def functions(self) -> OnDemand[RegisteredCapability]:
-        """The same functions, without deriving those that nobody has used yet."""
+    def capabilities(self) -> OnDemand[RegisteredCapability]:
+        """Every function by name; one that nobody has used yet is derived when it is read."""
         return OnDemand(dict(self._capabilities))
 
     def domain(
@@ -243,7 +239,7 @@ class CapabilityRegistry:
 
     def known_capabilities(self) -> tuple[CapabilityDescriptor, ...]:
         """Every capability with its tools and settings, by key. Resolves and starts nothing."""
-        known = self._catalogue.known(self.functions, self._domains)
+        known = self._catalogue.known(self.capabilities, self._domains)
         return tuple(each.descriptor for each in known.values())
 
     def resolve(
@@ -258,7 +254,8 @@ class CapabilityRegistry:
         By default the execution is interactive. Raises AgentInvalidError for what does not fit,
         and ProviderError for a capability that fails.
         """
-        return self._catalogue.resolve(capabilities, ctx, mode, self.functions, dict(self._domains))
+        functions, domains = self.capabilities, dict(self._domains)
+        return self._catalogue.resolve(capabilities, ctx, mode, functions, domains)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -278,7 +275,7 @@ class CapabilityRegistry:
         Also if its scopes would let code change the policy's own file or a `guarded` path.
         """
         loaded = policy if isinstance(policy, LoadedPolicy) else load_policy(policy)
-        bound = bind_policy(loaded, self._domains, self.functions)
+        bound = bind_policy(loaded, self._domains, self.capabilities)
         return check_protected_paths(bound, (*loaded.protected, *guarded))
 
     def chain(self, policies: PoliciesGiven) -> PolicyChain:
@@ -348,7 +345,7 @@ class CapabilityRegistry:
         Their tests are not run, so no code may run under them. Raises PolicyInvalidError.
         """
         bound = [
-            bind_policy(each, self._domains, self.functions, run_tests=False) for each in loaded
+            bind_policy(each, self._domains, self.capabilities, run_tests=False) for each in loaded
         ]
         return Grant(execution_id="review", namespace="caps", chain=chain_of(*bound))
 

@@ -112,6 +112,7 @@ class _Connection(Generic[Incoming]):
         self._limits = limits
         self._sent_limits = sent
         self._reader = FrameReader(received)
+        self._max_received_bytes = received.max_frame_bytes
         self._pack: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
         self._waiting: set[str] = set()
         # Streams whose next item was not asked for yet, and those that the worker has stopped.
@@ -168,7 +169,8 @@ class _Connection(Generic[Incoming]):
         None, with no effect, for any other data: `receive` says whether something is wrong with it.
         """
         size = len(data) - LENGTH.size
-        if self._reader.buffer or size < 0 or LENGTH.unpack_from(data) != (size,):
+        fits = not self._reader.buffer and 0 <= size <= self._max_received_bytes
+        if not fits or LENGTH.unpack_from(data) != (size,):
             return None
         return self._usual(data[LENGTH.size :])
 

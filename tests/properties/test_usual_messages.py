@@ -21,7 +21,8 @@ from caps.protocol.messages import (
 )
 
 EXAMPLES = settings(max_examples=200, deadline=None)
-LIMITS = FrameLimits(max_in_flight=3, max_items=40)
+# The strategies make frames that are larger than these, in both directions.
+LIMITS = FrameLimits(max_in_flight=3, max_items=40, max_frame_bytes=2500)
 STATES = st.sampled_from([State.RUNNING, State.RUNNING, State.RUNNING, State.DONE, State.STARTING])
 VALUES = st.one_of(
     st.integers(-3, 2**60),

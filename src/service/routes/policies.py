@@ -94,7 +94,7 @@ async def validate_policy(body: OnePolicy, service: ServiceGiven) -> Response:
         except PolicyInvalidError as error:
             problem = {"detail": error.message, "path": error.details.get("place")}
             return {"valid": False, "problem": problem}
-        withheld = {each.name: str(each.withheld) for each in bound.withheld}
+        withheld = {name: str(reason) for name, reason in bound.reasons.items()}
         found = {"granted": list(bound.granted), "withheld": withheld}
         return {"valid": True, **_summary(bound), **found, "tests": len(bound.policy.tests)}
 

@@ -118,7 +118,7 @@ class PreparedBatch(ReturningBatch):
         flow, add_allowed = self._broker.flow, self._broker.evidence.add_allowed
         answers: list[CallResponse | None] = []
         for (request, call), made in zip(self._pairs, self._made, strict=True):
-            assert made.outcome is not None  # it has a record
+            assert made.outcome is not None  # only an interrupt leaves none, and ends `run`
             if not call.marks <= flow.answered:
                 flow.add(request.capability, NO_MARKS)
             add_allowed(request, call.decision)

@@ -98,7 +98,10 @@ def _cut_out(
     decision: Decision,
     labels: tuple[str, ...],
 ) -> RecordTexts | None:
-    """The texts with `_EXECUTION` in place of the id. A function of its arguments alone."""
+    """The texts with `_EXECUTION` in place of the id.
+
+    Its result depends on its arguments only, so it is cached.
+    """
     who = {"execution_id": _EXECUTION, **dict(others)}
     mark, number = f"m{secrets.token_hex(16)}", secrets.randbelow(10**15) + 10**14
     what: dict[str, Any] = {**who, "request_id": mark, "capability": capability}

@@ -117,7 +117,7 @@ class ReturningBatch(RequestBatch):
         broker: ExecutionBroker,
         pairs: Sequence[tuple[CapabilityRequestMessage, PreparedCall]],
     ) -> None:
-        self._requests, self.answered = len(pairs), broker.flow.answered
+        super().__init__(len(pairs), broker.flow.answered)
         self._broker = broker
         self._pairs = pairs
         self._began = time.perf_counter()
@@ -189,11 +189,6 @@ class ReturningBatch(RequestBatch):
             self._count(time.perf_counter() - self._began)
 
     def _count(self, seconds: float) -> None:
-        if self._requests == 1:  # nearly always
-            (request, _), made = self._pairs[0], self._made[0]
-            size = 0 if made.outcome is None else made.outcome.bytes_out
-            self._broker.telemetry.count_allowed(request.capability, 1, seconds, size)
-            return
         found: dict[str, list[int]] = {}
         for (request, _), made in zip(self._pairs, self._made, strict=True):
             size = 0 if made.outcome is None else made.outcome.bytes_out

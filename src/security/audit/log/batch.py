@@ -137,14 +137,14 @@ class CommitBatch:
         self,
         encode: Encode,
         write: Callable[[list[Entry]], object],
-        encode_all: EncodeAll | None = None,
+        encode_all: EncodeAll,
     ) -> None:
         """Have `write` commit all that can be recorded; of each append all events or none.
 
         `encode_all` does the same as `encode` for each event, in less time.
         """
         appends = self.appends.copy()
-        entries = None if encode_all is None else _encoded_together(encode_all, appends)
+        entries = _encoded_together(encode_all, appends)
         if entries is None:
             entries = self._encode_each(encode, appends)
         try:

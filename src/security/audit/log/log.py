@@ -42,7 +42,7 @@ from caps.security.audit.log.open_checks import (
 from caps.security.audit.log.segment import Segment
 from caps.security.audit.log.settings import AuditSettings, Durability, checked_settings
 from caps.security.audit.log.writer import Writer
-from caps.security.audit.model.chain import EncodedRecord, Entry, Head
+from caps.security.audit.model.chain import EncodedRecord, Head
 from caps.security.audit.model.records import AuditEvent, KeyRotated, LogOpened, timestamp
 from caps.security.audit.model.redaction import Redactor
 from caps.security.audit.signing.checkpoint_writer import CheckpointWriter
@@ -148,7 +148,7 @@ class AuditLog(AuditSink):
         if not self._segment.takes_encoded(len(records), kind):
             return False
         attempt = self._attempt = WriteAttempt(records)
-        return self._writer.commit_encoded(records, attempt)
+        return self._writer.try_commit_encoded(records, attempt)
 
     def has_recorded(self, events: Sequence[object]) -> bool:
         """Whether an interrupted append of these same objects had written them.
@@ -231,15 +231,9 @@ class AuditLog(AuditSink):
         """True if committed; False if the commit would have to wait, which only a thread may."""
         if self._segment.slow_commit_due(len(events)):
             return False
-        return self._commit_now(events, [(self._segment.encode(event), now) for event in events])
-
-    def _commit_now(self, events: Sequence[object], entries: list[Entry]) -> bool:
+        entries = [(self._segment.encode(event), now) for event in events]
         attempt = self._attempt = WriteAttempt(events)
-        try:
-            self._writer.commit(entries, wait=False, attempt=attempt)
-        except BlockingIOError:
-            return False
-        return True
+        return self._writer.try_commit(entries, attempt)
 
     @property
     def _being_written(self) -> CommitBatch | None:

@@ -123,10 +123,9 @@ class Segment:
     def takes_encoded(self, records: int, kind: str) -> bool:
         """Whether n records of this kind can be committed as they are, and without a sync."""
         return (
-            self._unpinned + records < self._checkpoint_every
+            not self.slow_commit_due(records)
             and kind not in _WITNESS_KINDS
             and (kind != _OUTCOME_KIND or self._checkpoints.signed_seq == self._mentioned)
-            and (self._rotation is NEVER or self._rotation_reason() is None)
         )
 
     def slow_commit_due(self, records: int) -> bool:
@@ -157,34 +156,24 @@ class Segment:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
         return lines
 
-    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> bool:
-        """`commit` without waiting, in a straight line; False if another process has the lock.
+    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> None:
+        """`commit` of records that are appended now, without waiting: its fast path.
 
-        For the usual case, that only the last step is needed. All other cases are left to `commit`,
-        which begins again.
+        For the usual case, that only the steps 5 and 6 are needed. All other cases are left to
+        `commit`, which begins again.
         """
         if self._failure is not None or os.getpid() != self._pid:
             self.require_usable()
         now = timestamp()
         entries = [(record, now) for record in records]
-        try:
-            self._lock.take(self._fd, self._path, wait=False)
-        except BlockingIOError:
-            return False
+        self._lock.take(self._fd, self._path, wait=False)
         try:
             if self._offset > 0 and not self._torn and self._is_unchanged():
                 self._append(entries, attempt)
-                return True
+                return
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
-        return self._commit_now(entries, attempt)
-
-    def _commit_now(self, entries: Sequence[Entry], attempt: WriteAttempt) -> bool:
-        try:
-            self.commit(entries, wait=False, attempt=attempt)
-        except BlockingIOError:
-            return False
-        return True
+        self.commit(entries, wait=False, attempt=attempt)
 
     def encode(self, event: AuditEvent) -> EncodedRecord:
         """`encode_event`; an event of some kinds also says which record is signed.

@@ -85,21 +85,28 @@ class Writer:
         finally:
             self._mutex.release()
 
-    def commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> bool:
-        """`commit` of records that are appended now, without waiting; False if that must wait."""
+    def try_commit(self, entries: Sequence[Entry], attempt: WriteAttempt) -> bool:
+        """`commit` without waiting; False if it must wait."""
+        try:
+            self.commit(entries, wait=False, attempt=attempt)
+        except BlockingIOError:
+            return False
+        return True
+
+    def try_commit_encoded(self, records: Sequence[EncodedRecord], attempt: WriteAttempt) -> bool:
+        """`try_commit` of records that are appended now."""
         if self._feeds:
             now = timestamp()
-            try:
-                self.commit([(record, now) for record in records], wait=False, attempt=attempt)
-            except BlockingIOError:
-                return False
-            return True
+            return self.try_commit([(record, now) for record in records], attempt)
         if not self._mutex.acquire(blocking=False):
             return False
         try:
-            return self._segment.commit_encoded(records, attempt)
+            self._segment.commit_encoded(records, attempt)
+        except BlockingIOError:
+            return False
         finally:
             self._mutex.release()
+        return True
 
     def confirm(self, seq: int) -> None:
         """Wait until every required sink has record `seq`. Raises `UndeliveredError`."""

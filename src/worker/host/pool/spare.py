@@ -40,15 +40,13 @@ class NotReadyError(WorkerLostError):
     """
 
 
-async def wait_until_ready(transport: Transport, connection: HostConnection) -> ReadyMessage:
-    """Wait until the worker has confined itself. Raises WorkerLostError or ProtocolError."""
-    return await _receive_ready(transport, connection, math.inf)
-
-
-async def _receive_ready(
-    transport: Transport, connection: HostConnection, within_s: float
+async def wait_until_ready(
+    transport: Transport, connection: HostConnection, within_s: float = math.inf
 ) -> ReadyMessage:
-    """The same within a time, without a cancel scope. Also raises ReadTimeout."""
+    """Wait until the worker has confined itself, without a cancel scope.
+
+    Raises WorkerLostError, ProtocolError or ReadTimeout.
+    """
 
     def take(data: bytes) -> ReadyMessage | None:
         if not data:
@@ -95,7 +93,7 @@ class ReadinessWait:
         worker, left = self._worker, max_seconds
         while left > 0 and not self._stuck:
             try:
-                return await _receive_ready(
+                return await wait_until_ready(
                     worker.transport, self._connection, min(left, _POLL_SECONDS)
                 )
             except ReadTimeout:

@@ -139,7 +139,8 @@ class RequestServer:
         self._requests = 0
         self._streams: dict[str, _StreamItems] = {}
         self._unsent_bytes = 0
-        self._counted_bytes = 0
+        # What `_count_held` counted last; None if it must count again.
+        self._counted_bytes: int | None = 0
         self._sent_some: anyio.Event | None = None
         # The batch that was begun and is not closed.
         self._in_flight: RequestBatch | None = None
@@ -230,7 +231,7 @@ class RequestServer:
         requests: list[CapabilityRequestMessage] = []
         for message in messages:
             if type(message) is CapabilityRequestMessage:
-                self._count_requests(1)
+                self._count_request()
                 requests.append(message)
             elif type(message) is StreamNextMessage:
                 stream = self._streams.get(message.request_id)
@@ -241,10 +242,10 @@ class RequestServer:
         self._in_flight = self._calls.begin_batch(requests) if requests else None
         return _Arrival(None, requests, self._in_flight, result)
 
-    def _count_requests(self, requests: int) -> None:
+    def _count_request(self) -> None:
         # Calls over the policy's limit are refused; a worker that goes on anyway is flooding.
-        self._requests += requests
-        self._budget.keep(requests * DECISION_BYTES)
+        self._requests += 1
+        self._budget.keep(DECISION_BYTES)
         if self._requests > self._max_requests:
             raise ProtocolError(
                 f"more than {self._max_requests} requests, refused ones included",
@@ -260,14 +261,14 @@ class RequestServer:
             self._raise_lost()
         request = self._connection.take_one(data)
         if type(request) is CapabilityRequestMessage:  # the hot path: nothing else has come
-            self._count_requests(1)
+            self._count_request()
             batch = self._in_flight = self._calls.begin_batch((request,))
             return self._step_inline((request,), batch)
         messages = split(self._connection, data)
         if isinstance(messages, LargeMessages):
             return _Arrival(messages)
         arrival = self._begin_batch(messages)
-        self._counted_bytes = -1  # the frame that is being read is another one
+        self._counted_bytes = None  # the bytes of the unfinished frame changed
         if arrival.batch is not None:
             return self._step_inline(arrival.requests, arrival.batch, arrival.result)
         if arrival.result is None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -225,15 +223,10 @@ def _ruleset(version: int) -> int:
     return linux.create_deny_all_ruleset(files, network, scopes, size)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerConfinement:
-    """The steps of `confine_worker`, prepared by the zygote: calls with their arguments.
-
-    A child copies each page that it writes to, and Python writes to every object that it uses. So
-    a worker looks up nothing: it makes these calls, one after the other. None and 0 mean success.
-    """
-
-    steps: tuple[tuple[Callable[..., int | None], tuple[Any, ...]], ...]
+# The steps of `confine_worker`, prepared by the zygote: calls with their arguments. A child copies
+# each page that it writes to, and Python writes to every object that it uses. So a worker looks up
+# nothing: it makes these calls, one after the other. None and 0 mean success.
+WorkerConfinement = tuple[linux.PreparedCall, ...]
 
 
 def prepare_confinement(
@@ -251,7 +244,7 @@ def prepare_confinement(
         if ruleset != descriptor:
             os.dup2(ruleset, descriptor)
             os.close(ruleset)
-    steps: list[tuple[Callable[..., int | None], tuple[Any, ...]]] = []
+    steps: list[linux.PreparedCall] = []
     if version:
         steps.append(linux.prepared_landlock_domain(descriptor))
     steps.append((os.closerange, (channel + 1, 1 << 20)))
@@ -261,12 +254,12 @@ def prepare_confinement(
             steps.append((resource.setrlimit, (kind, (lowered, lowered))))
     if program:
         steps.append(linux.prepared_filter(program))
-    return WorkerConfinement(tuple(steps))
+    return tuple(steps)
 
 
 def confine_worker(prepared: WorkerConfinement) -> None:
     """The last steps, in the child, before it reads a byte of its channel. Raises OSError."""
-    for call, arguments in prepared.steps:
+    for call, arguments in prepared:
         if call(*arguments):
             raise OSError("a worker could not be confined")
 

@@ -21,8 +21,7 @@ from caps.worker.inside.language.guards import OwnClasses
 from caps.worker.inside.language.identifiers import OPERATIONS, VARIABLES, refusal
 from caps.worker.inside.language.reflection import OwnDict, own_dict
 from caps.worker.inside.language.scopes.given_variables import (
-    ENTER_GUARD,
-    LEAVE_GUARD,
+    SYNC_GUARD,
     Scope,
     Scopes,
     sync_caller,
@@ -47,8 +46,7 @@ def add_evaluation(user_globals: dict[str, Any], own: OwnClasses) -> None:
             "locals": evaluation.locals,
             "vars": evaluation.vars,
             "dir": evaluation.dir,
-            ENTER_GUARD: sync_caller,
-            LEAVE_GUARD: sync_caller,
+            SYNC_GUARD: sync_caller,
         }
     )
 

@@ -94,6 +94,7 @@ class Transformer(CachedVisitor):
         super().__init__()
         self.refusals: list[Refusal] = []
         self._in_class = False
+        self._in_function = False
         # Whether the innermost function is an `__init__` of a class.
         self._in_init = False
         self._class_name: str | None = None
@@ -156,7 +157,9 @@ class Transformer(CachedVisitor):
             return node.id in READABLE_VARIABLES or node.id in OPERATIONS
         if self._in_class and node.id in FROZEN_IN_CLASS:
             self._assigns_frozen = True
-        return node.id in VARIABLES or (self._in_class and node.id in ASSIGNABLE_IN_CLASS)
+        # In a function, an operation is for a decorator to add to a class, as in `_visit_function`.
+        fits = ASSIGNABLE_IN_CLASS if self._in_class else OPERATIONS if self._in_function else ()
+        return node.id in VARIABLES or node.id in fits
 
     def visit_Global(self, node: ast.Global) -> Any:
         for name in node.names:
@@ -265,10 +268,10 @@ class Transformer(CachedVisitor):
             self.check(node, node.name)
         # Decorators, defaults and annotations belong to the enclosing scope.
         self._visit_signature(node)
-        saved = self._in_class, self._in_init, self._entry_checked
+        saved = self._in_class, self._in_function, self._in_init, self._entry_checked
         variable = stable_self(node) if self._in_class else None
         self._in_init = self._in_class and node.name == "__init__"
-        self._in_class = False
+        self._in_class, self._in_function = False, True
         self._entry_checked = {**self._entry_checked, **({variable: {}} if variable else {})}
         try:
             node.body = self._visit_body(node.body)
@@ -276,7 +279,7 @@ class Transformer(CachedVisitor):
                 check = emit_entry_check(variable, self._entry_checked[variable])
                 node.body.insert(_docstring_length(node), check)
         finally:
-            self._in_class, self._in_init, self._entry_checked = saved
+            self._in_class, self._in_function, self._in_init, self._entry_checked = saved
         if self._in_class and node.name in HOOKS:
             hook = ast.Call(ast.Name(HOOK_GUARD, ast.Load()), [ast.Constant(node.name)], [])
             copy_locations(hook, node)

@@ -27,4 +27,5 @@ for _hook in _hooks:
 def reseed() -> None:
     """Seed the shared generator, as the hook would: `Random.seed` without its work on arguments."""
     _random.Random.seed(_shared)
-    vars(_shared)["gauss_next"] = None  # the second number of a pair that something loaded before drew
+    # The second number of a pair, of which something that was loaded before has used the first.
+    vars(_shared)["gauss_next"] = None

@@ -5,7 +5,7 @@
 
 def open_guard(*_arguments): return secret
 
-names = ("<own>", "<read>", "<enter>", "<leave>", "<scope>", "<write>", "__builtins__", "__import__")
+names = ("<own>", "<read>", "<sync>", "<scope>", "<write>", "__builtins__", "__import__")
 given = {"secret": secret, "read": 1, **dict.fromkeys(names, open_guard)}
 exec("def look():\n    global read\n    read = secret._hidden\n    return globals()", given)
 given.update(dict.fromkeys(names, open_guard))

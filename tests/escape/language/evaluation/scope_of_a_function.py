@@ -8,7 +8,7 @@ found = given["f"]()
 take(list(found.values()))
 take(list(given.values()))
 take([one for part in given["x"] for one in part])
-for name in ("<scope>", "<enter>", "<leave>"):
+for name in ("<scope>", "<sync>"):
     if name in found or name in given or name in dir() or found.get(name) or eval("globals()", given).get(name):
         escaped()
     take(eval("vars().get(name)", {"name": name}))

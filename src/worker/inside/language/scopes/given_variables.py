@@ -20,9 +20,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-# Not identifiers: user code can name neither the guards nor this variable.
-ENTER_GUARD = "<enter>"
-LEAVE_GUARD = "<leave>"
+# Not identifiers: user code can name neither the guard nor this variable.
+SYNC_GUARD = "<sync>"
 SCOPE_NAME = "<scope>"
 
 _ABSENT = object()
@@ -93,7 +92,7 @@ class Scopes:
 
 
 def sync_caller(*names: str) -> None:
-    """The guards: bring variables, by default all, of the function that calls this in line."""
+    """The guard: bring variables, by default all, of the function that calls this in line."""
     scope = sys._getframe(1).f_globals.get(SCOPE_NAME)
     if type(scope) is not Scope:
         return

@@ -1,8 +1,8 @@
 """(4) Adds to the functions of evaluated text what keeps their variables in line.
 
-    def f(): return limit     ->  def f(): <enter>("limit"); return limit
-    def f(): global n; n = 1  ->  def f(): <enter>("n"); try: … finally: <leave>("n")
-    def f(): globals()[a] = b ->  def f(): try: … finally: <leave>()
+    def f(): return limit     ->  def f(): <sync>("limit"); return limit
+    def f(): global n; n = 1  ->  def f(): <sync>("n"); try: … finally: <sync>("n")
+    def f(): globals()[a] = b ->  def f(): try: … finally: <sync>()
 
 A name that the text itself binds by `def`, `class` or `import`, and that of a builtin, is left out:
 it hardly ever changes, and code that only calls functions stays as fast as it is.
@@ -14,7 +14,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from caps.worker.inside.language.scopes.given_variables import ENTER_GUARD, LEAVE_GUARD
+from caps.worker.inside.language.scopes.given_variables import SYNC_GUARD
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -37,26 +37,56 @@ def _visit(node: ast.AST, known: frozenset[str] | set[str]) -> None:
 
 
 def _sync(function: _Function, known: frozenset[str] | set[str]) -> None:
-    own = list(_own_nodes(function))
-    declared = {name for node in own if isinstance(node, ast.Global) for name in node.names}
-    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    local = (arguments | {name for node in own for name in _bound(node)}) - declared
-    read = {node.id for node in own if isinstance(node, ast.Name)}
-    names = {name for name in (read - local - known) | declared if name.isidentifier()}
+    nodes = list(_evaluated_nodes(function))
+    declared = {name for node, _ in nodes if isinstance(node, ast.Global) for name in node.names}
+    bound = {name for node, is_own in nodes if is_own for name in _bound(node)}
+    local = (_arguments(function) | bound) - declared
+    # Also what an inner scope only sets: one name more does no harm.
+    read = {node.id for node, _ in nodes if isinstance(node, ast.Name)}
+    # The body of a class reads what it binds itself from the variables of the text.
+    in_classes = {
+        name for node, _ in nodes if isinstance(node, ast.ClassDef) for name in _set(node)
+    }
+    found = (read - (local - in_classes) - known) | declared
+    names = {name for name in found if name.isidentifier()}
     _visit(function, known | local)
-    # One that calls `globals` may set any of them.
-    ends = [LEAVE_GUARD, *([] if "globals" in read else sorted(declared))]
-    _emit(function, sorted(names), ends if declared or "globals" in read else [])
+    # One that calls `globals` may set any of them, which no name stands for.
+    ends = [] if "globals" in read else sorted(declared) or None
+    _emit(function, sorted(names), ends)
 
 
-def _own_nodes(function: _Function) -> Iterator[ast.AST]:
-    """The nodes of a function without those inside other functions and classes."""
-    pending: list[ast.AST] = list(function.body)
+def _arguments(function: _Function) -> set[str]:
+    given = function.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return {one.arg for one in (*named, given.vararg, given.kwarg) if one is not None}
+
+
+def _evaluated_nodes(function: _Function) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes that run with a function, each with whether what it binds is local to it.
+
+    These are also the bodies of classes, and the defaults and decorators of functions in it.
+    """
+    pending: list[tuple[ast.AST, bool]] = [(one, True) for one in function.body]
     while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            pending.extend(ast.iter_child_nodes(node))
+        node, is_own = pending.pop()
+        yield node, is_own
+        inner = _inner_nodes(node)
+        same = (one for one in ast.iter_child_nodes(node) if one not in inner)
+        pending.extend((one, is_own) for one in same)
+        if not isinstance(node, _FUNCTIONS):
+            pending.extend((one, False) for one in inner)
+
+
+def _inner_nodes(node: ast.AST) -> list[ast.AST]:
+    """The children of a node that have a scope of their own."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [*node.body]
+        case ast.Lambda():
+            return [node.body]
+        case ast.comprehension():
+            return [node.target]
+    return []
 
 
 def _bound(node: ast.AST) -> list[str]:
@@ -81,25 +111,29 @@ def _defined(node: ast.AST) -> list[str]:
     return []
 
 
+def _set(node: ast.ClassDef) -> set[str]:
+    return {name for one in node.body for name in _stored(one)}
+
+
 def _stored(node: ast.AST) -> set[str]:
     return {name for inner in ast.walk(node) for name in _bound(inner)}
 
 
-def _emit(function: _Function, names: list[str], ends: list[str]) -> None:
+def _emit(function: _Function, names: list[str], ends: list[str] | None) -> None:
+    """`names` are brought in line at the start, and `ends` at the end: all, if it is empty."""
     body = function.body
     start = 1 if ast.get_docstring(function, clean=False) is not None else 0
     rest = body[start:]
-    if not rest or not (names or ends):
+    if not rest:
         return
-    if ends:
+    if ends is not None:
         leave = _call(ends, rest[-1])
         rest = [ast.copy_location(ast.Try(rest, [], [], [leave]), rest[0])]
-    enter = [_call([ENTER_GUARD, *names], rest[0])] if names else []
+    enter = [_call(names, rest[0])] if names else []
     function.body = [*body[:start], *enter, *rest]
 
 
-def _call(parts: list[str], place: ast.stmt) -> ast.stmt:
-    guard, *names = parts
-    call = ast.Call(ast.Name(guard, ast.Load()), [ast.Constant(name) for name in names], [])
+def _call(names: list[str], place: ast.stmt) -> ast.stmt:
+    call = ast.Call(ast.Name(SYNC_GUARD, ast.Load()), [ast.Constant(name) for name in names], [])
     statement = ast.copy_location(ast.Expr(call), place)
     return ast.fix_missing_locations(statement)

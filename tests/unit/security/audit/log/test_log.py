@@ -28,7 +28,7 @@ from caps.security.audit.files.reader import Line
 from caps.security.audit.log.batch import CommitBatch
 from caps.security.audit.model.chain import Entry
 from caps.security.audit.model.records import timestamp
-from caps.security.audit.model.sanitize import encode_event
+from caps.security.audit.model.sanitize import encode_all, encode_event
 from caps.security.audit.verify.verify import verify_lines
 from support.audit_examples import decision, kinds, mode_of, open_beneath, request_ids, segment_of
 
@@ -294,7 +294,7 @@ async def test_an_append_that_comes_too_late_for_its_batch_fails() -> None:
         assert len(entries) == 1
         batch.appends.append(((decision("late"),), timestamp()))
 
-    batch.commit(encode_event, write)
+    batch.commit(encode_event, write, encode_all)
     batch.outcome(0)
     with pytest.raises(AuditError):
         batch.outcome(1)

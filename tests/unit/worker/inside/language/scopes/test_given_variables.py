@@ -85,6 +85,9 @@ def test_the_same_dictionary_has_the_same_scope_and_old_ones_are_forgotten() -> 
         ("def f():\n    '''doc'''\n    return limit", "d['f'].__doc__", "doc"),
         ("def f():\n    global n\n    n = 1\n    yield n", "list(d['f']()), d['n']", ([1], 1)),
         ("def f(limit): return limit", "d['limit'] = 5; d['f'](1)", 1),
+        ("def f(): return [x for x in [1]], x", "d['x'] = 5; d['f']()", ([1], 5)),
+        ("def f():\n    class C: k = limit\n    return C.k", "d['limit'] = 5; d['f']()", 5),
+        ("def f():\n    def g(a=limit): return a\n    return g()", "d['limit'] = 5; d['f']()", 5),
     ],
 )
 def test_functions_of_a_text_share_its_dictionary(text: str, then: str, value: Any) -> None:
