@@ -24,16 +24,24 @@ _BY_NAME = {
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
     "input": "nobody is there to answer; the caller can give values as `inputs`",
+    "main": "the code has no `main` here; define it above its first use",
     "raw_input": "nobody is there to answer; the caller can give values as `inputs`",
     "unicode": "text is `str`",
 }
 _FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}
-_OPENED_TO_WRITE = re.compile(r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]""")
+_OPENED_TO_WRITE = re.compile(
+    r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]|\.write_(?:text|bytes)\("""
+)
 _RETURN = "`return` belongs into a function, or to the top level of the program"
 _REFUSED_NAME = re.compile(r"`(\w+)` reaches into the interpreter")
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
-_FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
+_FIRST_MODULES = (
+    *("typing", "collections", "dataclasses", "datetime", "functools", "itertools"),
+    *("math", "statistics"),
+)
+# Modules that no table of names has: each execution gets its own.
+_OWN_MODULES = ("asyncio", "pathlib", "traceback", "warnings", "zoneinfo")
 _MAX_LINE = 500
 _MAX_CANDIDATES = 2000
 _MAX_NAME = 100
@@ -54,13 +62,11 @@ def _module_of() -> Mapping[str, str]:
 
 # A coroutine where its result was meant, in the words of the interpreter and of `json`.
 _NOT_AWAITED = re.compile(
-    r"'(coroutine|async_generator)'|object (coroutine|generator) "
+    r"'coroutine'|object (coroutine|generator) "
     r"|\b[Nn]ot \(?\"?coroutine\b|\bcoroutine (found|is not)\b"
 )
-_AWAITED_STREAM = re.compile(
-    "object async_generator can't be used in 'await'"
-    "|'async_generator' object can't be awaited"  # from Python 3.14 on
-)
+# A stream where its items were meant, or that was awaited; the latter in other words before 3.14.
+_STREAM_ITSELF = re.compile("'async_generator'|object async_generator can't be used in 'await'")
 
 
 def hint_for(error: BaseException, source_line: str = "") -> str | None:
@@ -69,7 +75,7 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     if message is None:
         return hint_for_package(error)
     kind = type(error)
-    if kind is TypeError and _AWAITED_STREAM.search(message[:200]):
+    if kind in (AttributeError, TypeError) and _STREAM_ITSELF.search(message[:200]):
         return _STREAM
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
@@ -106,7 +112,7 @@ def hint_for_syntax(message: str, source: str = "") -> str | None:
 
 
 def _hint_for_name(name: str, source_line: str) -> str | None:
-    if name == "open":
+    if name in ("open", "Path"):
         return _hint_for_open(source_line)
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -114,7 +120,7 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
         written = re.findall(rf"\b{re.escape(name)}\.(\w+)", source_line[:_MAX_LINE])
         functions = (granted_name(f"{name}.{function}") for function in written)
         return f"write `{next(filter(None, functions), granted_name(name))}`"
-    if name in FACADES or name in USER_MODULES:
+    if name in FACADES or name in USER_MODULES or name in _OWN_MODULES:
         return f"write `{_import_of(name, source_line)}` first"
     if name in IMPORTS:
         return f"write `{IMPORTS[name]}` first"
@@ -122,7 +128,7 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
         return f"write `from {_module_of()[name]} import {name}` first"
     if name in PACKAGE_ALIASES:
         return hint_for_alias(name, PACKAGE_ALIASES[name])
-    found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
+    found = nearest(name, [*FACADES, *_OWN_MODULES, *_BY_NAME], cutoff=0.85, max_characters=None)
     return f"did you mean `{found}`?" if found else None
 
 
