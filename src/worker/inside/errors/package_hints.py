@@ -13,6 +13,7 @@ from caps.worker.inside.packages.machine import NO_NETWORK, NO_PROCESS, NO_THREA
 _MAX_CHAIN = 8
 _ONE_PROCESS = "a worker is one process with one thread; leave out `workers`, `n_jobs` and similar"
 _ARROW_THREAD = "Failed to launch worker thread"
+_REFUSED_IMPORT = "` cannot be imported here"
 _MAX_CHARACTERS = 200
 _FILES = "there are no files here; use `io.StringIO` or `io.BytesIO`"
 # Modules that start threads or processes: no policy can add them.
@@ -61,11 +62,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _hint_for_one(error: BaseException) -> str | None:
     # Exact types, since a class of the user's may have properties of these names.
-    if type(error) is ModuleNotFoundError:
-        return _hint_for_import(error.name)
     message = error.args[-1] if error.args else ""
     if type(message) is not str:
         return None
+    if type(error) is ModuleNotFoundError:
+        # The import of user code says itself what to do.
+        return None if _REFUSED_IMPORT in message else _hint_for_import(error.name)
     if message == NO_NETWORK:
         fetch = granted_name("web.fetch")
         return f"use `await {fetch}(...)`" if fetch else "only granted functions reach the network"

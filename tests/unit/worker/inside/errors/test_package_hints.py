@@ -83,6 +83,7 @@ def test_each_kind_has_its_remedy(error: Exception, part: str) -> None:
         KeyError(3),
         PermissionError(1, "Operation not permitted"),
         ModuleNotFoundError("x"),
+        ModuleNotFoundError("`lxml` cannot be imported here; a policy can grant it", name="lxml"),
         RuntimeError(),
         OSError(b"Failed to launch worker thread"),
     ],
