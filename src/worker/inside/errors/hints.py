@@ -73,7 +73,7 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     """A hint for `error`, raised on this line, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
-        return hint_for_package(error)
+        return hint_for_package(error, source_line)
     kind = type(error)
     if kind in (AttributeError, TypeError) and _STREAM_ITSELF.search(message[:200]):
         return _STREAM
@@ -85,7 +85,7 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
             return _hint_for_name(name, source_line) or _similar(name, _variables(error))
         if kind is AttributeError and not name.startswith("_"):
             return _similar(name, _attributes(error.obj)) or hint_for_package(error)  # type: ignore[attr-defined]
-    return hint_for_package(error)
+    return hint_for_package(error, source_line)
 
 
 def add_hint(error: BaseException) -> None:
