@@ -11,6 +11,7 @@ from types import GetSetDescriptorType
 from typing import Any
 
 from caps.protocol.text import nearest
+from caps.worker.inside.aio.futures import NOT_WAITED_FOR, Future, Task
 from caps.worker.inside.errors.package_hints import hint_for_alias, hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
@@ -18,6 +19,7 @@ from caps.worker.inside.facades.remedies import IDENTIFIER_REMEDIES, IMPORTS, PA
 from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 
 _AWAIT = "the call was not awaited; write `await` before it"
+_TASK = "it is a task; `await` gives its result"
 _STREAM = "it gives a stream of items; write `async for item in` before the call"
 _BY_NAME = {
     "breakpoint": "there is no debugger here; use `print`",
@@ -60,9 +62,10 @@ def _module_of() -> Mapping[str, str]:
     return found
 
 
-# A coroutine where its result was meant, in the words of the interpreter and of `json`.
+# A coroutine where its result was meant, in the words of the interpreter and of `json`; or what
+# `asyncio.gather` returns.
 _NOT_AWAITED = re.compile(
-    r"'coroutine'|object (coroutine|generator) "
+    r"'coroutine'|'Gathering'|object (coroutine|generator) "
     r"|\b[Nn]ot \(?\"?coroutine\b|\bcoroutine (found|is not)\b"
 )
 # A stream where its items were meant, or that was awaited; the latter in other words before 3.14.
@@ -79,12 +82,14 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
         return _STREAM
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
         return _AWAIT
+    if kind is RuntimeError and message == NOT_WAITED_FOR:  # it was unpacked or looped over
+        return _AWAIT
     name = getattr(error, "name", None)
     if type(name) is str and len(name) <= _MAX_NAME:
         if kind in (NameError, UnboundLocalError):
             return _hint_for_name(name, source_line) or _similar(name, _variables(error))
         if kind is AttributeError and not name.startswith("_"):
-            return _similar(name, _attributes(error.obj)) or hint_for_package(error)  # type: ignore[attr-defined]
+            return _hint_for_attribute(name, error.obj) or hint_for_package(error)  # type: ignore[attr-defined]
     return hint_for_package(error, source_line)
 
 
@@ -148,6 +153,12 @@ def _hint_for_open(source_line: str) -> str:
     is_written = _OPENED_TO_WRITE.search(source_line[:_MAX_LINE]) is not None
     name = "files.write" if is_written else "files.read"
     return f"there are no files here; {use_instead(name, _FILE_CALLS[name])}"
+
+
+def _hint_for_attribute(name: str, value: object) -> str | None:
+    if type(value) in (Future, Task):
+        return _TASK
+    return _similar(name, _attributes(value))
 
 
 def _similar(name: str, candidates: Iterable[Any]) -> str | None:

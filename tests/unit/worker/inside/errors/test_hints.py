@@ -62,6 +62,27 @@ def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
     gc.collect()  # the coroutine goes here, where its warning is expected
 
 
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("use", "hint"),
+    [
+        ("asyncio.gather(f())[0]", "the call was not awaited; write `await` before it"),
+        ("a, b = asyncio.gather(f(), f())", "the call was not awaited; write `await` before it"),
+        ("asyncio.gather(f()).name", "the call was not awaited; write `await` before it"),
+        ("asyncio.create_task(f()).name", "it is a task; `await` gives its result"),
+        ("class Task: pass\nTask().name", None),
+    ],
+)
+def test_a_task_that_is_used_as_its_result_is_explained(use: str, hint: str | None) -> None:
+    """A class of the user's may have the same name."""
+    program = compile_source(f"import asyncio\nasync def f():\n    return 1\n{use}\nawait f()")
+    with pytest.raises((AttributeError, RuntimeError, TypeError)) as caught:
+        run_program(program)
+    assert describe(caught.value, {program.filename: program}).hint == hint
+    del caught
+    gc.collect()
+
+
 @pytest.mark.parametrize(
     "use", ["await f()", "for x in f(): pass", "list(f())", "[x for x in f()]", "f()[0]", "f().a"]
 )
