@@ -84,6 +84,14 @@ bench-quick: $(VENV)/.bench ## the same with few samples, under a minute
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .venv-3.* .run build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
+# A Python that was asked for is used, or `make` says why not.
+ifeq ($(origin PYTHON),command line)
+$(VENV)/.core: | asked
+.PHONY: asked
+asked:
+	@test ! -x $(BIN)/python || $(PYTHON) scripts/python_versions.py --venv $(VENV)
+endif
+
 $(VENV)/.core: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) scripts/python_versions.py
 	@echo "installing caps into $(VENV); the first time takes a minute"

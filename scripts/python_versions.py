@@ -38,6 +38,20 @@ def refusal(version, versions, command):
     )
 
 
+def mismatch(version, venv, command):
+    """One line about a `venv` with another version than the Python that was asked for; or None."""
+    program = "import sys; print(*sys.version_info[:2])"
+    printed = subprocess.check_output([str(Path(venv) / "bin" / "python"), "-c", program])
+    found = tuple(map(int, printed.split()))
+    if found == tuple(version[:2]):
+        return None
+    asked = shown(version)
+    return (
+        f"`{venv}` has Python {shown(found)}, and `{command}` is Python {asked}; remove `{venv}`, "
+        f"or add `VENV=.venv-{asked}` to the command"
+    )
+
+
 def find(version):
     """The command of this version: on the path, or the newest one that pyenv has installed."""
     name = f"python{shown(version)}"
@@ -81,10 +95,14 @@ def test_all(versions):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--test", action="store_true", help="run `make test` on each version found")
-    versions = supported()
-    if parser.parse_args().test:
+    parser.add_argument("--venv", help="fail if this virtual environment has another version")
+    versions, arguments = supported(), parser.parse_args()
+    if arguments.test:
         sys.exit(test_all(versions))
-    sys.exit(refusal(sys.version_info, versions, sys.executable))
+    message = refusal(sys.version_info, versions, sys.executable)
+    if message is None and arguments.venv:
+        message = mismatch(sys.version_info, arguments.venv, sys.executable)
+    sys.exit(message)
 
 
 if __name__ == "__main__":

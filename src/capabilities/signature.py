@@ -32,8 +32,10 @@ from pydantic_core import core_schema
 
 from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
 from caps.protocol.errors import CapsError, ProviderError, RegistrationError, ValidationError
+from caps.security.policies.names import quoted
 
 _MAX_PROBLEMS = 16
+_MAX_TOLD = 4
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -334,8 +336,10 @@ def _payload_error(capability: str, error: pydantic.ValidationError) -> Validati
         }
         for item in error.errors()[:_MAX_PROBLEMS]
     ]
+    told = "; ".join(f"{quoted(one['path'])}: {one['expected']}" for one in problems[:_MAX_TOLD])
+    more = f" (and {error.error_count() - _MAX_TOLD} more)" if len(problems) > _MAX_TOLD else ""
     return ValidationError(
-        f"the payload of `{capability}` does not fit its types: {problems[0]['expected']}",
+        f"the payload of `{capability}` does not fit its types: {told}{more}",
         capability=capability,
         problems=problems,
     )

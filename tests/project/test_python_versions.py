@@ -58,3 +58,16 @@ def test_another_version_is_refused_in_one_line(
 def test_a_supported_version_is_not_refused(script: ModuleType) -> None:
     """Whatever its patch level is."""
     assert script.refusal(sys.version_info, script.supported(), "python3") is None
+
+
+@pytest.mark.process
+def test_an_environment_of_another_version_is_not_taken_for_the_one_asked_for(
+    script: ModuleType,
+) -> None:
+    """`make PYTHON=...` says that the environment has another Python."""
+    assert script.mismatch(sys.version_info, sys.prefix, "python3") is None
+    message = script.mismatch((3, 10, 1), sys.prefix, "python3.10")
+    assert message == (
+        f"`{sys.prefix}` has Python {script.shown(sys.version_info)}, and `python3.10` is Python "
+        f"3.10; remove `{sys.prefix}`, or add `VENV=.venv-3.10` to the command"
+    )

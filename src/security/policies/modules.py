@@ -57,6 +57,8 @@ def checked_module(text: str) -> str:
             f"`{text}` is nothing but the machine, which the kernel withholds from workers: "
             "grant a capability instead"
         )
+    if top in FACADE_MODULES and top != text:
+        raise ValueError(f"`{text}` cannot be granted: code has a facade of `{top}`")
     if top in FACADE_MODULES:
         raise ValueError(f"`{text}` is there without a grant: code has a facade of it")
     return text

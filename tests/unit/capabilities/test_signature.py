@@ -221,14 +221,28 @@ async def test_a_rule_of_the_type_refuses_with_its_problems() -> None:
     }
 
 
+async def test_each_argument_that_does_not_fit_its_type_is_named() -> None:
+    """Also in a model; a caller repairs all of them at once."""
+
+    def put(on: datetime, item: Item) -> None: ...
+
+    with pytest.raises(ValidationError) as caught:
+        await called(put, {"on": "yesterday", "item": {"name": "cursed"}})
+    message = str(caught.value)
+    assert message.startswith("the payload of `box.put` does not fit its types: `$.on`: Input ")
+    assert message.endswith("; `$.item.name`: Value error, is cursed")
+
+
 async def test_the_problems_of_a_type_are_at_most_sixteen() -> None:
-    """However many items are wrong."""
+    """However many items are wrong. The message has some of them, and counts the others."""
 
     def put(items: list[Item]) -> None: ...
 
     with pytest.raises(ValidationError) as caught:
         await called(put, {"items": [{"name": "cursed"}] * 100})
     assert len(caught.value.problems) == 16
+    assert str(caught.value).count("is cursed") == 4
+    assert str(caught.value).endswith(" (and 96 more)")
 
 
 def _no_return(a: int):  # type: ignore[no-untyped-def]

@@ -6,6 +6,7 @@ the end of an output say most, and the cut says how much is missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ MAX_CHARACTERS = 20_000
 MIN_CHARACTERS = 200
 _MAX_REFUSALS = 20
 _MAX_ARTIFACTS = 20
+# Advice for whoever writes the policy: a model can only make its code need less.
+_FOR_THE_HOST = re.compile(r"; raise `limits\.[a-z_]{1,40}` if it may(?: use more)?$", re.MULTILINE)
 
 
 def text_for_model(result: ExecutionResult, max_characters: int) -> str:
@@ -70,7 +73,7 @@ def _error_text(failure: Failure) -> str:
     text = failure.traceback.rstrip("\n") or f"{failure.type}: {failure.message}"
     if failure.hint and failure.hint not in text:
         text += f"\nhint: {failure.hint}"
-    return text
+    return _FOR_THE_HOST.sub("", text)
 
 
 def _artifacts(artifacts: Sequence[Artifact]) -> list[str]:

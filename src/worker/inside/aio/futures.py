@@ -27,6 +27,7 @@ _with_traceback = BaseException.with_traceback
 
 PENDING, FINISHED, CANCELLED = 0, 1, 2
 _STATES = ("pending", "finished", "cancelled")
+NOT_WAITED_FOR = "the future was not waited for"
 
 # The loop of this process, and the task whose step is running.
 _loop: Loop
@@ -173,7 +174,7 @@ class Future(metaclass=Sealed):
         if not self._state:
             yield self
             if not self._state:
-                raise RuntimeError("the future was not waited for")
+                raise RuntimeError(NOT_WAITED_FOR)
         if self._state == FINISHED and self._error is None:
             return self._value
         return self.result()

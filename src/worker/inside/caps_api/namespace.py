@@ -32,7 +32,7 @@ from caps.protocol.messages import (
 )
 from caps.protocol.text import nearest
 from caps.worker.inside.aio.loop import Future
-from caps.worker.inside.caps_api.payload_check import FastCheck, bind, problems_in
+from caps.worker.inside.caps_api.payload_check import FastCheck, bind, in_words, problems_in
 from caps.worker.inside.caps_api.record import record_of
 from caps.worker.inside.caps_api.typed_values import from_json_like, to_json_like
 from caps.worker.inside.channel.channel import Channel
@@ -264,10 +264,7 @@ def payload_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_validation_error(name: str, problems: list[dict[str, str]]) -> ValidationError:
-    listed = [
-        f"{one['path']}: expected {one['expected']}, got {one['got']}"
-        for one in problems[:_MAX_LISTED_PROBLEMS]
-    ]
+    listed = [in_words(one) for one in problems[:_MAX_LISTED_PROBLEMS]]
     more = len(problems) - len(listed)
     return ValidationError(
         f"`{name}`: {'; '.join(listed)}{f' (and {more} more)' if more else ''}",

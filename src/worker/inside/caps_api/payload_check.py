@@ -12,6 +12,14 @@ from typing import Any
 
 _SHOWN_CHARACTERS = 80
 _MAX_DEPTH = 32
+_REQUIRED = "required property "
+_UNKNOWN = "no property "
+_BOUNDS = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+}
 
 Problem = dict[str, str]
 
@@ -119,6 +127,18 @@ def problems_in(schema: Any, value: Any, root: Mapping[str, Any], path: str = "$
     return found
 
 
+def in_words(problem: Problem) -> str:
+    """A problem in the words of a call: the properties of a payload are its arguments."""
+    path, expected = problem["path"], problem["expected"]
+    if path == "$" and expected.startswith(_REQUIRED):
+        return f"lacks {expected.removeprefix(_REQUIRED)}"
+    if path == "$" and expected.startswith(_UNKNOWN):
+        return f"has no argument {expected.removeprefix(_UNKNOWN)}"
+    keyword, _, bound = expected.partition(" ")
+    expected = _BOUNDS[keyword].format(bound) if keyword in _BOUNDS else expected
+    return f"{path}: expected {expected}, got {problem['got']}"
+
+
 def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
     node: Any = root
     for part in reference.removeprefix("#").split("/")[1:]:
@@ -160,13 +180,13 @@ def _object_problems(
 ) -> list[Problem]:
     properties = schema.get("properties", {})
     found = [
-        _problem(path, f"required property `{name}`", dict(value))
+        _problem(path, f"{_REQUIRED}`{name}`", dict(value))
         for name in schema.get("required", ())
         if name not in value
     ]
     if schema.get("additionalProperties", True) is False:
         found += [
-            _problem(path, f"no property `{name}`; known: {', '.join(properties) or 'none'}", item)
+            _problem(path, f"{_UNKNOWN}`{name}`; known: {', '.join(properties) or 'none'}", item)
             for name, item in value.items()
             if name not in properties
         ]

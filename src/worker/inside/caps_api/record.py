@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 
 from caps.protocol.text import did_you_mean
 
+_MAX_LISTED = 16
+
 
 class Record(dict[str, Any]):
     """A read-only mapping whose items are also attributes."""
@@ -27,6 +29,13 @@ class Record(dict[str, Any]):
             known = ", ".join(self) or "nothing"
             hint = did_you_mean(name, self, max_characters=None) or f"; it has {known}"
             raise AttributeError(f"the record has no `{name}`{hint}") from None
+
+    def __missing__(self, key: Any) -> NoReturn:
+        # The error keeps the key alone, as that of a dict; code may use it.
+        error = KeyError(key)
+        more = ", …" if len(self) > _MAX_LISTED else ""
+        error.add_note(f"the record has {', '.join([*self][:_MAX_LISTED]) or 'nothing'}{more}")
+        raise error
 
     def _read_only(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError("a record is read-only; change a copy, `dict(record)`")

@@ -11,6 +11,7 @@ from types import GetSetDescriptorType
 from typing import Any
 
 from caps.protocol.text import nearest
+from caps.worker.inside.aio.futures import NOT_WAITED_FOR, Future, Task
 from caps.worker.inside.errors.package_hints import hint_for_alias, hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
@@ -18,22 +19,31 @@ from caps.worker.inside.facades.remedies import IDENTIFIER_REMEDIES, IMPORTS, PA
 from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 
 _AWAIT = "the call was not awaited; write `await` before it"
+_TASK = "it is a task; `await` gives its result"
 _STREAM = "it gives a stream of items; write `async for item in` before the call"
 _BY_NAME = {
     "breakpoint": "there is no debugger here; use `print`",
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
     "input": "nobody is there to answer; the caller can give values as `inputs`",
+    "main": "the code has no `main` here; define it above its first use",
     "raw_input": "nobody is there to answer; the caller can give values as `inputs`",
     "unicode": "text is `str`",
 }
 _FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}
-_OPENED_TO_WRITE = re.compile(r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]""")
+_OPENED_TO_WRITE = re.compile(
+    r"""\bopen\(.{0,200}?,\s*(?:mode\s*=\s*)?["'][rbt]*[awx+]|\.write_(?:text|bytes)\("""
+)
 _RETURN = "`return` belongs into a function, or to the top level of the program"
 _REFUSED_NAME = re.compile(r"`(\w+)` reaches into the interpreter")
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
-_FIRST_MODULES = ("typing", "collections", "dataclasses", "datetime", "functools", "itertools")
+_FIRST_MODULES = (
+    *("typing", "collections", "dataclasses", "datetime", "functools", "itertools"),
+    *("math", "statistics"),
+)
+# Modules that no table of names has: each execution gets its own.
+_OWN_MODULES = ("asyncio", "pathlib", "traceback", "warnings", "zoneinfo")
 _MAX_LINE = 500
 _MAX_CANDIDATES = 2000
 _MAX_NAME = 100
@@ -52,34 +62,35 @@ def _module_of() -> Mapping[str, str]:
     return found
 
 
-# A coroutine where its result was meant, in the words of the interpreter and of `json`.
+# A coroutine where its result was meant, in the words of the interpreter and of `json`; or what
+# `asyncio.gather` returns.
 _NOT_AWAITED = re.compile(
-    r"'(coroutine|async_generator)'|object (coroutine|generator) "
+    r"'coroutine'|'Gathering'|object (coroutine|generator) "
     r"|\b[Nn]ot \(?\"?coroutine\b|\bcoroutine (found|is not)\b"
 )
-_AWAITED_STREAM = re.compile(
-    "object async_generator can't be used in 'await'"
-    "|'async_generator' object can't be awaited"  # from Python 3.14 on
-)
+# A stream where its items were meant, or that was awaited; the latter in other words before 3.14.
+_STREAM_ITSELF = re.compile("'async_generator'|object async_generator can't be used in 'await'")
 
 
 def hint_for(error: BaseException, source_line: str = "") -> str | None:
     """A hint for `error`, raised on this line, in one line; None if there is nothing to add."""
     message = _builtin_message(error)
     if message is None:
-        return hint_for_package(error)
+        return hint_for_package(error, source_line)
     kind = type(error)
-    if kind is TypeError and _AWAITED_STREAM.search(message[:200]):
+    if kind in (AttributeError, TypeError) and _STREAM_ITSELF.search(message[:200]):
         return _STREAM
     if kind in (AttributeError, TypeError) and _NOT_AWAITED.search(message[:200]):
+        return _AWAIT
+    if kind is RuntimeError and message == NOT_WAITED_FOR:  # it was unpacked or looped over
         return _AWAIT
     name = getattr(error, "name", None)
     if type(name) is str and len(name) <= _MAX_NAME:
         if kind in (NameError, UnboundLocalError):
             return _hint_for_name(name, source_line) or _similar(name, _variables(error))
         if kind is AttributeError and not name.startswith("_"):
-            return _similar(name, _attributes(error.obj)) or hint_for_package(error)  # type: ignore[attr-defined]
-    return hint_for_package(error)
+            return _hint_for_attribute(name, error.obj) or hint_for_package(error)  # type: ignore[attr-defined]
+    return hint_for_package(error, source_line)
 
 
 def add_hint(error: BaseException) -> None:
@@ -106,7 +117,7 @@ def hint_for_syntax(message: str, source: str = "") -> str | None:
 
 
 def _hint_for_name(name: str, source_line: str) -> str | None:
-    if name == "open":
+    if name in ("open", "Path"):
         return _hint_for_open(source_line)
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -114,7 +125,7 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
         written = re.findall(rf"\b{re.escape(name)}\.(\w+)", source_line[:_MAX_LINE])
         functions = (granted_name(f"{name}.{function}") for function in written)
         return f"write `{next(filter(None, functions), granted_name(name))}`"
-    if name in FACADES or name in USER_MODULES:
+    if name in FACADES or name in USER_MODULES or name in _OWN_MODULES:
         return f"write `{_import_of(name, source_line)}` first"
     if name in IMPORTS:
         return f"write `{IMPORTS[name]}` first"
@@ -122,7 +133,7 @@ def _hint_for_name(name: str, source_line: str) -> str | None:
         return f"write `from {_module_of()[name]} import {name}` first"
     if name in PACKAGE_ALIASES:
         return hint_for_alias(name, PACKAGE_ALIASES[name])
-    found = nearest(name, [*FACADES, *_BY_NAME], cutoff=0.85, max_characters=None)
+    found = nearest(name, [*FACADES, *_OWN_MODULES, *_BY_NAME], cutoff=0.85, max_characters=None)
     return f"did you mean `{found}`?" if found else None
 
 
@@ -142,6 +153,12 @@ def _hint_for_open(source_line: str) -> str:
     is_written = _OPENED_TO_WRITE.search(source_line[:_MAX_LINE]) is not None
     name = "files.write" if is_written else "files.read"
     return f"there are no files here; {use_instead(name, _FILE_CALLS[name])}"
+
+
+def _hint_for_attribute(name: str, value: object) -> str | None:
+    if type(value) in (Future, Task):
+        return _TASK
+    return _similar(name, _attributes(value))
 
 
 def _similar(name: str, candidates: Iterable[Any]) -> str | None:

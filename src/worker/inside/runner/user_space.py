@@ -83,7 +83,7 @@ class UserSpace:
     def grant(self, manifest: ManifestMessage, limits: WorkerLimits) -> None:
         """Add `caps`, once, before the first cell."""
         caps = build_namespace(manifest, self._channel, limits.concurrency, limits.calls)
-        self._importer.add_module(manifest.namespace, caps)
+        self._importer.add_namespace(manifest.namespace, caps)
         remember_granted(manifest.namespace, (each.name for each in manifest.capabilities))
         self.globals[manifest.namespace] = caps
         connect_figures(self._real, caps, self._channel.loop)

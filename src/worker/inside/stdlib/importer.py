@@ -23,7 +23,7 @@ from caps.worker.inside.facades.allowlist import (
     ON_DEMAND,
     offered_names,
 )
-from caps.worker.inside.facades.alternatives import use_instead
+from caps.worker.inside.facades.alternatives import granted_name, use_instead
 from caps.worker.inside.facades.facade import Facade, Variable, make_facade, missing_hint
 from caps.worker.inside.facades.remedies import module_remedy
 from caps.worker.inside.language.compiler import Program
@@ -115,6 +115,31 @@ def _misspelt(found: Any, attribute: str) -> str:
     return did_you_mean(attribute, public)
 
 
+def _check_names(name: str, found: Facade | ModuleType, attributes: Any) -> None:
+    """Fail if the module `name` lacks one of `attributes`."""
+    for attribute in attributes:
+        if not (hasattr(found, attribute) or _is_real_name(found, attribute)):
+            hint = (
+                missing_hint(found, attribute)
+                if isinstance(found, Facade)
+                else _misspelt(found, attribute)
+            )
+            raise ImportError(
+                f"cannot import name '{attribute}' from '{name}' here{hint}", name=name
+            )
+
+
+def _check_granted(name: str, namespace: Any, attributes: Any) -> None:
+    """The same for what is granted, with its own reason; CPython's error would not even name it."""
+    for attribute in attributes:
+        try:
+            getattr(namespace, attribute)
+        except AttributeError as error:
+            raise ImportError(
+                f"cannot import name '{attribute}' from '{name}' here; {error}", name=name
+            ) from None
+
+
 class Importer:
     """`__import__` of user space."""
 
@@ -132,14 +157,16 @@ class Importer:
         known = {} if programs is None else programs
         self.context = StdlibContext(own, output or OutputStreams(), known)
         self._extra = dict(extra)
+        self._namespace = "caps"
         self._real = {} if real is None else real
         # Modules with replacements are created when they are first imported.
         self._modules = {**self._real, **_shared_facades(), **extra}
         self._user_modules = UserModules(own, self, native_facades())
 
-    def add_module(self, name: str, module: Any) -> None:
-        """Add a module to this execution."""
-        self._extra[name] = self._modules[name] = module
+    def add_namespace(self, name: str, namespace: Any) -> None:
+        """Add what is granted to this execution, as a module."""
+        self._namespace = name
+        self._extra[name] = self._modules[name] = namespace
 
     def __call__(
         self,
@@ -164,17 +191,9 @@ class Importer:
         if not fromlist:
             return self._find(name.partition(".")[0])  # `import os.path` binds `os`
         if isinstance(found, Facade | ModuleType):
-            for attribute in fromlist:
-                if not (hasattr(found, attribute) or _is_real_name(found, attribute)):
-                    hint = (
-                        missing_hint(found, attribute)
-                        if isinstance(found, Facade)
-                        else _misspelt(found, attribute)
-                    )
-                    raise ImportError(
-                        f"cannot import name '{attribute}' from '{name}' here{hint}",
-                        name=name,
-                    )
+            _check_names(name, found, fromlist)
+        elif name == self._namespace:
+            _check_granted(name, found, fromlist)
         return found
 
     def _load_user_module(self, name: str, user_globals: Any) -> None:
@@ -209,6 +228,8 @@ class Importer:
         return found
 
     def _refusal(self, name: str) -> str:
+        if name.partition(".")[0] in ("caps", self._namespace):
+            return f"`{name}` cannot be imported here; {self._granted_instead(name)}"
         top_level = {real.partition(".")[0] for real in self._real}
         if name.partition(".")[0] in top_level:
             reason = "it is not a public module loaded at the start; a policy adds it to `modules`"
@@ -218,6 +239,13 @@ class Importer:
         )
         hint = self._hint(name, available)
         return f"`{name}` cannot be imported here{hint}; available: {', '.join(available)}"
+
+    def _granted_instead(self, name: str) -> str:
+        """How code gets a domain, which is no module: no policy can grant it as one."""
+        domain = name.split(".")[1] if "." in name else ""
+        if (granted := granted_name(domain)) is None:
+            return f"what is granted is in `{self._namespace}`, without an import"
+        return f"write `{granted}` without an import, or `from {self._namespace} import {domain}`"
 
     def _hint(self, name: str, available: list[str]) -> str:
         top = name.partition(".")[0]

@@ -43,6 +43,8 @@ def test_the_names_of_the_facades_are_all_known() -> None:
 def test_a_facade_is_not_to_be_replaced(name: str) -> None:
     """Code has it anyway, and the real one would stand behind it."""
     assert f"`{name}` is there without a grant" in refusal(name)
+    part = f"`{name}.part` cannot be granted: code has a facade of `{name}`"
+    assert part in refusal(f"{name}.part")  # the facade may lack it
 
 
 @pytest.mark.parametrize("name", ["builtins", "ctypes", "importlib", "os", "socket", "subprocess"])

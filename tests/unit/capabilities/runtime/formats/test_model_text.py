@@ -106,3 +106,17 @@ def test_the_bound_is_an_integer(size: Any) -> None:
     """Nothing useful fits below."""
     with pytest.raises(ConfigurationError, match="max_characters"):
         result().for_model(size)
+
+
+@pytest.mark.parametrize(
+    "advice", ["raise `limits.wall_ms` if it may", "raise `limits.memory_mb` if it may use more"]
+)
+def test_advice_for_the_host_is_left_out(advice: str) -> None:
+    """A model cannot raise a limit."""
+    reached = failure(type="LimitExceededError", message=f"the code ran longer than 5 ms; {advice}")
+    expected = "error:\nLimitExceededError: the code ran longer than 5 ms"
+    assert result(error=reached).for_model() == expected
+    in_traceback = failure(traceback=f"MemoryError: out of memory; {advice}\nhint: less\n")
+    assert (
+        result(error=in_traceback).for_model() == "error:\nMemoryError: out of memory\nhint: less"
+    )

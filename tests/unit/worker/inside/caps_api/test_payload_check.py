@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caps.worker.inside.caps_api.payload_check import bind, problems_in
+from caps.worker.inside.caps_api.payload_check import bind, in_words, problems_in
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -103,6 +103,25 @@ class TestProblems:
     ) -> None:
         """Path and expectation say what to correct."""
         assert told(payload) == [(path, expected)]
+
+    @pytest.mark.parametrize(
+        ("payload", "words"),
+        [
+            ({}, "lacks `path`"),
+            (
+                {"path": "a", "no": 1},
+                "has no argument `no`; known: path, count, mode, tags, where",
+            ),
+            ({"path": ""}, "$.path: expected at least 1 characters, got ''"),
+            ({"path": "abcdef"}, "$.path: expected at most 5 characters, got 'abcdef'"),
+            ({"path": "a", "count": 0}, "$.count: expected at least 1, got 0"),
+            ({"path": "a", "count": 10}, "$.count: expected at most 9, got 10"),
+            ({"path": 1}, "$.path: expected type string, got 1"),
+        ],
+    )
+    def test_the_message_speaks_of_arguments(self, payload: dict[str, Any], words: str) -> None:
+        """The keywords of a schema are for those who read the details."""
+        assert [in_words(one) for one in problems_in(SCHEMA, payload, SCHEMA)] == [words]
 
     def test_all_slips_are_reported_together(self) -> None:
         """The caller need not try again for each."""

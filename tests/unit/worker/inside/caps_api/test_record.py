@@ -25,6 +25,19 @@ def test_fields_are_attributes_and_items(record: Record) -> None:
     assert (record.path, record["path"], record.get("path")) == ("a.txt",) * 3
 
 
+def test_a_missing_item_is_an_error_with_the_names_that_there_are(record: Record) -> None:
+    """As a note: the error itself is that of a dict."""
+    with pytest.raises(KeyError) as caught:
+        record["text"]
+    assert caught.value.args == ("text",)
+    assert caught.value.__notes__ == ["the record has path, info, tags, items"]
+    with pytest.raises(KeyError) as caught:
+        record_of({f"n{number}": 1 for number in range(100)})[3]
+    assert caught.value.__notes__[0].endswith(", n15, …")
+    assert record.get("text") is None
+    assert "text" not in record
+
+
 def test_nested_objects_are_records_too(record: Record) -> None:
     """Objects inside objects and inside lists answer to attributes as well."""
     assert (record.info.size, record.tags[1].name) == (3, "y")

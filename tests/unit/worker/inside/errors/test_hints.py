@@ -31,6 +31,15 @@ SLIPS = [
     ("argparse.ArgumentParser()", "write `import argparse` first"),
     ("ET.fromstring('<a/>')", "write `import xml.etree.ElementTree as ET` first"),
     ("pd.DataFrame()", '`pd` is usually `pandas`; a policy can grant it: "modules": ["pandas"]'),
+    ("asyncio.run(1)", "write `import asyncio` first"),
+    ("pathlib.PurePath('a')", "write `import pathlib` first"),
+    ("traceback.print_exc()", "write `import traceback` first"),
+    ("warnings.warn('a')", "write `import warnings` first"),
+    ("zoneinfo.ZoneInfo('UTC')", "write `import zoneinfo` first"),
+    ("Path('a').read_text()", "there are no files here; a policy may grant `caps.files.read`"),
+    ("Path('a').write_text('b')", "there are no files here; a policy may grant `caps.files.write`"),
+    ("main()", "the code has no `main` here; define it above its first use"),
+    ("sqrt(2)", "write `from math import sqrt` first"),
     ("async def f(): pass\nlen(f())", "the call was not awaited"),
     ("async def f(): pass\n1 + f()", "the call was not awaited"),
     ("async def f(): pass\n','.join([f()])", "the call was not awaited"),
@@ -53,10 +62,34 @@ def test_a_slip_is_met_with_advice(source: str, advice: str) -> None:
     gc.collect()  # the coroutine goes here, where its warning is expected
 
 
-def test_a_stream_that_is_awaited_is_explained() -> None:
-    """It is read with `async for`."""
-    program = compile_source("async def f():\n    yield 1\nawait f()")
-    with pytest.raises(TypeError) as caught:
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("use", "hint"),
+    [
+        ("asyncio.gather(f())[0]", "the call was not awaited; write `await` before it"),
+        ("a, b = asyncio.gather(f(), f())", "the call was not awaited; write `await` before it"),
+        ("asyncio.gather(f()).name", "the call was not awaited; write `await` before it"),
+        ("asyncio.create_task(f()).name", "it is a task; `await` gives its result"),
+        ("class Task: pass\nTask().name", None),
+    ],
+)
+def test_a_task_that_is_used_as_its_result_is_explained(use: str, hint: str | None) -> None:
+    """A class of the user's may have the same name."""
+    program = compile_source(f"import asyncio\nasync def f():\n    return 1\n{use}\nawait f()")
+    with pytest.raises((AttributeError, RuntimeError, TypeError)) as caught:
+        run_program(program)
+    assert describe(caught.value, {program.filename: program}).hint == hint
+    del caught
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    "use", ["await f()", "for x in f(): pass", "list(f())", "[x for x in f()]", "f()[0]", "f().a"]
+)
+def test_a_stream_that_is_used_as_its_items_is_explained(use: str) -> None:
+    """It is read with `async for`; `await` would be the next error."""
+    program = compile_source(f"async def f():\n    yield 1\n{use}")
+    with pytest.raises((AttributeError, TypeError)) as caught:
         run_program(program)
     assert "`async for item in`" in str(describe(caught.value, {program.filename: program}).hint)
 

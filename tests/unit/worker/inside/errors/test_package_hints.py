@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from caps.security.policies.modules import FACADE_MODULES, MACHINE_MODULES
 from caps.worker.inside.errors import package_hints
 from caps.worker.inside.errors.hints import hint_for
 from caps.worker.inside.errors.package_hints import (
@@ -67,6 +68,9 @@ def test_a_function_is_named_only_if_it_is_granted() -> None:
         (ModuleNotFoundError("x", name="multiprocessing.pool"), "one process with one thread"),
         (ModuleNotFoundError("x", name="lxml"), "add `lxml` to `modules`"),
         (ModuleNotFoundError("x", name="scipy.odd"), "add `scipy.odd` to `modules`"),
+        (ModuleNotFoundError("x", name="urllib.request"), "there is no network here; only granted"),
+        (ModuleNotFoundError("x", name="xml.dom.minidom"), "add `xml.dom.minidom` to `modules`"),
+        (ModuleNotFoundError("x", name="pandas.plotting._matplotlib"), "add `matplotlib` to"),
         (PermissionError(1, "Operation not permitted", "out.csv"), "use `io.StringIO`"),
         (OSError("Failed to launch worker thread: no"), "`use_threads=False`"),
     ],
@@ -83,6 +87,7 @@ def test_each_kind_has_its_remedy(error: Exception, part: str) -> None:
         KeyError(3),
         PermissionError(1, "Operation not permitted"),
         ModuleNotFoundError("x"),
+        ModuleNotFoundError("`lxml` cannot be imported here; a policy can grant it", name="lxml"),
         RuntimeError(),
         OSError(b"Failed to launch worker thread"),
     ],
@@ -90,6 +95,32 @@ def test_each_kind_has_its_remedy(error: Exception, part: str) -> None:
 def test_other_errors_have_none(error: Exception) -> None:
     """Most errors have nothing to do with the sandbox."""
     assert hint_for_package(error) is None
+
+
+@pytest.mark.parametrize("module", sorted(FACADE_MODULES | MACHINE_MODULES))
+def test_no_hint_offers_what_no_policy_can_grant(module: str) -> None:
+    """It would be refused."""
+    for name in (module, f"{module}.part"):
+        assert "to `modules`" not in str(hint_for_package(ModuleNotFoundError("x", name=name)))
+
+
+@pytest.mark.parametrize(
+    ("line", "function"),
+    [
+        ("df.to_csv('x.csv')", "write(path=..., content=...)"),
+        ("plt.savefig('x.png')", "write(path=..., content=...)"),
+        ("np.save('x.npy', a)", "write(path=..., content=...)"),
+        ("table.write_parquet('x')", "write(path=..., content=...)"),
+        ("pd.read_csv('x.csv')", "read(path=...)"),
+        ("auto('x.csv')", "read(path=...)"),
+        ("", "read(path=...)"),
+    ],
+)
+def test_a_file_that_is_written_leads_to_the_function_that_writes(line: str, function: str) -> None:
+    """As the line with the error says."""
+    remember_granted("caps", ["files.read", "files.write"])
+    found = hint_for(PermissionError(1, "Operation not permitted", "x.csv"), line)
+    assert str(found).endswith(f", or `await caps.files.{function}`")
 
 
 def test_without_real_modules_there_are_none() -> None:

@@ -65,13 +65,24 @@ def test_a_refused_import_names_what_is_granted_already() -> None:
         capabilities=[entry],
     )
     powers = build_namespace(manifest, Channel(0), 1)
-    importer = Importer(OwnClasses(), {"powers": powers})
+    importer = Importer(OwnClasses(), {})
+    importer.add_namespace("powers", powers)
     remember_granted("powers", [entry.name])
     with pytest.raises(ModuleNotFoundError, match=r"; use `powers\.web\.fetch` instead"):
         importer("requests")
     with pytest.raises(ModuleNotFoundError, match=r"may grant `caps\.files\.list` instead"):
         importer("glob")
-    assert importer("powers") is powers
+    without = "write `powers.web` without an import, or `from powers import web`"
+    for name in ("powers.web", "powers.web.fetch", "caps.web"):
+        with pytest.raises(ModuleNotFoundError, match=f"^`{name}` .* here; {without}$"):
+            importer(name)
+    for name in ("caps", "caps.files", "powers.files"):
+        with pytest.raises(ModuleNotFoundError, match=r"is in `powers`, without an import$"):
+            importer(name)
+    lacks = r"'find' from 'powers' here; `find` is not granted by policy `p`; granted: web"
+    with pytest.raises(ImportError, match=lacks):
+        importer("powers", None, None, ("web", "find"))
+    assert importer("powers", None, None, ("web",)) is importer("powers") is powers
     remember_granted("powers", [])
 
 
