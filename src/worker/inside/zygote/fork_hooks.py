@@ -25,6 +25,6 @@ for _hook in _hooks:
     if _hook != {"after_in_child": _shared.seed}:  # not known, so it is kept
         _register(**_hook)
 
-# What `Random.seed` calls. The rest of its work is done: no function has left anything behind that
-# depends on the numbers before.
+# What `Random.seed` calls. It also clears `gauss_next`, which is empty here: nobody has drawn a
+# number before the fork.
 reseed: Callable[[], None] = functools.partial(_random.Random.seed, _shared)
