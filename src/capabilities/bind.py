@@ -143,15 +143,17 @@ def _check_labels(
     scopes: Mapping[str, Scope],
 ) -> None:
     """A rule about a label that nothing can give would never apply."""
-    marks = labels_in_flows(loaded.policy)
+    labels = labels_in_flows(loaded.policy)
     # Without such a rule only the scopes are asked, which must be able to answer.
-    specs = (capabilities[name].spec for name in capabilities if marks or domain_of(name) in scopes)
+    specs = (
+        capabilities[name].spec for name in capabilities if labels or domain_of(name) in scopes
+    )
     try:
         known = known_labels(loaded.policy, specs, scopes)
     except Exception as error:
         what = f"a scope cannot say its labels, `{type(error).__name__}`"
         raise _invalid(loaded.source, "scopes", what) from error
-    for place, label in marks:
+    for place, label in labels:
         if label not in known:
             hint = did_you_mean(label, sorted(known))
             raise _invalid(loaded.source, place, f"nothing gives the label `{label}`{hint}")

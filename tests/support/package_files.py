@@ -53,12 +53,17 @@ def package_files() -> list[PackageFile]:
     return [_parse(path) for path in sorted((TESTS / "packages").glob("*.py"))]
 
 
-def _parse(path: Path) -> PackageFile:
+def split_cells(path: Path) -> tuple[str, list[tuple[str, str]]]:
+    """What stands before the first line `# %% title`, and each title with what follows it."""
     start, *rest = _CELL.split(path.read_text())
+    return start, [*zip(rest[::2], rest[1::2], strict=True)]
+
+
+def _parse(path: Path) -> PackageFile:
+    start, parts = split_cells(path)
     keys = dict(_KEY.findall(start))
     modules = keys.pop("modules").split()
     cells = [
-        Cell(title=title, source=source, **dict(_KEY.findall(source)))
-        for title, source in zip(rest[::2], rest[1::2], strict=True)
+        Cell(title=title, source=source, **dict(_KEY.findall(source))) for title, source in parts
     ]
     return PackageFile(name=path.stem, modules=modules, start=start, cells=cells, **keys)

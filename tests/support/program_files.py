@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-TESTS = Path(__file__).parents[1]
-_PROGRAM = re.compile(r"^# %% (.+)\n", re.MULTILINE)
+from support.package_files import TESTS, split_cells
+
 _MODULES = re.compile(r"^# modules: (.+)\n")
 _ENDS = re.compile(r"^# ends: (.+)\n", re.MULTILINE)
 
@@ -51,12 +51,12 @@ def granted_programs() -> list[GrantedPrograms]:
 
 
 def _parse(path: Path) -> list[AgentProgram]:
-    _, *rest = _PROGRAM.split(path.read_text())
+    _, cells = split_cells(path)
     return [
         AgentProgram(
             name=f"{path.stem}: {title}",
             source=source,
             ends=found[1] if (found := _ENDS.match(source)) else "",
         )
-        for title, source in zip(rest[::2], rest[1::2], strict=True)
+        for title, source in cells
     ]

@@ -13,7 +13,8 @@ import pytest
 
 from caps import MemoryAuditLog, Runtime
 from caps.capabilities.runtime.result import ExecutionResult
-from support.program_files import TESTS, AgentProgram, agent_programs
+from support.package_files import TESTS
+from support.program_files import AgentProgram, agent_programs
 
 PROGRAMS = agent_programs()
 COMPARED = [program for program in PROGRAMS if not program.ends]

@@ -65,7 +65,7 @@ class _AsyncioGroup:
                 future.set_result(None)
 
     def is_current_loop(self) -> bool:
-        return asyncio._get_running_loop() is self._loop  # noqa: SLF001 - a public name of asyncio
+        return asyncio._get_running_loop() is self._loop  # noqa: SLF001 - exported by asyncio
 
     def call_soon(self, act: Callable[[], object]) -> None:
         self._loop.call_soon(act)

@@ -12,10 +12,15 @@ from typing import Any
 
 from caps.protocol.text import nearest
 from caps.worker.inside.aio.futures import NOT_WAITED_FOR, Future, Task
+from caps.worker.inside.errors.name_remedies import (
+    IDENTIFIER_REMEDIES,
+    IMPORTS,
+    PACKAGE_ALIASES,
+)
 from caps.worker.inside.errors.package_hints import hint_for_alias, hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
 from caps.worker.inside.facades.alternatives import granted_name, use_instead
-from caps.worker.inside.facades.remedies import IDENTIFIER_REMEDIES, IMPORTS, PACKAGE_ALIASES
+from caps.worker.inside.facades.remedies import NOBODY
 from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 
 _AWAIT = "the call was not awaited; write `await` before it"
@@ -25,9 +30,9 @@ _BY_NAME = {
     "breakpoint": "there is no debugger here; use `print`",
     "compile": "text is run with `exec` or `eval`",
     "help": "there is no `help` here; use `print(x.__doc__)`",
-    "input": "nobody is there to answer; the caller can give values as `inputs`",
+    "input": NOBODY,
     "main": "the code has no `main` here; define it above its first use",
-    "raw_input": "nobody is there to answer; the caller can give values as `inputs`",
+    "raw_input": NOBODY,
     "unicode": "text is `str`",
 }
 _FILE_CALLS = {"files.read": "path=...", "files.write": "path=..., content=..."}

@@ -12,7 +12,7 @@ _NO_NATIVE: Final = "no library of the system can be loaded here"
 _NO_PROCESS: Final = "there are no other processes here"
 _NO_DISPLAY: Final = "there is no display here; `print` what there is to show"
 _NO_NETWORK: Final = "there is no network here"
-_NOBODY: Final = "nobody is there to answer; the caller can give values as `inputs`"
+NOBODY: Final = "nobody is there to answer; the caller can give values as `inputs`"
 _USE_JSON: Final = "use `json`, or `copy.deepcopy` for a copy"
 _USE_TIMERS: Final = "use `time.perf_counter` or `timeit`"
 _USE_TREES: Final = "use `xml.etree.ElementTree`; its `indent` sets a tree in lines"
@@ -31,7 +31,7 @@ MODULE_REMEDIES: Final[dict[str, str]] = {
     "dill": _USE_JSON,
     "doctest": "use `unittest` or `assert`",
     "ftplib": _NO_NETWORK,
-    "getpass": _NOBODY,
+    "getpass": NOBODY,
     "importlib": "write `import` and the name of the module",
     "locale": 'numbers are grouped by a format: `f"{n:,}"`',
     "logging.config": "use `logging.basicConfig`, or `addHandler` of a logger",
@@ -61,7 +61,7 @@ MODULE_REMEDIES: Final[dict[str, str]] = {
     "xml.sax": _USE_TREES,
 }
 
-# Modules of the library that do their work when a policy grants them.
+# Modules of the library that a policy may grant.
 GRANTABLE: Final = frozenset(
     "bz2 dis email locale logging.config logging.handlers lzma mimetypes pickle plistlib tarfile "
     "tokenize unittest.mock xml.dom xml.sax".split()
@@ -87,55 +87,12 @@ NAME_REMEDIES: Final[dict[str, str]] = {
     "os.system": _NO_PROCESS,
     "random.SystemRandom": "use `secrets`",
     "string.Formatter": "use an f-string or `str.format`",
-    "sys.stdin": _NOBODY,
+    "sys.stdin": NOBODY,
     "threading.Barrier": f"{_ONE_PROCESS}; use `asyncio.Barrier`",
     "threading.Timer": f"{_ONE_PROCESS}; use `asyncio.sleep` in a task",
     "time.clock": "use `time.perf_counter`",
     "types.new_class": "write a class statement",
     "unittest.mock": MODULE_REMEDIES["unittest.mock"],
-}
-
-# Names that code uses without their import, and that no table of facades has.
-IMPORTS: Final[dict[str, str]] = {
-    "ABCMeta": "from abc import ABCMeta",
-    "ET": "import xml.etree.ElementTree as ET",
-    "SimpleNamespace": "from types import SimpleNamespace",
-    "ZoneInfo": "from zoneinfo import ZoneInfo",
-    "attrgetter": "from operator import attrgetter",
-    "get_type_hints": "from typing import get_type_hints",
-    "singledispatch": "from functools import singledispatch",
-    "wraps": "from functools import wraps",
-}
-# The same for packages that a policy can grant.
-PACKAGE_ALIASES: Final[dict[str, str]] = {
-    "np": "numpy",
-    "nx": "networkx",
-    "pd": "pandas",
-    "pl": "polars",
-    "plt": "matplotlib.pyplot",
-    "sns": "seaborn",
-}
-
-_COPIES: Final = "define `__copy__`"
-_LINES: Final = "`traceback.extract_tb` shows the lines of an error"
-_PARAMETERS: Final = "`inspect.signature` shows the parameters of a function"
-# What to write instead of an identifier that the language layer refuses.
-IDENTIFIER_REMEDIES: Final[dict[str, str]] = {
-    "__code__": _PARAMETERS,
-    "__deepcopy__": _COPIES,
-    "__del__": "use a context manager",
-    "__getattribute__": "define `__getattr__`",
-    "__getstate__": _COPIES,
-    "__globals__": "`globals()` shows the variables of the program",
-    "__import__": "write `import`",
-    "__origin__": "`typing.get_origin` returns it",
-    "__reduce__": _COPIES,
-    "__setstate__": _COPIES,
-    "co_argcount": _PARAMETERS,
-    "co_varnames": _PARAMETERS,
-    "tb_frame": _LINES,
-    "tb_lineno": _LINES,
-    "tb_next": _LINES,
 }
 
 

@@ -117,6 +117,7 @@ def _check_variable(name: Any) -> None:
 def _check_in_body(name: Any, body: FrameType) -> None:
     """The same for the body of a class, while it runs: after that its names are checked."""
     _check_variable(name)
+    # That of a class is held to the rules of its statement, which are not applied here.
     if name in OPERATIONS:
         raise AttributeError(f"{name!r:.80} is defined by a statement in the body of a class")
     frame: FrameType | None = sys._getframe(1)
@@ -171,8 +172,7 @@ class _Evaluation:
             return self._run_in(run, code, scope.real, None if local is global_ else local, scope)
         if global_ is None or type(global_) is GlobalVariables:
             outer = sys._getframe(2).f_globals if global_ is None else global_._real
-            if not self._is_scope(outer):
-                outer = self._globals
+            self._check_scope(outer)
             return self._run_in(run, code, outer, None if local is global_ else local)
         outer = self._make_scope(global_)
         before = _visible_variables(outer)
@@ -255,9 +255,12 @@ class _Evaluation:
     def _caller_frame(self) -> FrameType:
         """The frame of the user code that called; never that of a library in between."""
         frame = sys._getframe(2)
-        if not self._is_scope(frame.f_globals):
-            raise RuntimeError("call it directly, not through a library")
+        self._check_scope(frame.f_globals)
         return frame
+
+    def _check_scope(self, variables: dict[str, Any]) -> None:
+        if not self._is_scope(variables):
+            raise RuntimeError("call it directly, not through a library")
 
     def _make_scope(self, variables: Any) -> dict[str, Any]:
         """The variables of the evaluated code: a new dictionary with the real `__builtins__`."""

@@ -233,7 +233,8 @@ class OwnClasses:
             base, (BaseException, Enum)
         )
         if forwards or is_internal or isinstance(base, OpaqueType):
-            instead = "; define `__init_subclass__` in a base class" * (base is safe_type)
+            is_type = base is safe_type
+            instead = "; define `__init_subclass__` in a base class" if is_type else ""
             raise TypeError(f"`{base.__name__}` cannot be a base class here{instead}")
 
     def _find_foreign_names(self, cls: type) -> frozenset[str]:

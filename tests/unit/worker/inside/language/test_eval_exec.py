@@ -71,3 +71,13 @@ def test_variables_are_given_as_a_dictionary(given: str) -> None:
     """Another mapping could run code at every look."""
     with pytest.raises(TypeError, match="variables are given as a dictionary"):
         run(f"from collections import ChainMap\neval('1', {given})")
+
+
+@pytest.mark.parametrize("given", ["", ", None, {}"])
+def test_a_library_that_calls_has_no_variables_of_the_program(given: str) -> None:
+    """With local variables of its own or not: those of whose caller would be a guess."""
+    with pytest.raises(RuntimeError, match="call it directly, not through a library"):
+        run(
+            "import contextlib\n"
+            f"with contextlib.ExitStack() as stack: stack.callback(exec, 'x = 1'{given})"
+        )

@@ -274,7 +274,7 @@ class Connection:
         self._engine().backup(target._engine())
 
     def iterdump(self) -> Iterator[str]:
-        """The database as SQL, as the library writes it."""
+        """The database as SQL, as the library writes it, without `filter` and virtual tables."""
         return dump(self)
 
     def create_function(

@@ -31,7 +31,7 @@ def dump(connection: Any) -> Iterator[str]:
             continue
         else:
             yield f"{sql};"
-        yield from _rows(cursor, _quoted(name))
+        yield from _rows(cursor, _escaped(name))
     for (sql,) in cursor.execute(_OTHERS).fetchall():
         yield f"{sql};"
     yield from sequences
@@ -39,7 +39,7 @@ def dump(connection: Any) -> Iterator[str]:
 
 
 def _rows(cursor: Any, table: str) -> Iterator[str]:
-    columns = [_quoted(str(one[1])) for one in cursor.execute(f'PRAGMA table_info("{table}")')]
+    columns = [_escaped(str(one[1])) for one in cursor.execute(f'PRAGMA table_info("{table}")')]
     if not columns:
         return
     values = "||','||".join(f'quote("{column}")' for column in columns)
@@ -47,5 +47,5 @@ def _rows(cursor: Any, table: str) -> Iterator[str]:
         yield f'INSERT INTO "{table}" VALUES({text});'
 
 
-def _quoted(name: str) -> str:
+def _escaped(name: str) -> str:
     return name.replace('"', '""')
