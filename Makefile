@@ -1,5 +1,6 @@
 # Everyday commands. `make run` and `make test` need python3 with venv, and nothing else. With node
-# and npm, `make test` also runs external MCP servers.
+# and npm, `make test` also runs external MCP servers; as root it installs
+# Chromium with apt-get, for one test with a browser.
 
 PYTHON ?= python3
 VENV   ?= .venv

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from caps.security.reasons import ReasonCode
+
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "ops").glob("*.md")]
 NAMED = re.compile(
@@ -23,3 +25,17 @@ def test_every_path_that_a_document_names_exists(document: Path) -> None:
         if not any(base.glob(name.rstrip("/"))):
             missing.append(name)
     assert missing == []
+
+
+def test_every_reason_code_is_documented() -> None:
+    """Readers of a log look them up."""
+    text = (ROOT / "docs" / "policy.md").read_text()
+    section = text.partition("## Reason codes\n")[2].partition("\n## ")[0]
+    assert [code.value for code in ReasonCode if f"`{code.value}`" not in section] == []
+
+
+def test_the_readme_leads_to_every_document() -> None:
+    """Under `More`, whether or not the text names it."""
+    more = (ROOT / "README.md").read_text().partition("## More\n")[2]
+    documents = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert [name for name in documents if f"](docs/{name})" not in more] == []

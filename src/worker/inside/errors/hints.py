@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import GetSetDescriptorType
 from typing import Any
 
+from caps.protocol.errors import ProviderError
 from caps.protocol.text import nearest
 from caps.worker.inside.aio.futures import NOT_WAITED_FOR, Future, Task
 from caps.worker.inside.errors.name_remedies import (
@@ -19,7 +21,7 @@ from caps.worker.inside.errors.name_remedies import (
 )
 from caps.worker.inside.errors.package_hints import hint_for_alias, hint_for_package
 from caps.worker.inside.facades.allowlist import FACADES
-from caps.worker.inside.facades.alternatives import granted_name, use_instead
+from caps.worker.inside.facades.alternatives import granted_name, namespace, use_instead
 from caps.worker.inside.facades.remedies import NOBODY
 from caps.worker.inside.stdlib.user_modules.table import USER_MODULES
 
@@ -41,6 +43,10 @@ _OPENED_TO_WRITE = re.compile(
 )
 _RETURN = "`return` belongs into a function, or to the top level of the program"
 _REFUSED_NAME = re.compile(r"`(\w+)` reaches into the interpreter")
+_CATCH = "it is no class here; catch `{0}.ProviderError`, whose `error` is `{1}`"
+_SHELL = "there is no shell and no notebook here; remove the line that starts with `{}`"
+_PROSE = "the first line is not code; remove the text around the code, or make it a comment"
+_SENTENCE = re.compile(r"([A-Z][a-z']{0,20})(?:,? [\w'`]{1,30}){2,20}[.:!]?")
 _FENCE = "remove the Markdown fences around the code"
 # Of several modules that offer a name, the one that code most likely means.
 _FIRST_MODULES = (
@@ -92,6 +98,8 @@ def hint_for(error: BaseException, source_line: str = "") -> str | None:
     name = getattr(error, "name", None)
     if type(name) is str and len(name) <= _MAX_NAME:
         if kind in (NameError, UnboundLocalError):
+            if _handled_name(error) == name:
+                return _CATCH.format(namespace(), name)
             return _hint_for_name(name, source_line) or _similar(name, _variables(error))
         if kind is AttributeError and not name.startswith("_"):
             return _hint_for_attribute(name, error.obj) or hint_for_package(error)  # type: ignore[attr-defined]
@@ -118,7 +126,28 @@ def hint_for_syntax(message: str, source: str = "") -> str | None:
     if "outside async function" in message or "outside function" in message:
         return "`await` belongs into an `async def`, or outside of every function"
     refused = _REFUSED_NAME.search(message[:_MAX_LINE])
-    return None if refused is None else IDENTIFIER_REMEDIES.get(refused[1])
+    return _hint_for_form(source) if refused is None else IDENTIFIER_REMEDIES.get(refused[1])
+
+
+def _hint_for_form(source: str) -> str | None:
+    """The hint for what models write around code, or for a notebook."""
+    lines = [line for line in source.splitlines() if line.strip()]
+    for line in lines:  # one that is indented may continue an expression
+        if re.match("[!%]{1,2}[a-z]", line):
+            return _SHELL.format(line[0])
+    sentence = (
+        _SENTENCE.fullmatch(lines[0].strip()) if lines and len(lines[0]) <= _MAX_LINE else None
+    )
+    is_prose = sentence is not None and not keyword.iskeyword(sentence[1].lower())
+    return _PROSE if is_prose else None
+
+
+def _handled_name(error: BaseException) -> str | None:
+    """The name of the provider's error that was being handled."""
+    handled = error.__context__
+    details = handled.details if type(handled) is ProviderError else None
+    found = details.get("error") if type(details) is dict else None
+    return found if type(found) is str else None  # code may have put an object of its own there
 
 
 def _hint_for_name(name: str, source_line: str) -> str | None:

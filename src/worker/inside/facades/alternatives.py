@@ -25,6 +25,11 @@ def granted_name(name: str) -> str | None:
     return _granted.get(name)
 
 
+def namespace() -> str:
+    """The name under which code has what is granted."""
+    return next(iter(_granted.values()), "caps").partition(".")[0]
+
+
 def use_instead(function: str, arguments: str = "") -> str:
     """The advice to use `function`; empty if it is not granted and may not exist."""
     granted = _granted.get(function)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from caps.protocol.errors import ProviderError
 from caps.worker.inside.errors.report import describe, describe_source
 from caps.worker.inside.facades.alternatives import remember_granted
 from caps.worker.inside.language.compiler import SourceError, compile_source
@@ -183,6 +184,10 @@ def test_an_attribute_is_suggested_without_asking_the_object() -> None:
         ("```python\nprint(1)\n```", "remove the Markdown fences around the code"),
         ("print(1)\n```", "remove the Markdown fences around the code"),
         ("Here is it:\n```\nprint(1)\n```", "remove the Markdown fences around the code"),
+        ("!pip install numpy\nimport numpy", "remove the line that starts with `!`"),
+        ("%matplotlib inline\nx = 1", "remove the line that starts with `%`"),
+        ("\nHere is the code:\nprint(1)", "the first line is not code; remove the text around"),
+        ("Sure, I can do that.\nprint(1)", "the first line is not code; remove the text around"),
     ],
 )
 def test_a_mistake_of_form_is_met_with_advice(source: str, advice: str) -> None:
@@ -192,3 +197,24 @@ def test_a_mistake_of_form_is_met_with_advice(source: str, advice: str) -> None:
     report = describe_source(caught.value, "<agent>", source)
     assert report.hint is not None
     assert advice in report.hint
+
+
+@pytest.mark.parametrize(
+    "source", ["For x in range(3):\n    x", "x = 1\ny = (\n", "a b c", "Abc = (1"]
+)
+def test_other_mistakes_of_form_have_none(source: str) -> None:
+    """A keyword with a capital letter is no sentence."""
+    with pytest.raises(SourceError) as caught:
+        compile_source(source)
+    assert describe_source(caught.value, "<agent>", source).hint is None
+
+
+def test_the_name_of_a_providers_error_is_not_its_class() -> None:
+    """It arrives as a `ProviderError`; a name that it does not have gets no such hint."""
+    failed = ProviderError("NotFound: no such customer", error="NotFound")
+    for name, is_told in (("NotFound", True), ("Missing", False)):
+        program = compile_source(f"try:\n    raise failed\nexcept {name}:\n    pass")
+        with pytest.raises(NameError) as caught:
+            run_program(program, {"failed": failed})
+        told = "it is no class here; catch `caps.ProviderError`, whose `error` is `NotFound`"
+        assert (describe(caught.value, {program.filename: program}).hint == told) is is_told
