@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from caps import MemoryAuditLog, Runtime
-from support.program_files import TESTS, AgentProgram, GrantedPrograms, granted_programs
+from support.package_files import TESTS
+from support.program_files import AgentProgram, GrantedPrograms, granted_programs
 
 FILES = granted_programs()
 # Threads do not survive a fork.
