@@ -161,10 +161,10 @@ class _Connection(Generic[Incoming]):
             self.state = State.FAILED
             raise
 
-    # -- the same in a straight line, for messages that are not large ---------------------------
+    # -- the fast path ---------------------------------------------------------------------------
 
     def take_one(self, data: bytes) -> Incoming | None:
-        """The only message that `data` completes, if it is a whole frame with a usual message.
+        """The only message that `data` completes, if it is a whole frame and on the fast path.
 
         None, with no effect, for any other data: `receive` says whether something is wrong with it.
         """
@@ -172,18 +172,18 @@ class _Connection(Generic[Incoming]):
         fits = not self._reader.buffer and 0 <= size <= self._max_received_bytes
         if not fits or LENGTH.unpack_from(data) != (size,):
             return None
-        return self._usual(data[LENGTH.size :])
+        return self._accept_fast(data[LENGTH.size :])
 
-    def accept_small(self, bodies: Iterable[bytes]) -> list[Incoming]:
+    def accept_bodies(self, bodies: Iterable[bytes]) -> list[Incoming]:
         """`accept` of what `decode` returns for these bodies."""
         try:
-            return [self._usual(body) or self._accept(self.decode(body)) for body in bodies]
+            return [self._accept_fast(body) or self._accept(self.decode(body)) for body in bodies]
         except ProtocolError:
             self.state = State.FAILED
             raise
 
-    def _usual(self, body: bytes) -> Incoming | None:
-        """The message of `body`, accepted, if it is of the usual kind and breaks no rule.
+    def _accept_fast(self, body: bytes) -> Incoming | None:
+        """The message of `body`, accepted, if it is of a frequent kind and breaks no rule.
 
         None, with no effect, for any other: the three steps of `receive` say what it is.
         """
@@ -317,25 +317,19 @@ class HostConnection(_Connection[FromWorker]):
         return self._encode(message)
 
     def respond(self, request_id: str, result: object, failure: CallFailure | None) -> bytes:
-        """`send` of the response to one request, in a straight line while the code runs."""
+        """`send` of the response to one request, with a fast path while the code runs."""
         message = CapabilityResponseMessage(
-            id=f"host:{self._sent + 1}",
-            timestamp=time.time(),
-            request_id=request_id,
-            result=result,
-            failure=failure,
+            request_id=request_id, result=result, failure=failure, **self.stamp()
         )
         if self.state is not State.RUNNING or request_id not in self._waiting:
             return self.send(message)
-        body = self._pack(message)
-        if len(body) > self._sent_limits.max_frame_bytes:
-            frame(body, self._sent_limits)  # which raises
+        data = frame(self._pack(message), self._sent_limits)
         self._sent += 1
         self._waiting.remove(request_id)
         self.bytes_in_flight -= self._request_bytes.pop(request_id, 0)
-        return LENGTH.pack(len(body)) + body
+        return data
 
-    def _usual(self, body: bytes) -> FromWorker | None:
+    def _accept_fast(self, body: bytes) -> FromWorker | None:
         """A small request while the code runs."""
         if self.state is not State.RUNNING or len(body) > HARMLESS_BYTES:
             return None
@@ -469,22 +463,19 @@ class WorkerConnection(_Connection[FromHost]):
         return self._encode(message)
 
     def receive(self, data: bytes) -> list[FromHost]:
-        return self.accept_small(self.split(data))
+        """The same with the fast path: what the host sends is decoded here, whatever its size."""
+        return self.accept_bodies(self.split(data))
 
     def request(self, request_id: str, fields: dict[str, Any]) -> bytes:
-        """`send` of one request, in a straight line while the code runs."""
+        """`send` of one request, with a fast path while the code runs."""
         message = CapabilityRequestMessage(request_id=request_id, **fields, **self.stamp())
-        payload = message.payload
         if self.state is not State.RUNNING:
             return self.send(message)
-        if type(payload) is not dict or not is_flat(payload, self._limits):
-            check_json_like(payload, self._limits)
-        body = self._pack(message)
-        if len(body) > self._sent_limits.max_frame_bytes:
-            frame(body, self._sent_limits)  # which raises
+        check_json_like(message.payload, self._limits)
+        data = frame(self._pack(message), self._sent_limits)
         self._sent += 1
         self._waiting.add(request_id)
-        return LENGTH.pack(len(body)) + body
+        return data
 
     def _send_next(self, message: StreamNextMessage) -> bytes:
         request_id = message.request_id
@@ -503,7 +494,7 @@ class WorkerConnection(_Connection[FromHost]):
         except _UNDECODABLE as error:
             return Decoded(None, _decoding_error(error))
 
-    def _usual(self, body: bytes) -> FromHost | None:
+    def _accept_fast(self, body: bytes) -> FromHost | None:
         """The answer to a request while the code runs."""
         if self.state is not State.RUNNING:
             return None

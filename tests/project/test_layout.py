@@ -102,7 +102,7 @@ def test_providers_are_independent() -> None:
 def test_the_trust_core_is_as_contributing_says_and_small() -> None:
     """Files and lines of the table are right, and a reviewer reads under 1,350 lines.
 
-    Of these 150 are for prepared calls, which repeat rules of the others in a straight line.
+    Of these 150 are for prepared calls, which repeat rules of the others on a fast path.
     """
     page = (ROOT / "CONTRIBUTING.md").read_text().partition("## The trust core")[2]
     section = page.partition("\n## ")[0]

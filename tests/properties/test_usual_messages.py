@@ -1,4 +1,4 @@
-"""The straight line through a channel does what the three steps of `receive` do."""
+"""The fast path through a channel does what the three steps of `receive` do."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ def state_of(connection: Any) -> Any:
     return [getattr(connection, name, None) for name in (*names, *held)]
 
 
-def taken(connection: Any, data: list[bytes], straight: bool) -> list[Any]:
+def taken(connection: Any, data: list[bytes], is_fast: bool) -> list[Any]:
     """The messages of each read, or how it failed, with the state after it."""
     found: list[Any] = []
     for piece in data:
         try:
-            if not straight:
+            if not is_fast:
                 bodies = connection.split(piece)
                 found.append(connection.accept(map(connection.decode, bodies)))
             elif (one := connection.take_one(piece)) is not None:
                 found.append([one])
             else:
-                found.append(connection.accept_small(connection.split(piece)))
+                found.append(connection.accept_bodies(connection.split(piece)))
         except ProtocolError as error:
             found.append((error.message, error.details))
         found.append(repr(state_of(connection)))
@@ -98,10 +98,10 @@ def taken(connection: Any, data: list[bytes], straight: bool) -> list[Any]:
 def test_the_host_takes_the_same_messages(state: State, sent: list[Any], cuts: list[int]) -> None:
     """The same messages, the same violations, the same state after each read."""
     found = []
-    for straight in (False, True):
+    for is_fast in (False, True):
         host = HostConnection(LIMITS)
         host.state, host._execution_id = state, "e"
-        found.append(taken(host, pieces(bytes_of(sent), cuts), straight))
+        found.append(taken(host, pieces(bytes_of(sent), cuts), is_fast))
     assert repr(found[0]) == repr(found[1])  # by text: NaN is not equal to itself
 
 
@@ -123,11 +123,11 @@ def test_the_worker_takes_the_same_answers(
         field = {"item" if is_item else "result": value}
         data += frame(msgpack.encode(message(**stamp, **field)))
     found = []
-    for straight in (False, True):
+    for is_fast in (False, True):
         worker = WorkerConnection(LIMITS)
         worker.state, worker._waiting = state, {"r1", "r2", "r3"}
         worker._stopped = {"r2"} if stopped else set()
-        found.append(taken(worker, pieces(data, cuts), straight))
+        found.append(taken(worker, pieces(data, cuts), is_fast))
     assert repr(found[0]) == repr(found[1])
 
 
@@ -139,12 +139,12 @@ def test_a_response_is_sent_the_same_way(
     """The same bytes but for the time, or the same refusal, and the same state."""
     failure = CallFailure(code="provider", message="m") if fails else None
     found: list[Any] = []
-    for straight in (False, True):
+    for is_fast in (False, True):
         host = HostConnection(FrameLimits(max_frame_bytes=500))
         host.state, host._waiting = state, {"r1", "r2"}
         host._request_bytes, host.bytes_in_flight = {"r1": 5, "r2": 7}, 12
         try:
-            if straight:
+            if is_fast:
                 data = host.respond(request_id, result, failure)
             else:
                 fields: dict[str, Any] = {"result": result, "failure": failure}
@@ -164,12 +164,12 @@ def test_a_response_is_sent_the_same_way(
 def test_a_request_is_sent_the_same_way(state: State, payload: dict[str, Any]) -> None:
     """The same bytes but for the time, or the same refusal, and the same state."""
     found: list[Any] = []
-    for straight in (False, True):
+    for is_fast in (False, True):
         worker = WorkerConnection(LIMITS)
         worker.state, worker._execution_id = state, "e"
         fields: dict[str, Any] = {"capability": "box.take", "payload": payload}
         try:
-            if straight:
+            if is_fast:
                 data = worker.request("r1", fields)
             else:
                 message = CapabilityRequestMessage(request_id="r1", **fields, **worker.stamp())

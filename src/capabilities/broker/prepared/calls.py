@@ -1,4 +1,4 @@
-"""(6) Prepared calls: decide, record, call, record for calls without surprises, in a straight line.
+"""(6) Prepared calls: decide, record, call, record for calls without surprises: the fast path.
 
 Rules that are applied here, with the values of now:
 

@@ -63,7 +63,7 @@ def split(connection: HostConnection, data: bytes) -> LargeMessages | list[FromW
     bodies = connection.split(data)
     if max(map(len, bodies), default=0) > LARGE_BYTES:
         return LargeMessages(bodies)
-    return connection.accept_small(bodies)
+    return connection.accept_bodies(bodies)
 
 
 class _Arrival(msgspec.Struct, frozen=True):
