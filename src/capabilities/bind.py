@@ -37,7 +37,7 @@ from caps.protocol.errors import PolicyInvalidError
 from caps.protocol.text import did_you_mean
 from caps.security.decision import decide, evaluate_terms
 from caps.security.policies.flow_rules import marks_after
-from caps.security.policies.load import LoadedPolicy, first_error
+from caps.security.policies.load import LoadedPolicy, first_error, json_problem
 from caps.security.policies.names import domain_of
 from caps.security.policies.protected_paths import (
     MAX_PATH_BYTES,
@@ -183,10 +183,12 @@ def _parse_scope(
     except pydantic.ValidationError as error:
         first = first_error(error)
         where = ".".join([place, *(str(part) for part in first["loc"])])
-        hint = ""
+        what = json_problem(first)
         if first["type"] == "extra_forbidden":
-            hint = did_you_mean(str(first["loc"][-1]), model.model_fields)
-        raise _invalid(loaded.source, where, f"{first['msg'].lower()}{hint}") from None
+            known = list(model.model_fields) if len(first["loc"]) == 1 else []  # not of its parts
+            takes = f"; it takes {', '.join(f'`{name}`' for name in known)}" if known else ""
+            what = f"unknown key{did_you_mean(str(first['loc'][-1]), known) or takes}"
+        raise _invalid(loaded.source, where, what) from None
     except Exception as error:
         what = f"the scope model failed with `{type(error).__name__}`"
         raise _invalid(loaded.source, place, what) from error

@@ -74,11 +74,19 @@ def _validated(spec: CapabilitySpec) -> CapabilitySpec:
         raise invalid_spec(str(getattr(spec, "name", "")), error) from None
 
 
+# By the field and the type of the problem.
+_MEANT = {
+    ("name", "string_pattern_mismatch"): "should be `domain.function`: lowercase, digits and `_`",
+    ("shown", "tuple_type"): "should be a tuple of arguments, such as `('path',)`",
+}
+
+
 def invalid_spec(name: str, error: pydantic.ValidationError) -> RegistrationError:
     """The first problem of a specification, in one line."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return RegistrationError(f"capability {quoted(name)}: {place}: {first['msg']}")
+    what = _MEANT.get((place, first["type"]), first["msg"])
+    return RegistrationError(f"capability {quoted(name)}: {place}: {what}")
 
 
 def _with_inline(spec: CapabilitySpec, provider: Provider) -> CapabilitySpec:

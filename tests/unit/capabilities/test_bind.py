@@ -198,10 +198,15 @@ def test_a_scope_for_a_domain_that_takes_none_is_an_error(registry: CapabilityRe
     ("scope", "place", "message"),
     [
         ({"roots": ["/d"], "max_byte": 5}, "scopes.files.max_byte", "did you mean `max_bytes`?"),
-        ({"roots": ["/d"], "max_bytes": "5"}, "scopes.files.max_bytes", "valid integer"),
+        (
+            {"roots": ["/d"], "max_bytes": "5"},
+            "scopes.files.max_bytes",
+            "should be an integer, got string",
+        ),
         ({"rots": ["/d"]}, "scopes.files.rots", "did you mean `roots`?"),
-        ({}, "scopes.files.roots", "required"),
-        ({"roots": [1]}, "scopes.files.roots.0", "valid string"),
+        ({}, "scopes.files.roots", "missing key"),
+        ({"roots": [1]}, "scopes.files.roots.0", "should be a string, got number"),
+        ({"paths": ["/d"]}, "scopes.files.paths", "unknown key; it takes `roots`, `max_bytes`"),
     ],
 )
 def test_a_scope_that_does_not_parse_is_an_error(

@@ -108,6 +108,18 @@ def test_the_decorator_refuses_bad_and_reserved_names(name: str) -> None:
         CapabilityRegistry().capability(name)(put)
 
 
+def test_common_mistakes_of_a_registration_are_explained() -> None:
+    """In words, not by an expression or a type of the model."""
+
+    def put(path: str) -> None: ...
+
+    with pytest.raises(RegistrationError, match=r"name: should be `domain\.function`: lowercase"):
+        CapabilityRegistry().capability("put")(put)
+    shown: Any = "path"
+    with pytest.raises(RegistrationError, match="shown: should be a tuple of arguments, such as"):
+        CapabilityRegistry().capability("box.put", shown=shown)(put)
+
+
 def test_a_payload_is_an_object_and_without_a_schema_an_empty_one(
     registry: CapabilityRegistry,
 ) -> None:
