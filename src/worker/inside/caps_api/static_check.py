@@ -101,17 +101,29 @@ class _Checker:
             case ast.Call() if not caught & _ARGUMENT_ERRORS:
                 self._check_call(node)
             case ast.Expr(value=ast.Call() as call):
-                path = self._bindings.path(call.func)
-                entry = self._entry(path) if path is not None and len(path) == 2 else None
-                if path is not None and entry is not None:
-                    what = "read; write `async for`" if entry.streams else "awaited; write `await`"
-                    self._report(call, f"{self._display_name(path)} is never {what}")
+                self._check_use(
+                    call, "is never read; write `async for`", "is never awaited; write `await`"
+                )
             case ast.Await(value=ast.Call() as call):
-                path = self._bindings.path(call.func)
-                entry = self._entry(path) if path is not None and len(path) == 2 else None
-                if path is not None and entry is not None and entry.streams:
-                    what = "is a stream; write `async for` instead of `await`"
-                    self._report(call, f"{self._display_name(path)} {what}")
+                self._check_use(call, "is a stream; write `async for` instead of `await`", None)
+            case (
+                ast.For(iter=ast.Call() as call)
+                | ast.comprehension(iter=ast.Call() as call, is_async=0)
+            ) if not caught & _ARGUMENT_ERRORS:
+                self._check_use(
+                    call,
+                    "is a stream; write `async for` instead of `for`",
+                    "is not awaited; write `await` before it",
+                )
+
+    def _check_use(self, call: ast.Call, of_stream: str, of_other: str | None) -> None:
+        """Report a use that is wrong for a call with a stream, or for any other call."""
+        path = self._bindings.path(call.func)
+        entry = self._entry(path) if path is not None and len(path) == 2 else None
+        if path is not None and entry is not None:
+            what = of_stream if entry.streams else of_other
+            if what is not None:
+                self._report(call, f"{self._display_name(path)} {what}")
 
     def _check_name(self, node: ast.AST, path: Path | None) -> None:
         """Report a domain or a capability that is not granted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from caps.protocol.messages import ManifestEntry, ManifestMessage
@@ -106,6 +107,25 @@ def problems(source: str, manifest: ManifestMessage = MANIFEST) -> list[tuple[in
 def test_a_call_that_cannot_succeed_is_reported(source: str, column: int, message: str) -> None:
     """Where it is, what is wrong, and what was probably meant."""
     assert problems(source) == [(1, column, message)]
+
+
+@pytest.mark.parametrize(
+    "loop", ["for x in {}:\n    pass", "[x for x in {}]", "{{x: 1 for x in {}}}"]
+)
+def test_a_plain_loop_over_a_call_is_reported(loop: str) -> None:
+    """It reads neither a stream nor what was not awaited; a program may be ready for the error."""
+    stream = ManifestEntry.of(name="logs.tail", schema_in={}, streams=True)
+    manifest = msgspec.structs.replace(MANIFEST, capabilities=[*MANIFEST.capabilities, stream])
+    for call, message in (
+        ("caps.logs.tail()", "`caps.logs.tail` is a stream; write `async for` instead of `for`"),
+        ("caps.files.list()", "`caps.files.list` is not awaited; write `await` before it"),
+    ):
+        source = loop.format(call)
+        assert [found for _, _, found in problems(source, manifest)] == [message]
+        indented = source.replace("\n", "\n    ")
+        assert problems(f"try:\n    {indented}\nexcept TypeError:\n    pass", manifest) == []
+    assert problems("[x async for x in caps.logs.tail()]", manifest) == []
+    assert problems("for x in await caps.files.list():\n    pass", manifest) == []
 
 
 @pytest.mark.parametrize(
