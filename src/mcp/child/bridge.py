@@ -47,7 +47,7 @@ from caps.mcp.bridge_messages import (
 from caps.mcp.child.results import ANSWER, answer_of, listed_tool, short
 from caps.mcp.child.stdio import stdio_streams
 from caps.protocol.errors import ProtocolError
-from caps.protocol.framing import FrameReader, check_shape, frame
+from caps.protocol.framing import FrameReader, check_shape, frame, pack
 from caps.protocol.version import package_version
 from caps.worker.inside.confinement import linux
 from caps.worker.inside.confinement.paths import SYSTEM, confine_to_paths, existing
@@ -204,10 +204,17 @@ class Bridge:
 
     async def _send(self, message: FromBridge) -> None:
         try:
-            body = msgspec.msgpack.encode(message)
+            body = pack(message)
             check_shape(body, limits=LIMITS)
             data = frame(body, LIMITS)
-        except (ProtocolError, OverflowError, TypeError, ValueError, RecursionError):
+        except (
+            ProtocolError,
+            MemoryError,
+            OverflowError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ):
             number = getattr(message, "id", None)
             reason = "what the server sent is too large, or is not JSON-like"
             data = frame(msgspec.msgpack.encode(Failure(id=number, message=reason)), LIMITS)

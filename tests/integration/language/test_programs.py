@@ -21,6 +21,8 @@ COMPARED = [program for program in PROGRAMS if not program.ends]
 # The marks under a line of a traceback: ours are `^` only, as in Python 3.11 and 3.12 for a call.
 _MARKS = re.compile(r"^ +[~^]+\n", re.MULTILINE)
 _HAS_OTHER_MARKS = sys.version_info >= (3, 13)
+# Python 3.12.1 alone does not count skipped tests (CPython issue 113267).
+_COUNTS_OTHERWISE = sys.version_info[:3] == (3, 12, 1)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,8 @@ def test_a_program_does_what_it_does_in_cpython(
     runtime: Runtime, expected: dict[str, tuple[str, str]], program: AgentProgram
 ) -> None:
     """The same output, and the same end."""
+    if _COUNTS_OTHERWISE and "import unittest" in program.source and "skip" in program.source:
+        pytest.skip("Python 3.12.1 does not count skipped tests")
     result = runtime.run_sync(program.source)
     printed, end = expected[program.name]
     assert (compared(result.stdout), end_of(result)) == (compared(printed), end)
