@@ -23,7 +23,10 @@ _FILES = "there are no files here; use `io.StringIO` or `io.BytesIO`"
 _PARALLEL = frozenset({"concurrent", "ctypes", "multiprocessing", "signal", "subprocess"})
 # Modules that only reach the network, and others outside the standard library: no policy, either.
 _NETWORK = frozenset("ftplib http imaplib poplib smtplib socket ssl urllib xmlrpc".split())
-_MACHINE = frozenset({"cffi", "pip", "pyseccomp", "setuptools"})
+# No policy grants them; from `crypt` on they were in the library before Python 3.13.
+_MACHINE = frozenset(
+    "cffi pip pyseccomp setuptools crypt imp nntplib pipes smtpd spwd telnetlib".split()
+)
 # A part of a package that is loaded if another package is granted, and that one.
 _LOADED_WITH = {"pandas.plotting._matplotlib": "matplotlib"}
 _WRITES = re.compile(r"(?<![^\W_])(?:dump|export|save|to|write)(?:_\w{1,40}|fig|as)?\s?\(")
