@@ -18,6 +18,7 @@ from collections.abc import (
     AsyncIterable,
     AsyncIterator,
     Callable,
+    Collection,
     Mapping,
     Sequence,
 )
@@ -30,6 +31,7 @@ import pydantic
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from caps.capabilities.plain_values import plain_arguments, plain_result
 from caps.capabilities.provider import CallContext, Provider, has_no_await, run_without_suspending
 from caps.protocol.errors import CapsError, ProviderError, RegistrationError, ValidationError
 from caps.security.policies.names import quoted
@@ -74,6 +76,8 @@ class ReturnType:
             # none gets this one.
             self._adapter = pydantic.TypeAdapter(list[hint], config=_BYTES)
             self._listed = True
+        compiled: Any = self._adapter.core_schema
+        self._is_plain = plain_result(compiled["items_schema"] if self._listed else compiled)
 
     def schema(self) -> dict[str, Any]:
         found = self._adapter.json_schema(mode="serialization", schema_generator=TypedJsonSchema)
@@ -83,6 +87,8 @@ class ReturnType:
         return {**found["items"], **definitions}
 
     def to_json_like(self, result: Any) -> Any:
+        if self._is_plain(result):
+            return result
         # By alias, as in the schema. No warnings: they would print the value; the schema checks it.
         given = [result] if self._listed else result
         found = self._adapter.serializer.to_python(
@@ -128,7 +134,12 @@ def derive(
         schema_out,
         inspect.getdoc(function) or "",
         _provider(
-            function, _argument_reader(payload_model, schema_in, context_name), returned, shown
+            function,
+            _argument_reader(
+                payload_model, schema_in, context_name, _required(function, context_name)
+            ),
+            returned,
+            shown,
         ),
         streams,
     )
@@ -198,6 +209,13 @@ def _fields(
     return fields, context_name
 
 
+def _required(function: Callable[..., Any], context_name: str | None) -> list[str]:
+    """The parameters without a default, but for the context."""
+    parameters = inspect.signature(function).parameters
+    without = [name for name, one in parameters.items() if one.default is one.empty]
+    return [name for name in without if name != context_name]
+
+
 def _check_default(function: Callable[..., Any], name: str, hint: Any, default: Any) -> None:
     """The function gets its default unconverted, so it must already have the type."""
     try:
@@ -216,15 +234,24 @@ def _mentions_context(hint: Any) -> bool:
 
 
 def _argument_reader(
-    payload_model: type[pydantic.BaseModel], schema: dict[str, Any], context_name: str | None
+    payload_model: type[pydantic.BaseModel],
+    schema: dict[str, Any],
+    context_name: str | None,
+    required: Collection[str],
 ) -> Callable[[CallContext, Mapping[str, Any]], dict[str, Any]]:
     """A function from the payload of a call to the arguments of the author's function."""
     names = [(str(field.alias), own) for own, field in payload_model.model_fields.items()]
     validator = payload_model.__pydantic_validator__
     # Only JSON has bytes as base64; in Python data a string would become its own UTF-8.
     has_bytes = '"base64url"' in json.dumps(schema)
+    is_plain = plain_arguments(payload_model.__pydantic_core_schema__, required)
 
     def arguments(context: CallContext, payload: Mapping[str, Any]) -> dict[str, Any]:
+        if is_plain(payload):
+            plain = dict(payload)
+            if context_name is not None:
+                plain[context_name] = context
+            return plain
         try:
             typed = (
                 validator.validate_json(msgspec.json.encode(payload))

@@ -319,7 +319,11 @@ class HostConnection(_Connection[FromWorker]):
     def respond(self, request_id: str, result: object, failure: CallFailure | None) -> bytes:
         """`send` of the response to one request, with a fast path while the code runs."""
         message = CapabilityResponseMessage(
-            request_id=request_id, result=result, failure=failure, **self.stamp()
+            id=f"host:{self._sent + 1}",  # as `stamp`, which makes a dictionary of it
+            timestamp=time.time(),
+            request_id=request_id,
+            result=result,
+            failure=failure,
         )
         if self.state is not State.RUNNING or request_id not in self._waiting:
             return self.send(message)

@@ -1,17 +1,25 @@
-"""(8) Metrics as plain numbers with a lock; `prometheus` makes samples of the library from them.
+"""(8) Metrics as plain numbers; `prometheus` makes samples of the library from them.
 
 The library's own metrics need a dozen function calls to add one to a number, which is a tenth of a
 whole capability call. It also imports a web server: a command that does not export its metrics
 starts without it.
+
+What is counted is put into a queue, which any thread may do without a lock. It is added up when
+somebody reads the metric, or when the queue is long.
 """
 
 from __future__ import annotations
 
 import threading
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 Labels = tuple[str, ...]
+
+# How much may be counted before it is added up: a few tens of kilobytes for each metric.
+_MAX_QUEUED: Final = 256
 
 
 class Metric:
@@ -24,6 +32,17 @@ class Metric:
         # Python 3.14 lets an interrupt come between taking a lock and the block that it guards, so
         # that it stays taken. The thread that was interrupted can still take this one again.
         self._lock = threading.RLock()
+        self._queued: deque[Any] = deque()
+
+    def _add_up(self) -> None:
+        """Add what is queued to the values."""
+        with self._lock:
+            take = self._queued.popleft
+            self._apply([take() for _ in range(len(self._queued))])
+
+    def _apply(self, items: list[Any]) -> None:
+        """Add queued items to the values. Under the lock."""
+        raise NotImplementedError
 
 
 class Counter(Metric):
@@ -41,8 +60,10 @@ class Counter(Metric):
             self._values.setdefault(labels, 0)
 
     def add(self, labels: Labels, amount: float = 1) -> None:
-        with self._lock:
-            self._values[labels] = self._values.get(labels, 0) + amount
+        queued = self._queued
+        queued.append((labels, amount))
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
 
     def add_each(self, samples: Iterable[Labels]) -> None:
         """Add one to each sample."""
@@ -51,9 +72,15 @@ class Counter(Metric):
             for labels in samples:
                 values[labels] = values.get(labels, 0) + 1
 
+    def _apply(self, items: list[tuple[Labels, float]]) -> None:
+        values = self._values
+        for labels, amount in items:
+            values[labels] = values.get(labels, 0) + amount
+
     def samples(self) -> list[tuple[Labels, float]]:
         """All current values."""
         with self._lock:
+            self._add_up()
             return list(self._values.items())
 
 
@@ -100,10 +127,15 @@ class Histogram(Metric):
             self._begin(())  # like the library: the sample exists from the start
 
     def observe(self, labels: Labels, value: float, times: int = 1) -> None:
-        place = bisect_left(self.bounds, value)
-        with self._lock:
+        queued = self._queued
+        queued.append((labels, value, times))
+        if len(queued) > _MAX_QUEUED:
+            self._add_up()
+
+    def _apply(self, items: list[tuple[Labels, float, int]]) -> None:
+        for labels, value, times in items:
             row = self._rows.get(labels) or self._begin(labels)
-            row[place] += times
+            row[bisect_left(self.bounds, value)] += times
             row[-1] += value * times
 
     def _begin(self, labels: Labels) -> list[float]:
@@ -113,4 +145,5 @@ class Histogram(Metric):
     def samples(self) -> list[tuple[Labels, list[float], float]]:
         """By labels: the count of each bucket, not cumulative, and the sum of all values."""
         with self._lock:
+            self._add_up()
             return [(key, row[:-1], row[-1]) for key, row in self._rows.items()]

@@ -23,11 +23,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from caps.capabilities.broker.batch import InlineBatch, turn_is_over
 from caps.capabilities.broker.invoke import call_inline
 from caps.capabilities.broker.prepared.records import DECISION, OUTCOME
 from caps.capabilities.broker.prepared.rest import Invoked, ReturningBatch
-from caps.capabilities.provider import CallContext
 from caps.protocol.errors import AuditError
 from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import CallStatus
@@ -88,10 +89,9 @@ class PreparedBatch(ReturningBatch):
                 break
             if records and turn_is_over(began, size):
                 break
-            rid, added, began_ns = request.request_id, set[str](), time.perf_counter_ns()
-            context = CallContext(
-                request_id=rid, answered=self.answered, added=added, **call.context
-            )
+            rid, began_ns = request.request_id, time.perf_counter_ns()
+            added: set[str] = set()
+            context = replace(call.context, request_id=rid, answered=self.answered, added=added)
             policy_id = call.decision.policy_id
             outcome = call_inline(call.bound, context, request.payload, policy_id=policy_id)
             took_us = (time.perf_counter_ns() - began_ns) // 1000

@@ -10,6 +10,7 @@ import msgspec
 from caps.capabilities.broker.prepared.calls import PreparedBatch
 from caps.capabilities.broker.prepared.records import RecordTexts, texts_for
 from caps.capabilities.grant import BoundCapability
+from caps.capabilities.provider import CallContext
 from caps.protocol.messages import CapabilityRequestMessage
 from caps.security.decision import Decision, decide
 from caps.security.policies.flow_rules import NO_MARKS, labels_in, marks_of
@@ -30,7 +31,7 @@ class PreparedCall(msgspec.Struct, frozen=True, gc=False):
     bound: BoundCapability
     decision: Decision
     texts: RecordTexts
-    context: dict[str, Any]
+    context: CallContext
     """The context of its provider, but for the request and what was answered."""
     fits_schema: Callable[[Any], bool]
     scopes: tuple[Scope, ...]
@@ -57,12 +58,18 @@ class PreparedCalls:
         )
         # By capability and labels; None: such calls are never prepared.
         self._ready: dict[tuple[str, tuple[str, ...]], PreparedCall | None] = {}
+        # A flow state replaces its set when it changes, so the same object has the same labels.
+        self._answered = NO_MARKS
+        self._labels: tuple[str, ...] = ()
 
     def begin(self, requests: Sequence[CapabilityRequestMessage]) -> PreparedBatch | None:
         """A batch of these, if all are prepared, or can be now."""
         if not self._is_on:
             return None
-        ready, labels = self._ready, labels_in(self._broker.flow.answered)
+        answered = self._broker.flow.answered
+        if answered is not self._answered:
+            self._answered, self._labels = answered, labels_in(answered)
+        ready, labels = self._ready, self._labels
         pairs: list[tuple[CapabilityRequestMessage, PreparedCall]] = []
         for request in requests:
             key = (request.capability, labels)
@@ -114,14 +121,15 @@ class PreparedCalls:
         )
 
 
-def _context(broker: ExecutionBroker, bound: BoundCapability) -> dict[str, Any]:
+def _context(broker: ExecutionBroker, bound: BoundCapability) -> CallContext:
     own = bound.spec.timeout_ms
     default = broker.default_timeout_ms
-    return {
+    return CallContext(
         **broker.caller,
-        "capability": bound.name,
-        "scope": bound.scope,
-        "timeout_ms": default if own is None else min(own, default),
-        "artifacts": broker.artifacts,
-        "host": broker.host,
-    }
+        request_id="",
+        capability=bound.name,
+        scope=bound.scope,
+        timeout_ms=default if own is None else min(own, default),
+        artifacts=broker.artifacts,
+        host=broker.host,
+    )

@@ -1,0 +1,159 @@
+"""Typed functions get and give what pydantic would make of the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NotRequired
+
+import pydantic
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import TypedDict
+
+from caps.capabilities.plain_values import plain_arguments, plain_result
+
+EXAMPLES = settings(max_examples=300, deadline=None)
+
+
+class Row(TypedDict):
+    """What many functions return."""
+
+    count: int
+    name: str | None
+
+
+class Loose(TypedDict):
+    """One member may be missing."""
+
+    count: int
+    name: NotRequired[str]
+
+
+class Renamed(TypedDict):
+    """The name outside is another one."""
+
+    count: Annotated[int, pydantic.Field(serialization_alias="n")]
+
+
+class Shouting(TypedDict):
+    """A member that is changed on its way out."""
+
+    name: Annotated[str, pydantic.PlainSerializer(str.upper)]
+
+
+HINTS: list[Any] = [
+    int,
+    str,
+    bool,
+    float,
+    None,
+    int | float,
+    int | None,
+    str | bool | None,
+    Literal["a", "b"],
+    bytes,
+    list[int],
+    dict[str, int],
+    Annotated[int, pydantic.Field(description="a number")],
+    Annotated[int, pydantic.Field(ge=1)],
+    Annotated[int, pydantic.Field(strict=True)],
+    Annotated[str, pydantic.StringConstraints(strip_whitespace=True)],
+    Annotated[str, pydantic.BeforeValidator(str)],
+    Annotated[str, pydantic.AfterValidator(str.upper)],
+    Annotated[int, pydantic.PlainSerializer(str)],
+    pydantic.SecretStr,
+]
+SCALARS = st.one_of(
+    st.integers(-(2**65), 2**65),
+    st.sampled_from([0, 1, -1, True, False, None, "", " a ", "a", "1", 1.0, 1.5, float("inf")]),
+    st.text(max_size=4),
+    st.floats(allow_nan=False),
+)
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(SCALARS, max_size=2),
+    st.dictionaries(st.sampled_from(["count", "name", "n", "x"]), SCALARS, max_size=3),
+)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Equal, and of the same types throughout: `1 == True == 1.0`."""
+    return repr(one) == repr(other)
+
+
+@EXAMPLES
+@given(
+    st.sampled_from(HINTS), st.sampled_from(HINTS), st.dictionaries(st.sampled_from("abc"), VALUES)
+)
+def test_arguments_that_are_plain_come_out_of_pydantic_unchanged(
+    first: Any, second: Any, payload: dict[str, Any]
+) -> None:
+    """Also with a parameter that has a default, and whatever else is in the payload."""
+    model: Any = pydantic.create_model(
+        "Payload",
+        __config__=pydantic.ConfigDict(extra="forbid"),
+        one=(first, pydantic.Field(alias="a", validation_alias="a")),
+        two=(second, pydantic.Field(None, alias="b", validation_alias="b")),
+    )
+    if plain_arguments(model.__pydantic_core_schema__, ["a"])(payload):
+        typed = model.model_validate(payload)
+        for name, value in (("a", typed.one), ("b", typed.two)):
+            assert is_same(value, payload.get(name))
+
+
+@EXAMPLES
+@given(st.sampled_from([*HINTS, Row, Loose, Renamed, Shouting]), VALUES)
+def test_results_that_are_plain_come_out_of_pydantic_unchanged(hint: Any, value: Any) -> None:
+    """Serialised to JSON-like data by the names that they have outside."""
+    adapter: Any = pydantic.TypeAdapter(hint)
+    if plain_result(adapter.core_schema)(value):
+        found = adapter.serializer.to_python(value, mode="json", by_alias=True, warnings="none")
+        assert is_same(found, value)
+
+
+def _result_of(hint: Any) -> Callable[[Any], bool]:
+    return plain_result(pydantic.TypeAdapter(hint).core_schema)
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [(int, 5), (int | float, 5), (str | None, None), (Row, {"count": 1, "name": None})],
+)
+def test_usual_results_are_plain(hint: Any, value: Any) -> None:
+    """Otherwise the other tests would compare nothing."""
+    assert _result_of(hint)(value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (int, True),
+        (float, 1.5),
+        (Row, {"count": 1}),
+        (Row, {"count": 1, "name": "a", "more": 1}),
+        (Loose, {"count": 1}),
+        (Renamed, {"count": 1}),
+        (Shouting, {"name": "a"}),
+        (Annotated[int, pydantic.PlainSerializer(str)], 5),
+        (pydantic.SecretStr, "a"),
+    ],
+)
+def test_what_could_change_is_left_to_pydantic(hint: Any, value: Any) -> None:
+    """Another type, a missing or unknown member, a serializer, an alias, a float."""
+    assert not _result_of(hint)(value)
+
+
+def test_usual_arguments_are_plain() -> None:
+    """With and without those that have a default; never without the others."""
+    model = pydantic.create_model(
+        "Payload",
+        one=(int | float, pydantic.Field(alias="a", validation_alias="a")),
+        two=(str | None, pydantic.Field(None, alias="b", validation_alias="b")),
+    )
+    is_plain = plain_arguments(model.__pydantic_core_schema__, ["a"])
+    assert is_plain({"a": 1})
+    assert is_plain({"a": 1.5, "b": "x"})
+    assert not is_plain({"b": "x"})
+    assert not is_plain({"a": "1"})
+    assert not is_plain({"a": 1, "c": 1})
