@@ -131,3 +131,15 @@ def test_nothing_is_lost_between_threads() -> None:
     assert registry.get_sample_value("x_total") == 20_000
     assert registry.get_sample_value("x_now") == 20_000
     assert registry.get_sample_value("x_seconds_count") == 20_000
+
+
+def test_what_nobody_reads_does_not_pile_up() -> None:
+    """A host that exports no metrics counts for as long as it runs."""
+    tally = Counter("x", "Things.", ["kind"])
+    seconds = Histogram("x_seconds", "Time.", ["kind"], _BOUNDS)
+    for _ in range(10_000):
+        tally.add(("a",))
+        seconds.observe(("a",), 0.5)
+    assert max(len(tally._queued), len(seconds._queued)) <= 256
+    assert tally.samples() == [(("a",), 10_000)]
+    assert sum(seconds.samples()[0][1]) == 10_000
