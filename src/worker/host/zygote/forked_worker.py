@@ -30,6 +30,7 @@ class ForkedWorker:
         self._exit_status: ExitStatus | None = None
         self._over = anyio.Event()
         self._membership: CgroupMembership | None = None
+        self._reaped = False
         self._killed = False
         # Once it has code, the code determines its exit status.
         self._in_use = False
@@ -49,7 +50,7 @@ class ForkedWorker:
         if self._exit_status is None:
             self._membership = membership
         else:
-            membership.leave()
+            membership.leave(reaped=self._reaped)
 
     def descriptor(self) -> int:
         """A copy of its pidfd, which the caller closes. Raises OSError if it has ended."""
@@ -88,19 +89,20 @@ class ForkedWorker:
         assert self._exit_status is not None
         return self._exit_status
 
-    def end(self, status: ExitStatus) -> None:
+    def end(self, status: ExitStatus, *, reaped: bool = True) -> None:
         """The zygote reaped it, or the zygote itself has ended, which kills its workers.
 
         The channel stays open: it may still hold unread messages of the worker.
         """
         if self._exit_status is None:
             self._exit_status = self._with_oom(status)
+            self._reaped = reaped
             os.close(self._pidfd)
             self._peak.close()
             if self._membership is not None:
                 if status.exit_code == GROUP_REFUSED and not self._in_use:
                     self._membership.entry_refused()
-                self._membership.leave()
+                self._membership.leave(reaped=reaped)
             self._over.set()
 
     def _with_oom(self, status: ExitStatus) -> ExitStatus:

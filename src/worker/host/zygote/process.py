@@ -230,7 +230,7 @@ class ZygoteProcess:
         for order in self._orders.values():
             order.answered.set()
         for worker in self._workers.values():
-            worker.end(_GONE)
+            worker.end(_GONE, reaped=False)
         self._workers.clear()
 
     def _drain_stderr(self) -> bytes:
