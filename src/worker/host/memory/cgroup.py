@@ -14,8 +14,9 @@ free was left by a host that was killed, and is removed when the next host opens
 
 Creating, entering and removing a group takes from microseconds to a tenth of a second, depending on
 the kernel. So it happens in a thread, while the worker is a spare or has ended, and a few groups
-serve one worker after another (`prepared_group.py`). After a failure a worker has no group, but the execution still runs and RLIMIT_AS still applies; the failure is logged
-and counted in the layer's detail.
+serve one worker after another (`prepared_group.py`). After a failure a worker has no group, but the
+execution still runs and RLIMIT_AS still applies; the failure is logged and counted in the layer's
+detail.
 """
 
 from __future__ import annotations

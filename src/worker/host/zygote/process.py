@@ -1,12 +1,16 @@
 """One zygote process as the host holds it, and the workers that it forked.
 
-One task reads the packets of the zygote. A worker's pidfd comes with the answer to its order, so
-that a kill always hits the intended process. A zygote that sends nothing for too long is treated as
-dead, and is ended.
+One task reads the packets of the zygote; on asyncio the event loop's own callback does, since
+registering the socket for each packet costs more than the packet. A worker's pidfd comes with the
+answer to its order, so that a kill always hits the intended process. A zygote that sends nothing
+for too long, while an order is unanswered, is treated as dead and is ended: one task watches that
+for all orders.
 """
 
 from __future__ import annotations
 
+import array
+import asyncio
 import errno
 import itertools
 import logging
@@ -14,6 +18,7 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import anyio
@@ -41,7 +46,12 @@ logger = logging.getLogger(__name__)
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+_ROOM_FOR_ONE_FD = socket.CMSG_SPACE(array.array("i").itemsize)
 _GONE = ExitStatus(exit_code=None, signal=signal.SIGKILL)
+
+
+def _noop() -> None:
+    """Nothing to stop."""
 
 
 class _Order:
@@ -50,6 +60,7 @@ class _Order:
     def __init__(self, transport: SocketTransport, *, grouped: bool) -> None:
         self.transport = transport
         self.grouped = grouped
+        self.ordered_at = anyio.current_time()
         self.answered = anyio.Event()
         self.worker: ForkedWorker | None = None
         self.reason = "the zygote died"
@@ -71,6 +82,8 @@ class ZygoteProcess:
         self._write_lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
+        self._ordered = anyio.Event()
+        self._stop_reading: Callable[[], None] = _noop
         self._workers: dict[int, ForkedWorker] = {}
         self._packets = msgspec.msgpack.Decoder(FromZygote)
         self._last_packet_at = 0.0
@@ -94,8 +107,12 @@ class ZygoteProcess:
         order = self._orders[number] = _Order(transport, grouped=entry_fd is not None)
         try:
             packet = ForkOrder(number=number, grouped=entry_fd is not None)
+            self._ordered.set()
             with theirs:
-                await self._send_and_wait(order, packet, theirs, entry_fd)
+                fds = [theirs.fileno()] if entry_fd is None else [theirs.fileno(), entry_fd]
+                await self._send(packet, fds)
+            if self.is_alive:
+                await order.answered.wait()
             if order.worker is None:
                 raise no_worker_error(order.reason)
         except BaseException:
@@ -105,28 +122,6 @@ class ZygoteProcess:
         finally:
             self._orders.pop(number, None)
         return order.worker
-
-    async def _send_and_wait(
-        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entry_fd: int | None
-    ) -> None:
-        """Send the order and wait for its answer, as long as the zygote sends anything at all.
-
-        A zygote that answers other orders is busy; one that sends nothing is treated as dead.
-        """
-        started_at = anyio.current_time()
-        while self.is_alive and not order.answered.is_set():
-            with anyio.move_on_at(
-                max(started_at, self._last_packet_at) + _ANSWER_SECONDS
-            ) as timeout:
-                if theirs.fileno() >= 0:  # not sent yet
-                    fds = [theirs.fileno()] if entry_fd is None else [theirs.fileno(), entry_fd]
-                    await self._send(packet, fds)
-                    theirs.close()
-                await order.answered.wait()
-            silent_since = max(started_at, self._last_packet_at)
-            if timeout.cancelled_caught and anyio.current_time() >= silent_since + _ANSWER_SECONDS:
-                order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
-                self.end()
 
     async def _send(self, order: ForkOrder, descriptors: list[int]) -> None:
         """Send the order, unless the zygote has ended."""
@@ -149,30 +144,87 @@ class ZygoteProcess:
                     await anyio.wait_writable(self._control)
 
     async def read(self) -> None:
-        """Read and handle the packets of the zygote, until it ends."""
+        """Read and handle the packets of the zygote, until it ends or says nothing for too long."""
         try:
-            while True:
-                try:
-                    data, descriptors, _, _ = socket.recv_fds(self._control, MAX_PACKET_BYTES, 1)
-                except BlockingIOError:
-                    await anyio.wait_readable(self._control)
-                    continue
-                for descriptor in descriptors:
-                    # No program that the host starts may inherit it; recv_fds drops the flag.
-                    os.set_inheritable(descriptor, False)
-                if not data:
-                    return
-                self._last_packet_at = anyio.current_time()
-                self._handle(self._packets.decode(data), descriptors)
-        except anyio.ClosedResourceError:
-            return
-        except (OSError, msgspec.DecodeError) as error:
-            if self.is_alive:
-                logger.warning("the zygote's channel broke: %s", error)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch_for_silence)
+                if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+                    await self._read_in_callbacks()
+                else:
+                    await self._read_in_turns()
+                tasks.cancel_scope.cancel()
         finally:
             self.end()
 
-    def _handle(self, packet: FromZygote, descriptors: list[int]) -> None:
+    async def _watch_for_silence(self) -> None:
+        """End a zygote that sends nothing while an order waits. One that answers others is busy."""
+        while self.is_alive:
+            await self._ordered.wait()
+            while self._orders:
+                oldest = next(iter(self._orders.values()))
+                deadline = max(oldest.ordered_at, self._last_packet_at) + _ANSWER_SECONDS
+                if anyio.current_time() >= deadline:
+                    for order in self._orders.values():
+                        order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
+                    self.end()
+                    return
+                await anyio.sleep_until(deadline)
+            self._ordered = anyio.Event()
+
+    async def _read_in_callbacks(self) -> None:
+        if not self.is_alive:
+            return
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+
+        def readable() -> None:
+            try:
+                if self._read_one():
+                    return
+            except Exception as error:  # noqa: BLE001 - raised in `read`, which awaits the future
+                ended.set_exception(error)
+            self._stop_reading()
+
+        def stop() -> None:
+            self._stop_reading = _noop
+            loop.remove_reader(self._control.fileno())
+            if not ended.done():
+                ended.set_result(None)
+
+        self._stop_reading = stop
+        loop.add_reader(self._control.fileno(), readable)
+        try:
+            await ended
+        finally:
+            self._stop_reading()
+
+    async def _read_in_turns(self) -> None:
+        with suppress(anyio.ClosedResourceError):
+            while self.is_alive:
+                await anyio.wait_readable(self._control)
+                if not self._read_one():
+                    return
+
+    def _read_one(self) -> bool:
+        """Read and handle one packet. False at the end, or if the channel broke."""
+        try:
+            data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _ROOM_FOR_ONE_FD)
+            descriptors = array.array("i", ancillary[0][2] if ancillary else b"")
+            for descriptor in descriptors:
+                # No program that the host starts may inherit it; `recvmsg` drops the flag.
+                os.set_inheritable(descriptor, False)
+            if data:
+                self._last_packet_at = anyio.current_time()
+                self._handle(self._packets.decode(data), descriptors)
+        except BlockingIOError:
+            return True
+        except (OSError, msgspec.DecodeError) as error:
+            if self.is_alive:
+                logger.warning("the zygote's channel broke: %s", error)
+            return False
+        return bool(data) and self.is_alive
+
+    def _handle(self, packet: FromZygote, descriptors: Sequence[int]) -> None:
         match packet:
             case ZygoteReady():
                 self.layers = tuple(packet.layers)
@@ -192,7 +244,7 @@ class ZygoteProcess:
                 if worker is not None:
                     worker.end(_exit_status(packet))
 
-    def _handle_forked(self, number: int, descriptors: list[int]) -> None:
+    def _handle_forked(self, number: int, descriptors: Sequence[int]) -> None:
         order = self._orders.get(number)
         if order is None:
             for pidfd in descriptors:
@@ -221,6 +273,7 @@ class ZygoteProcess:
         if not self.is_alive:
             return
         self.is_alive = False
+        self._stop_reading()
         anyio.notify_closing(self._control)
         self._control.close()
         stderr = self._drain_stderr()
