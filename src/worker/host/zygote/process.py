@@ -1,16 +1,12 @@
 """One zygote process as the host holds it, and the workers that it forked.
 
-One task reads the packets of the zygote; on asyncio the event loop's own callback does, since
-registering the socket for each packet costs more than the packet. A worker's pidfd comes with the
-answer to its order, so that a kill always hits the intended process. A zygote that sends nothing
-for too long, while an order is unanswered, is treated as dead and is ended: one task watches that
-for all orders.
+One task reads the packets of the zygote. A worker's pidfd comes with the answer to its order, so
+that a kill always hits the intended process. A zygote that sends nothing for too long while an
+order is unanswered is treated as dead, and is ended; one task watches that for all orders.
 """
 
 from __future__ import annotations
 
-import array
-import asyncio
 import errno
 import itertools
 import logging
@@ -18,7 +14,6 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import anyio
@@ -28,7 +23,6 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.transport import SocketTransport
 from caps.protocol.zygote_messages import (
-    MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
     ForkRefused,
@@ -40,18 +34,14 @@ from caps.protocol.zygote_messages import (
 from caps.worker.host.process.worker import ExitStatus
 from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched
+from caps.worker.host.zygote.packet_reader import PacketReader
 
 logger = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 10
 _LEAVE_SECONDS = 1
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
-_ROOM_FOR_ONE_FD = socket.CMSG_SPACE(array.array("i").itemsize)
 _GONE = ExitStatus(exit_code=None, signal=signal.SIGKILL)
-
-
-def _noop() -> None:
-    """Nothing to stop."""
 
 
 class _Order:
@@ -83,8 +73,8 @@ class ZygoteProcess:
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
         self._ordered = anyio.Event()
-        self._stop_reading: Callable[[], None] = _noop
         self._workers: dict[int, ForkedWorker] = {}
+        self._reader = PacketReader(launched.control)
         self._packets = msgspec.msgpack.Decoder(FromZygote)
         self._last_packet_at = 0.0
 
@@ -145,16 +135,27 @@ class ZygoteProcess:
 
     async def read(self) -> None:
         """Read and handle the packets of the zygote, until it ends or says nothing for too long."""
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._watch_for_silence)
-                if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-                    await self._read_in_callbacks()
-                else:
-                    await self._read_in_turns()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_for_silence)
+            try:
+                await self._handle_packets()
+            finally:
+                self.end()
                 tasks.cancel_scope.cancel()
-        finally:
-            self.end()
+
+    async def _handle_packets(self) -> None:
+        try:
+            while True:
+                packet = await self._reader.receive()
+                if not packet.data:
+                    return
+                self._last_packet_at = anyio.current_time()
+                self._handle(self._packets.decode(packet.data), packet.descriptors)
+        except anyio.ClosedResourceError:
+            return
+        except (OSError, msgspec.DecodeError) as error:
+            if self.is_alive:
+                logger.warning("the zygote's channel broke: %s", error)
 
     async def _watch_for_silence(self) -> None:
         """End a zygote that sends nothing while an order waits. One that answers others is busy."""
@@ -171,60 +172,7 @@ class ZygoteProcess:
                 await anyio.sleep_until(deadline)
             self._ordered = anyio.Event()
 
-    async def _read_in_callbacks(self) -> None:
-        if not self.is_alive:
-            return
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
-
-        def readable() -> None:
-            try:
-                if self._read_one():
-                    return
-            except Exception as error:  # noqa: BLE001 - raised in `read`, which awaits the future
-                ended.set_exception(error)
-            self._stop_reading()
-
-        def stop() -> None:
-            self._stop_reading = _noop
-            loop.remove_reader(self._control.fileno())
-            if not ended.done():
-                ended.set_result(None)
-
-        self._stop_reading = stop
-        loop.add_reader(self._control.fileno(), readable)
-        try:
-            await ended
-        finally:
-            self._stop_reading()
-
-    async def _read_in_turns(self) -> None:
-        with suppress(anyio.ClosedResourceError):
-            while self.is_alive:
-                await anyio.wait_readable(self._control)
-                if not self._read_one():
-                    return
-
-    def _read_one(self) -> bool:
-        """Read and handle one packet. False at the end, or if the channel broke."""
-        try:
-            data, ancillary, _, _ = self._control.recvmsg(MAX_PACKET_BYTES, _ROOM_FOR_ONE_FD)
-            descriptors = array.array("i", ancillary[0][2] if ancillary else b"")
-            for descriptor in descriptors:
-                # No program that the host starts may inherit it; `recvmsg` drops the flag.
-                os.set_inheritable(descriptor, False)
-            if data:
-                self._last_packet_at = anyio.current_time()
-                self._handle(self._packets.decode(data), descriptors)
-        except BlockingIOError:
-            return True
-        except (OSError, msgspec.DecodeError) as error:
-            if self.is_alive:
-                logger.warning("the zygote's channel broke: %s", error)
-            return False
-        return bool(data) and self.is_alive
-
-    def _handle(self, packet: FromZygote, descriptors: Sequence[int]) -> None:
+    def _handle(self, packet: FromZygote, descriptors: list[int]) -> None:
         match packet:
             case ZygoteReady():
                 self.layers = tuple(packet.layers)
@@ -244,7 +192,7 @@ class ZygoteProcess:
                 if worker is not None:
                     worker.end(_exit_status(packet))
 
-    def _handle_forked(self, number: int, descriptors: Sequence[int]) -> None:
+    def _handle_forked(self, number: int, descriptors: list[int]) -> None:
         order = self._orders.get(number)
         if order is None:
             for pidfd in descriptors:
@@ -273,7 +221,7 @@ class ZygoteProcess:
         if not self.is_alive:
             return
         self.is_alive = False
-        self._stop_reading()
+        self._reader.close()
         anyio.notify_closing(self._control)
         self._control.close()
         stderr = self._drain_stderr()
