@@ -17,9 +17,7 @@ from support.fake_workers import FakeWorker
 
 pytestmark = pytest.mark.anyio
 
-READY = ReadyMessage(
-    protocol=PROTOCOL_VERSION, python="3", id="m1", timestamp="2026-01-01T00:00:00Z"
-)
+READY = ReadyMessage(protocol=PROTOCOL_VERSION, python="3", id="m1", timestamp=0.0)
 
 
 @pytest.fixture(params=["asyncio", "trio"])
