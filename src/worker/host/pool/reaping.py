@@ -8,6 +8,7 @@ report that does not come is not waited for without an end.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 import anyio
@@ -35,7 +36,7 @@ class Reaping:
     def kill(self, spare: Spare) -> None:
         """Kill it, and finish it as soon as it is reaped."""
         key = id(spare.worker)
-        self._dying[key] = (spare, anyio.current_time() + _REAP_SECONDS)
+        self._dying[key] = (spare, time.monotonic() + _REAP_SECONDS)
         self._killed_some.set()
         spare.worker.kill()
         spare.worker.on_end(lambda: self._reaped(key))
@@ -51,8 +52,9 @@ class Reaping:
             await self._killed_some.wait()
             while self._dying:
                 key, (_, deadline) = next(iter(self._dying.items()))
-                if anyio.current_time() < deadline:
-                    await anyio.sleep_until(deadline)
+                left = deadline - time.monotonic()
+                if left > 0:
+                    await anyio.sleep(left)
                 else:
                     logger.warning("the zygote did not reap a worker in %s seconds", _REAP_SECONDS)
                     self._reaped(key)

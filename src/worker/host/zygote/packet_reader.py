@@ -41,15 +41,15 @@ class PacketReader:
 
     async def receive(self) -> Packet:
         """The next packet. Raises OSError, or ClosedResourceError once this was closed."""
-        if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
-            return await self._receive_in_turn()
         if self._loop is None and not self._closed:
+            if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
+                return await self._receive_in_turn()
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._control.fileno(), self._readable)
         while not self._come:
-            if self._closed:
+            if self._closed or self._loop is None:
                 raise anyio.ClosedResourceError
-            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter = self._loop.create_future()
             try:
                 await self._waiter
             finally:

@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from contextlib import suppress
 
 import anyio
@@ -50,7 +51,7 @@ class _Order:
     def __init__(self, transport: SocketTransport, *, grouped: bool) -> None:
         self.transport = transport
         self.grouped = grouped
-        self.ordered_at = anyio.current_time()
+        self.ordered_at = time.monotonic()
         self.answered = anyio.Event()
         self.worker: ForkedWorker | None = None
         self.reason = "the zygote died"
@@ -149,7 +150,7 @@ class ZygoteProcess:
                 packet = await self._reader.receive()
                 if not packet.data:
                     return
-                self._last_packet_at = anyio.current_time()
+                self._last_packet_at = time.monotonic()
                 self._handle(self._packets.decode(packet.data), packet.descriptors)
         except anyio.ClosedResourceError:
             return
@@ -164,12 +165,13 @@ class ZygoteProcess:
             while self._orders:
                 oldest = next(iter(self._orders.values()))
                 deadline = max(oldest.ordered_at, self._last_packet_at) + _ANSWER_SECONDS
-                if anyio.current_time() >= deadline:
+                left = deadline - time.monotonic()
+                if left <= 0:
                     for order in self._orders.values():
                         order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
                     self.end()
                     return
-                await anyio.sleep_until(deadline)
+                await anyio.sleep(left)
             self._ordered = anyio.Event()
 
     def _handle(self, packet: FromZygote, descriptors: list[int]) -> None:
