@@ -238,6 +238,22 @@ class TestAGroupThatIsUsedAgain:
                 assert len((group / "cgroup.procs").read_text().split()) <= 1
         assert len({pid for found in seen for pid in found}) >= 40
 
+    async def test_has_not_the_peak_of_its_last_worker(self, place: CgroupLocation) -> None:
+        """It would be blamed for the end of the next one."""
+        if not place.interface.peak_files:
+            pytest.skip("groups have no peak here; their own events tell")
+
+        def peak(group: Path) -> int:
+            with suppress(OSError):  # one that is not used again is removed meanwhile
+                return int((group / place.interface.peak_files[0]).read_text())
+            return 0
+
+        async with Runtime({"limits": {"memory_mb": 256}}, audit=MemoryAuditLog()) as runtime:
+            assert (await runtime.run(TAKE_100_MEGABYTES)).ok
+            (home,) = homes(place)
+            while max(map(peak, home.glob("worker-*"))) > 50 * MEGABYTE:
+                await anyio.lowlevel.checkpoint()
+
     async def test_has_killed_nobody_before(self, place: CgroupLocation) -> None:
         """One that ran out of memory is removed; the next worker's end is its own."""
         async with Runtime(
