@@ -25,6 +25,7 @@ from caps.worker.host.memory import limiter
 from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup, write
 from caps.worker.host.memory.cgroup_discovery import CgroupInterface, CgroupLocation, find_locations
 from caps.worker.host.memory.limiter import CgroupMembership, MemoryLimiter
+from caps.worker.host.memory.prepared_group import PreparedGroup
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 from support.observed_runtime import observed_runtime
 from support.processes import children, descendants, has_ended, open_pidfds, pid_of
@@ -237,6 +238,22 @@ class TestAGroupThatIsUsedAgain:
             for group in home.glob("worker-*"):
                 assert len((group / "cgroup.procs").read_text().split()) <= 1
         assert len({pid for found in seen for pid in found}) >= 40
+
+    async def test_is_not_given_away_while_a_process_is_in_it(self, place: CgroupLocation) -> None:
+        """Also if it was empty a moment ago: the kernel keeps lists of processes for a second."""
+        if not place.interface.entry_file:
+            pytest.skip("groups have no entrance here; each serves one worker")
+        home = CgroupRoot(place)
+        prepared = PreparedGroup(home.new_group(), renewable=True)
+        with subprocess.Popen(("/bin/sleep", "600")) as process:
+            before = prepared.renew()
+            prepared.group.admit(process.pid)
+            meanwhile = prepared.renew()
+            process.kill()
+        assert (before, meanwhile, prepared.renew()) == (True, False, True)
+        prepared.close()
+        assert home.remove()
+        home.release()
 
     async def test_has_not_the_peak_of_its_last_worker(self, place: CgroupLocation) -> None:
         """It would be blamed for the end of the next one."""

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 # Several are created at a time: each time, a thread is woken and the event loop waits for it.
 _AHEAD = 8
-# How many groups are used again. Each keeps six files open; more workers do without.
+# How many groups are used again. Each keeps five files open; more workers do without.
 _MOST_RENEWABLE = 16
 
 

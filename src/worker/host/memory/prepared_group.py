@@ -59,6 +59,7 @@ class _Renewal:
 
     def __init__(self, group: MemoryGroup) -> None:
         interface = group.interface
+        self._processes = group.directory / "cgroup.procs"
         self._own_limit_field = interface.own_limit_field
         with ExitStack() as undo:
             self._files = undo
@@ -68,7 +69,6 @@ class _Renewal:
                 undo.callback(os.close, descriptor)
                 return descriptor
 
-            self._processes = opened("cgroup.procs")
             self._oom = opened(interface.oom_file)
             self._usage = opened(interface.usage_file)
             self._peaks = []
@@ -79,7 +79,8 @@ class _Renewal:
 
     def perform(self) -> bool:
         """False if something is left of its last worker."""
-        if os.pread(self._processes, _READ_BYTES, 0):
+        # Opened each time: to a file that stays open, v1 shows the list of up to a second ago.
+        if self._processes.read_bytes():
             return False
         counters = parse_counters(os.pread(self._oom, _READ_BYTES, 0).decode())
         if counters.get("oom_kill") or counters.get(self._own_limit_field):
