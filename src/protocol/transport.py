@@ -243,5 +243,6 @@ class SocketTransport:
             self._closed = True
             if self._incoming is not None:
                 self._incoming.close()
-            anyio.notify_closing(self._socket)
+            if self._incoming is None or self._sending is not None:  # only then anyio may wait
+                anyio.notify_closing(self._socket)
             self._socket.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -59,6 +59,10 @@ class CommandWorker:
     def _signal(self, number: signal.Signals) -> None:
         if self._ending is None:
             signal.pidfd_send_signal(self._pidfd, number)
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Its peak memory is unknown, so its end is always waited for."""
+        raise NotImplementedError
 
     async def ended(self) -> ExitStatus:
         if self._ending is None:

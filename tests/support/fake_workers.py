@@ -53,6 +53,7 @@ class FakeWorker:
         self.used_us = 0
         self.interrupts = 0
         self._over = anyio.Event()
+        self._on_end: Callable[[], None] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -87,6 +88,15 @@ class FakeWorker:
         self.ending = self.ending or ending
         self.theirs.close()
         self._over.set()
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end()
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        if self.is_over:
+            callback()
+        else:
+            self._on_end = callback
 
     async def ended(self) -> ExitStatus:
         await self._over.wait()

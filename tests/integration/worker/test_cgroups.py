@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from caps.worker.host.memory import limiter
 from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup, write
 from caps.worker.host.memory.cgroup_discovery import CgroupInterface, CgroupLocation, find_locations
 from caps.worker.host.memory.limiter import CgroupMembership, MemoryLimiter
+from caps.worker.host.memory.prepared_group import PreparedGroup
 from caps.worker.host.zygote.source import ForkedWorker, ZygoteSource
 from support.observed_runtime import observed_runtime
 from support.processes import children, descendants, has_ended, open_pidfds, pid_of
@@ -86,7 +88,7 @@ class Pinned(CgroupMembership):
     """A group with its own limit, below RLIMIT_AS or above it, whatever the policy says."""
 
     def __init__(self, membership: CgroupMembership, megabytes: int) -> None:
-        super().__init__(membership._memory, membership._group)
+        super().__init__(membership._memory, membership._group, membership._prepared)
         self._pinned = megabytes
 
     def limit(self, megabytes: int) -> None:
@@ -216,15 +218,88 @@ def has_process(group: Path) -> bool:
         return True
 
 
+# Made in advance, or kept for the next workers.
+MOST_WAITING = 24
+
+
+class TestAGroupThatIsUsedAgain:
+    async def test_has_one_worker_at_a_time_and_is_not_made_again(
+        self, place: CgroupLocation
+    ) -> None:
+        """Fewer groups than workers were made; each worker found its own empty."""
+        if not place.interface.entry_file:
+            pytest.skip("groups have no entrance here; each serves one worker")
+        async with meeting({"memory_mb": 128}, place.interface) as (runtime, seen):
+            for _ in range(40):
+                assert (await runtime.run("await caps.host.look()")).ok
+            (home,) = homes(place)
+            numbers = [int(group.name.split("-")[1]) for group in home.glob("worker-*")]
+            assert max(numbers) < 30
+            for group in home.glob("worker-*"):
+                assert len((group / "cgroup.procs").read_text().split()) <= 1
+        assert len({pid for found in seen for pid in found}) >= 40
+
+    async def test_is_not_given_away_while_a_process_is_in_it(self, place: CgroupLocation) -> None:
+        """Also if it was empty a moment ago: the kernel keeps lists of processes for a second."""
+        if not place.interface.entry_file:
+            pytest.skip("groups have no entrance here; each serves one worker")
+        home = CgroupRoot(place)
+        prepared = PreparedGroup(home.new_group(), renewable=True)
+        with subprocess.Popen(("/bin/sleep", "600")) as process:
+            before = prepared.renew()
+            prepared.group.admit(process.pid)
+            meanwhile = prepared.renew()
+            process.kill()
+        assert (before, meanwhile, prepared.renew()) == (True, False, True)
+        prepared.close()
+        assert home.remove()
+        home.release()
+
+    async def test_has_not_the_peak_of_its_last_worker(self, place: CgroupLocation) -> None:
+        """It would be blamed for the end of the next one."""
+        if not place.interface.peak_files:
+            pytest.skip("groups have no peak here; their own events tell")
+
+        def peak(group: Path) -> int:
+            with suppress(OSError):  # one that is not used again is removed meanwhile
+                return int((group / place.interface.peak_files[0]).read_text())
+            return 0
+
+        async with Runtime({"limits": {"memory_mb": 256}}, audit=MemoryAuditLog()) as runtime:
+            assert (await runtime.run(TAKE_100_MEGABYTES)).ok
+            (home,) = homes(place)
+            while max(map(peak, home.glob("worker-*"))) > 50 * MEGABYTE:
+                await anyio.lowlevel.checkpoint()
+
+    async def test_has_killed_nobody_before(self, place: CgroupLocation) -> None:
+        """One that ran out of memory is removed; the next worker's end is its own."""
+        async with Runtime(
+            {"limits": {"memory_mb": 1024}}, audit=MemoryAuditLog(), workers=TightSource()
+        ) as runtime:
+            for _ in range(4):
+                assert (await runtime.run(TAKE_100_MEGABYTES)).status.value == "limit"
+            assert (await runtime.run("6 * 7")).value == 42
+            (home,) = homes(place)
+            counters = "memory.events" if place.interface.needs_delegation else "memory.oom_control"
+
+            def has_killed(group: Path) -> bool:
+                with suppress(OSError):  # it is removed meanwhile
+                    text = (group / counters).read_text()
+                    return re.search(r"^oom_kill [1-9]", text, re.MULTILINE) is not None
+                return False
+
+            while any(map(has_killed, home.glob("worker-*"))):
+                await anyio.lowlevel.checkpoint()
+
+
 class TestNothingIsLeft:
     async def test_of_a_worker_that_has_ended(self, place: CgroupLocation) -> None:
-        """While the runtime is open, only the zygote and living workers have groups."""
+        """While the runtime is open, a group is in use, or one of a few that wait for a worker."""
         async with observed_runtime() as host:
-            for _ in range(5):
+            for _ in range(40):
                 assert await host.works()
             (home,) = homes(place)
-            # One of the first five may be a spare that still waits.
-            while not all(map(has_process, home.glob("worker-[1-5]"))):
+            while sum(not has_process(group) for group in home.glob("worker-*")) > MOST_WAITING:
                 await anyio.lowlevel.checkpoint()
 
     async def test_of_a_runtime_that_was_closed(self, place: CgroupLocation) -> None:

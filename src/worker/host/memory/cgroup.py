@@ -13,9 +13,10 @@ is one group for the zygote, without a limit, and one for each worker. A root gr
 free was left by a host that was killed, and is removed when the next host opens.
 
 Creating, entering and removing a group takes from microseconds to a tenth of a second, depending on
-the kernel. So it happens in a thread, while the worker is a spare or has ended. After a failure a
-worker has no group, but the execution still runs and RLIMIT_AS still applies; the failure is logged
-and counted in the layer's detail.
+the kernel. So it happens in a thread, while the worker is a spare or has ended, and a few groups
+serve one worker after another (`prepared_group.py`). After a failure a worker has no group, but the
+execution still runs and RLIMIT_AS still applies; the failure is logged and counted in the layer's
+detail.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from caps.worker.host.process.worker import OutOfMemory
 
 _OURS = re.compile(r"caps-[0-9a-f]{16}")
 _ATTEMPTS = 8
-_MEGABYTE = 1024 * 1024
+MEGABYTE = 1024 * 1024
 # The largest allocation for which the OOM killer is invoked; a larger one just fails.
 _OOM_ALLOCATION = 8 * resource.getpagesize()
 
@@ -74,7 +75,7 @@ class MemoryGroup(msgspec.Struct):
         raised = self.limit_mb is not None and megabytes > self.limit_mb
         self.limit_mb = None
         _required, *others = self.interface.limits
-        size = str(megabytes * _MEGABYTE)
+        size = str(megabytes * MEGABYTE)
         for name in reversed(self.interface.limits) if raised else self.interface.limits:
             try:
                 write(self.directory / name, size)
@@ -85,7 +86,7 @@ class MemoryGroup(msgspec.Struct):
 
     def out_of_memory(self) -> OutOfMemory | None:
         """Whether the OOM killer killed a process in it, and because of whose limit."""
-        counters = _read_counters(self.directory / self.interface.oom_file)
+        counters = parse_counters((self.directory / self.interface.oom_file).read_text())
         if not counters.get("oom_kill"):
             return None
         reached = counters.get(self.interface.own_limit_field, 0) > 0 or self._was_full()
@@ -99,7 +100,7 @@ class MemoryGroup(msgspec.Struct):
         for name in self.interface.peak_files:
             with suppress(FileNotFoundError):
                 peak = max(peak, int((self.directory / name).read_text()))
-        return peak > self.limit_mb * _MEGABYTE - _OOM_ALLOCATION
+        return peak > self.limit_mb * MEGABYTE - _OOM_ALLOCATION
 
     def remove(self) -> bool:
         """Remove it; False if a process in it has not ended yet."""
@@ -239,7 +240,7 @@ def _remove_directory(directory: Path) -> bool:
     return True
 
 
-def _read_counters(path: Path) -> dict[str, int]:
-    """Read a file of names and numbers, one pair per line."""
-    pairs = (line.split() for line in path.read_text().splitlines())
+def parse_counters(text: str) -> dict[str, int]:
+    """The counters of a file of names and numbers, one pair per line."""
+    pairs = (line.split() for line in text.splitlines())
     return {name: int(count) for name, count in pairs}

@@ -39,6 +39,8 @@ class CgroupInterface(msgspec.Struct, frozen=True):
     # that happened, or files with the peak usage. (v1's `failcnt` stays 0 on newer kernels.)
     own_limit_field: str
     peak_files: tuple[str, ...]
+    # The file with the memory that is charged to the group now.
+    usage_file: str
     # Whether a group has to enable the memory controller for its children.
     needs_delegation: bool
     # The file through which a process enters by itself without a delay; empty if there is none.
@@ -52,6 +54,7 @@ V2 = CgroupInterface(
     oom_file="memory.events",
     own_limit_field="oom",
     peak_files=(),
+    usage_file="memory.current",
     needs_delegation=True,
     entry_file="",
 )
@@ -62,6 +65,7 @@ V1 = CgroupInterface(
     oom_file="memory.oom_control",
     own_limit_field="",
     peak_files=("memory.max_usage_in_bytes", "memory.memsw.max_usage_in_bytes"),
+    usage_file="memory.usage_in_bytes",
     needs_delegation=False,
     entry_file="tasks",
 )

@@ -1,4 +1,6 @@
-"""Memory groups created in advance, each with a file descriptor through which its worker enters.
+"""Memory groups that are ready, each with a file descriptor through which its worker enters.
+
+They are created in advance, and some of them come back when their worker has been reaped.
 
 Moving another process into a group waits until every processor has noticed, which takes up to a
 tenth of a second; a process that moves itself does not wait. So a worker gets a file descriptor
@@ -9,30 +11,21 @@ there is none (v2), the host moves the worker after the fork.
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from contextlib import suppress
 
 import anyio
 import anyio.to_thread
-import msgspec
 
-from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup
+from caps.worker.host.memory.cgroup import CgroupRoot
+from caps.worker.host.memory.prepared_group import PreparedGroup
 
 logger = logging.getLogger(__name__)
 
 # Several are created at a time: each time, a thread is woken and the event loop waits for it.
 _AHEAD = 8
-
-
-class PreparedGroup(msgspec.Struct, frozen=True):
-    """An empty group, and the open file descriptor through which one process may enter it."""
-
-    group: MemoryGroup
-    entry_fd: int
-
-    def close_entry(self) -> None:
-        os.close(self.entry_fd)
+# How many groups are used again. Each keeps five files open; more workers do without.
+_MOST_RENEWABLE = 16
 
 
 class CgroupStock:
@@ -43,6 +36,8 @@ class CgroupStock:
         self._root = root
         self._threads = threads
         self._waiting: deque[PreparedGroup] = deque()
+        # Those that exist, waiting or in use.
+        self._renewable: set[PreparedGroup] = set()
         self._taken_some = anyio.Event()
         self._megabytes: int | None = None
         self._closed = False
@@ -57,6 +52,18 @@ class CgroupStock:
             return group
         return await anyio.to_thread.run_sync(self._make, limiter=self._threads)
 
+    def take_back(self, prepared: PreparedGroup) -> bool:
+        """The worker of this group was reaped. False if the caller has to discard the group."""
+        if self._closed or not prepared.renew():
+            return False
+        self._waiting.appendleft(prepared)  # what was used last is in the caches
+        return True
+
+    def discard(self, prepared: PreparedGroup) -> None:
+        """This group will not be used again; the caller removes it."""
+        self._renewable.discard(prepared)
+        prepared.close()
+
     async def keep_some(self) -> None:
         """Create more when few are left, until cancelled. A failure is tried again later."""
         while True:
@@ -68,30 +75,39 @@ class CgroupStock:
                 logger.debug("no memory group was made ahead: %s", error)
 
     def close(self) -> None:
-        """Close all file descriptors. The groups themselves are removed with their root."""
+        """Close the file descriptors of all groups that wait. All are removed with their root."""
         self._closed = True
-        self._close_entries()
+        self._close_waiting()
 
     def _fill(self) -> None:
         """Runs in a thread."""
         while len(self._waiting) < _AHEAD and not self._closed:
             self._waiting.append(self._make())
         if self._closed:  # closed meanwhile by the event loop, which did not see the last one
-            self._close_entries()
+            self._close_waiting()
 
-    def _close_entries(self) -> None:
+    def _close_waiting(self) -> None:
         with suppress(IndexError):  # both threads may run this; each descriptor is popped once
             while True:
-                self._waiting.popleft().close_entry()
+                self._waiting.popleft().close()
 
     def _make(self) -> PreparedGroup:
         """Runs in a thread."""
         group = self._root.new_group()
         try:
-            entry_fd = group.open_entry()
+            prepared = PreparedGroup(group, renewable=len(self._renewable) < _MOST_RENEWABLE)
+            if prepared.renewable:
+                self._renewable.add(prepared)
             if self._megabytes is not None:
-                group.limit(self._megabytes)
+                self._limit(prepared, self._megabytes)
         except OSError:
             group.remove()
             raise
-        return PreparedGroup(group, entry_fd)
+        return prepared
+
+    def _limit(self, prepared: PreparedGroup, megabytes: int) -> None:
+        try:
+            prepared.group.limit(megabytes)
+        except OSError:
+            self.discard(prepared)
+            raise

@@ -21,7 +21,8 @@ from caps.protocol.environment import Variable
 from caps.protocol.errors import ConfigurationError
 from caps.worker.host.memory.cgroup import CgroupRoot, MemoryGroup
 from caps.worker.host.memory.cgroup_discovery import find_locations
-from caps.worker.host.memory.cgroup_stock import CgroupStock, PreparedGroup
+from caps.worker.host.memory.cgroup_stock import CgroupStock
+from caps.worker.host.memory.prepared_group import PreparedGroup
 from caps.worker.host.process.pidfd import process_id
 from caps.worker.host.process.worker import OutOfMemory
 
@@ -129,12 +130,26 @@ class MemoryLimiter:
 
     def enter(self, worker: _GroupMember, prepared: PreparedGroup) -> None:
         """The worker was forked with the descriptor, and is not ready before it has entered."""
-        prepared.close_entry()
-        worker.join(CgroupMembership(self, prepared.group))
+        if not prepared.renewable:
+            prepared.close()
+        again = prepared if prepared.renewable else None
+        worker.join(CgroupMembership(self, prepared.group, again))
 
     def give_back(self, prepared: PreparedGroup) -> None:
-        """No worker was forked for it."""
-        prepared.close_entry()
+        """No worker was forked for it yet. One may still be, and enter: it is not used again."""
+        self._discard(prepared)
+
+    def leave(self, prepared: PreparedGroup, *, reaped: bool) -> None:
+        """The worker that entered it has ended. Only if it was reaped it may be used again."""
+        stock = self._prepared
+        if not reaped or stock is None or not stock.take_back(prepared):
+            self._discard(prepared)
+
+    def _discard(self, prepared: PreparedGroup) -> None:
+        if self._prepared is None:
+            prepared.close()
+        else:
+            self._prepared.discard(prepared)
         self.release(prepared.group)
 
     def entry_refused(self) -> None:
@@ -261,9 +276,13 @@ class MemoryLimiter:
 class CgroupMembership:
     """One worker's membership in its group. Its methods raise nothing."""
 
-    def __init__(self, memory: MemoryLimiter, group: MemoryGroup) -> None:
+    def __init__(
+        self, memory: MemoryLimiter, group: MemoryGroup, prepared: PreparedGroup | None = None
+    ) -> None:
+        """`prepared` is the group with its files, if it may be used again."""
         self._memory = memory
         self._group = group
+        self._prepared = prepared
 
     def limit(self, megabytes: int) -> None:
         """Limit the worker to this much memory."""
@@ -285,9 +304,13 @@ class CgroupMembership:
         """The worker ended because it could not enter."""
         self._memory.entry_refused()
 
-    def leave(self) -> None:
-        """The worker has ended."""
-        self._memory.release(self._group)
+    def leave(self, *, reaped: bool) -> None:
+        """The worker has ended. `reaped`: no process is left of it, nor can one appear. Once."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is None:
+            self._memory.release(self._group)
+        else:
+            self._memory.leave(prepared, reaped=reaped)
 
 
 def _create_and_admit(root: CgroupRoot, descriptor: int, megabytes: int | None) -> MemoryGroup:

@@ -29,6 +29,7 @@ from caps.worker.host.pool.admission import Admission, NoFreeWorkerError
 from caps.worker.host.pool.compile_queue import CompileQueue
 from caps.worker.host.pool.observer import NullPoolObserver, PoolObserver
 from caps.worker.host.pool.program_cache import ProgramCache, ProgramKey
+from caps.worker.host.pool.reaping import Reaping
 from caps.worker.host.pool.spare import NotReadyError, ReadinessWait, Spare
 from caps.worker.host.process.worker import ExitStatus, Worker, WorkerSource
 from caps.worker.host.supervisor.exit_reasons import (
@@ -81,6 +82,7 @@ class WorkerPool:
         self._stock: deque[Spare] = deque()
         self._killed: deque[Spare] = deque()
         self._killed_some = anyio.Event()
+        self._reaping = Reaping(self._finish)
         self._programs = ProgramCache()
         self._compiler = CompileQueue(self._programs, self._prepare, self._dispose)
         self._target = _MIN_SPARES
@@ -109,7 +111,8 @@ class WorkerPool:
                 async with anyio.create_task_group() as tasks:
                     self._tasks = tasks
                     tasks.start_soon(self._maintain_stock)
-                    tasks.start_soon(self._reap_killed)
+                    tasks.start_soon(self._kill_used)
+                    tasks.start_soon(self._reaping.watch)
                     tasks.start_soon(self._compiler.keep_compiling)
                     try:
                         yield
@@ -122,6 +125,8 @@ class WorkerPool:
                     await self._dispose(self._stock.pop().worker)
                 while self._killed:
                     await self.end(self._killed.popleft())
+                while (spare := self._reaping.take_one()) is not None:
+                    await self.end(spare)
                 self._target = 0
                 self._report_stock()
 
@@ -186,7 +191,7 @@ class WorkerPool:
         execution = Supervisor(
             job, spare.worker, spare.connection, calls, on_output, program, self._refill
         )
-        execution.killed_by_owner = True  # by `_reap_killed`, or by `_end` below
+        execution.killed_by_owner = True  # by `_kill_used`, or by `_end` below
         try:
             message = await self._supervise(execution, spare)
         except BaseException:
@@ -294,15 +299,19 @@ class WorkerPool:
                 self._on_alive(-1)
         return ending
 
-    async def _reap_killed(self) -> None:
-        """Kill and reap the workers that have sent their results, and free their slots."""
+    async def _kill_used(self) -> None:
+        """Kill the workers that have sent their results."""
         while True:
             await self._killed_some.wait()
             self._killed_some = anyio.Event()
             while self._killed:
-                for spare in self._killed:  # also those that came while one was reaped
-                    spare.worker.kill()
-                await self.end(self._killed.popleft())
+                self._reaping.kill(self._killed.popleft())
+
+    def _finish(self, spare: Spare) -> None:
+        """This worker was reaped: free what it held here."""
+        spare.worker.transport.close()
+        self._on_alive(-1)
+        self._admission.leave(spare.owner)
 
     def _report_stock(self) -> None:
         now = (len(self._stock), self._target)

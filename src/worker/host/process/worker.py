@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import signal
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -80,6 +81,9 @@ class Worker(Protocol):
 
     async def ended(self) -> ExitStatus:
         """Wait until it is reaped."""
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Call this once when it is reaped; now, if that is so already. One callback at most."""
 
 
 class WorkerSource(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 
 import anyio
 import msgspec
@@ -28,8 +29,11 @@ class ForkedWorker:
         self._clock = CpuClock.of(pidfd, pid)
         self._peak = PeakMemory(pidfd, pid)
         self._exit_status: ExitStatus | None = None
-        self._over = anyio.Event()
+        # Made by the first that waits: most workers have none, but a callback.
+        self._over: anyio.Event | None = None
+        self._on_end: Callable[[], None] | None = None
         self._membership: CgroupMembership | None = None
+        self._reaped = False
         self._killed = False
         # Once it has code, the code determines its exit status.
         self._in_use = False
@@ -49,7 +53,7 @@ class ForkedWorker:
         if self._exit_status is None:
             self._membership = membership
         else:
-            membership.leave()
+            membership.leave(reaped=self._reaped)
 
     def descriptor(self) -> int:
         """A copy of its pidfd, which the caller closes. Raises OSError if it has ended."""
@@ -84,24 +88,36 @@ class ForkedWorker:
                 return
 
     async def ended(self) -> ExitStatus:
-        await self._over.wait()
+        if self._exit_status is None:
+            self._over = self._over or anyio.Event()
+            await self._over.wait()
         assert self._exit_status is not None
         return self._exit_status
 
-    def end(self, status: ExitStatus) -> None:
+    def on_end(self, callback: Callable[[], None]) -> None:
+        if self._exit_status is None:
+            self._on_end = callback
+        else:
+            callback()
+
+    def end(self, status: ExitStatus, *, reaped: bool = True) -> None:
         """The zygote reaped it, or the zygote itself has ended, which kills its workers.
 
         The channel stays open: it may still hold unread messages of the worker.
         """
         if self._exit_status is None:
             self._exit_status = self._with_oom(status)
+            self._reaped = reaped
             os.close(self._pidfd)
             self._peak.close()
             if self._membership is not None:
                 if status.exit_code == GROUP_REFUSED and not self._in_use:
                     self._membership.entry_refused()
-                self._membership.leave()
-            self._over.set()
+                self._membership.leave(reaped=reaped)
+            if self._over is not None:
+                self._over.set()
+            if self._on_end is not None:
+                self._on_end()
 
     def _with_oom(self, status: ExitStatus) -> ExitStatus:
         """Add whether it was the OOM killer, if a SIGKILL was not sent by the host."""

@@ -1,8 +1,8 @@
 """One zygote process as the host holds it, and the workers that it forked.
 
 One task reads the packets of the zygote. A worker's pidfd comes with the answer to its order, so
-that a kill always hits the intended process. A zygote that sends nothing for too long is treated as
-dead, and is ended.
+that a kill always hits the intended process. A zygote that sends nothing for too long while an
+order is unanswered is treated as dead, and is ended; one task watches that for all orders.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from contextlib import suppress
 
 import anyio
@@ -23,7 +24,6 @@ from caps.protocol.enforcement import Layer
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.transport import SocketTransport
 from caps.protocol.zygote_messages import (
-    MAX_PACKET_BYTES,
     Forked,
     ForkOrder,
     ForkRefused,
@@ -35,6 +35,7 @@ from caps.protocol.zygote_messages import (
 from caps.worker.host.process.worker import ExitStatus
 from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched
+from caps.worker.host.zygote.packet_reader import PacketReader
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class _Order:
     def __init__(self, transport: SocketTransport, *, grouped: bool) -> None:
         self.transport = transport
         self.grouped = grouped
+        self.ordered_at = time.monotonic()
         self.answered = anyio.Event()
         self.worker: ForkedWorker | None = None
         self.reason = "the zygote died"
@@ -71,7 +73,9 @@ class ZygoteProcess:
         self._write_lock = anyio.Lock()
         self._numbers = itertools.count(1)
         self._orders: dict[int, _Order] = {}
+        self._ordered = anyio.Event()
         self._workers: dict[int, ForkedWorker] = {}
+        self._reader = PacketReader(launched.control)
         self._packets = msgspec.msgpack.Decoder(FromZygote)
         self._last_packet_at = 0.0
 
@@ -94,8 +98,12 @@ class ZygoteProcess:
         order = self._orders[number] = _Order(transport, grouped=entry_fd is not None)
         try:
             packet = ForkOrder(number=number, grouped=entry_fd is not None)
+            self._ordered.set()
             with theirs:
-                await self._send_and_wait(order, packet, theirs, entry_fd)
+                fds = [theirs.fileno()] if entry_fd is None else [theirs.fileno(), entry_fd]
+                await self._send(packet, fds)
+            if self.is_alive:
+                await order.answered.wait()
             if order.worker is None:
                 raise no_worker_error(order.reason)
         except BaseException:
@@ -105,28 +113,6 @@ class ZygoteProcess:
         finally:
             self._orders.pop(number, None)
         return order.worker
-
-    async def _send_and_wait(
-        self, order: _Order, packet: ForkOrder, theirs: socket.socket, entry_fd: int | None
-    ) -> None:
-        """Send the order and wait for its answer, as long as the zygote sends anything at all.
-
-        A zygote that answers other orders is busy; one that sends nothing is treated as dead.
-        """
-        started_at = anyio.current_time()
-        while self.is_alive and not order.answered.is_set():
-            with anyio.move_on_at(
-                max(started_at, self._last_packet_at) + _ANSWER_SECONDS
-            ) as timeout:
-                if theirs.fileno() >= 0:  # not sent yet
-                    fds = [theirs.fileno()] if entry_fd is None else [theirs.fileno(), entry_fd]
-                    await self._send(packet, fds)
-                    theirs.close()
-                await order.answered.wait()
-            silent_since = max(started_at, self._last_packet_at)
-            if timeout.cancelled_caught and anyio.current_time() >= silent_since + _ANSWER_SECONDS:
-                order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
-                self.end()
 
     async def _send(self, order: ForkOrder, descriptors: list[int]) -> None:
         """Send the order, unless the zygote has ended."""
@@ -149,28 +135,44 @@ class ZygoteProcess:
                     await anyio.wait_writable(self._control)
 
     async def read(self) -> None:
-        """Read and handle the packets of the zygote, until it ends."""
+        """Read and handle the packets of the zygote, until it ends or says nothing for too long."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_for_silence)
+            try:
+                await self._handle_packets()
+            finally:
+                self.end()
+                tasks.cancel_scope.cancel()
+
+    async def _handle_packets(self) -> None:
         try:
             while True:
-                try:
-                    data, descriptors, _, _ = socket.recv_fds(self._control, MAX_PACKET_BYTES, 1)
-                except BlockingIOError:
-                    await anyio.wait_readable(self._control)
-                    continue
-                for descriptor in descriptors:
-                    # No program that the host starts may inherit it; recv_fds drops the flag.
-                    os.set_inheritable(descriptor, False)
-                if not data:
+                packet = await self._reader.receive()
+                if not packet.data:
                     return
-                self._last_packet_at = anyio.current_time()
-                self._handle(self._packets.decode(data), descriptors)
+                self._last_packet_at = time.monotonic()
+                self._handle(self._packets.decode(packet.data), packet.descriptors)
         except anyio.ClosedResourceError:
             return
         except (OSError, msgspec.DecodeError) as error:
             if self.is_alive:
                 logger.warning("the zygote's channel broke: %s", error)
-        finally:
-            self.end()
+
+    async def _watch_for_silence(self) -> None:
+        """End a zygote that sends nothing while an order waits. One that answers others is busy."""
+        while self.is_alive:
+            await self._ordered.wait()
+            while self._orders:
+                oldest = next(iter(self._orders.values()))
+                deadline = max(oldest.ordered_at, self._last_packet_at) + _ANSWER_SECONDS
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    for order in self._orders.values():
+                        order.reason = f"the zygote did not answer for {_ANSWER_SECONDS} seconds"
+                    self.end()
+                    return
+                await anyio.sleep(left)
+            self._ordered = anyio.Event()
 
     def _handle(self, packet: FromZygote, descriptors: list[int]) -> None:
         match packet:
@@ -221,6 +223,7 @@ class ZygoteProcess:
         if not self.is_alive:
             return
         self.is_alive = False
+        self._reader.close()
         anyio.notify_closing(self._control)
         self._control.close()
         stderr = self._drain_stderr()
@@ -230,7 +233,7 @@ class ZygoteProcess:
         for order in self._orders.values():
             order.answered.set()
         for worker in self._workers.values():
-            worker.end(_GONE)
+            worker.end(_GONE, reaped=False)
         self._workers.clear()
 
     def _drain_stderr(self) -> bytes:

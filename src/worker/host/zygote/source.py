@@ -16,8 +16,8 @@ from anyio.abc import TaskGroup
 
 from caps.protocol.enforcement import Enforcement, Layer
 from caps.protocol.errors import ConfigurationError, WorkerLostError
-from caps.worker.host.memory.cgroup_stock import PreparedGroup
 from caps.worker.host.memory.limiter import MemoryLimiter
+from caps.worker.host.memory.prepared_group import PreparedGroup
 from caps.worker.host.zygote.forked_worker import ForkedWorker
 from caps.worker.host.zygote.launch import Launched, launch
 from caps.worker.host.zygote.process import ZygoteProcess, no_worker_error

@@ -58,7 +58,7 @@ async def test_groups_that_are_closed_while_more_are_made_leave_no_entrance(tmp_
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(groups.keep_some)
         prepared = await groups.take(None)
-        prepared.close_entry()
+        prepared.close()
         assert await anyio.to_thread.run_sync(closed.wait, 20)
         tasks.cancel_scope.cancel()
     assert entrances(tmp_path) == 0

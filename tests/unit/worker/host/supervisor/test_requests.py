@@ -153,6 +153,9 @@ class Held:
     def resume(self) -> None:
         return
 
+    def on_end(self, callback: Callable[[], None]) -> None:
+        raise AssertionError("nothing here is told of its end")
+
     async def ended(self) -> ExitStatus:
         await self.killed.wait()
         return ExitStatus(None, signal.SIGKILL)

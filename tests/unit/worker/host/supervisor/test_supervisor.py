@@ -154,6 +154,9 @@ class Held:
         await self.killed.wait()
         return ExitStatus(None, signal.SIGKILL)
 
+    def on_end(self, callback: Callable[[], None]) -> None:
+        raise AssertionError("nothing here is told of its end")
+
 
 class Worker:
     """The other end: says what the protocol allows, or any bytes at all."""
