@@ -7,13 +7,15 @@ cannot be written, the result is a failure, even if the code caught the error.
 
 from __future__ import annotations
 
+import functools
 import io
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 import anyio
 import msgspec
+from msgspec.structs import replace
 
 from caps.capabilities.broker.broker import ExecutionBroker
 from caps.capabilities.broker.evidence import redacted_error
@@ -21,6 +23,13 @@ from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import MILLION, Grant
 from caps.capabilities.runtime.budget import BudgetWatchdog
+from caps.capabilities.runtime.execution_records import (
+    ENDED,
+    STARTED,
+    ExecutionTexts,
+    started_event,
+    texts_for,
+)
 from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.result import (
     ExecutionResult,
@@ -42,10 +51,10 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import REFUSED_REQUEST_MARGIN, ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
+from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import (
     AuditEvent,
     ExecutionEnded,
-    ExecutionStarted,
     ExecutionStatus,
     LimitReached,
     ProtocolViolated,
@@ -92,7 +101,7 @@ def run_execution(
     request: ExecutionRequest,
     *,
     degraded: str | None,
-    isolation: Mapping[str, str],
+    isolation: tuple[tuple[str, str], ...],
 ) -> Coroutine[Any, Any, ExecutionResult]:
     """Run one execution and return its result, whatever the code did.
 
@@ -112,13 +121,14 @@ class _Execution:
         grant: Grant,
         request: ExecutionRequest,
         degraded: str | None,
-        isolation: Mapping[str, str],
+        isolation: tuple[tuple[str, str], ...],
     ) -> None:
         self._services = services
         self._runner = runner
         self._grant = grant
         self._request = request
         self._isolation = isolation
+        self._degraded = degraded
         self._source = SourceText.of(request.source, request.filename)
         self._span = services.tracing.execution(
             grant.execution_id, grant.policy_id, grant.policy_sha256, request.identity
@@ -145,6 +155,7 @@ class _Execution:
         )
         self._who = self._calls.who
         self._progress = _ExecutionState()
+        self._texts: ExecutionTexts | None = None
         self._began = time.perf_counter()
 
     async def run_to_end(self) -> ExecutionResult:
@@ -248,25 +259,44 @@ class _Execution:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
 
     async def _record_start(self) -> None:
-        grant, chain = self._grant, self._grant.chain
-        started = ExecutionStarted(
-            **self._who,
-            policy_id=grant.policy_id,
-            policy_sha256=grant.policy_sha256,
-            source_sha256=self._source.sha256,
-            granted=list(chain.granted),
-            withheld=list(chain.withheld_records),
-            isolation=dict(self._isolation),
-            modules=list(chain.modules),
-            mode="learn" if grant.learning else None,
-            terms_sha256=chain.terms_sha256,
-            policies=chain.recorded_policies,
-            inputs=self._request.inputs.digests,
-            parent=None if self._request.parent is None else self._request.parent.id,
+        audit = self._services.audit
+        texts = self._texts = self._usual_texts()
+        record = None if texts is None else texts.started(self._source.sha256)
+        if record is None or not self._record_encoded(record, STARTED, self._started_event):
+            started = self._started_event()
+            if not self._record_now(started):
+                await audit.append(started)
+        self._services.metrics.count_injected(self._grant.chain.granted)
+
+    def _usual_texts(self) -> ExecutionTexts | None:
+        """The texts of both records, if those of this execution can be cut out."""
+        request, grant = self._request, self._grant
+        if not self._services.audit.takes_encoded or self._span.ids:
+            return None
+        if request.inputs.digests or request.parent is not None:
+            return None
+        return texts_for(
+            request.identity,
+            grant.execution_id,
+            grant.chain,
+            self._isolation,
+            self._degraded,
+            learning=grant.learning,
         )
-        if not self._record_now(started):
-            await self._services.audit.append(started)
-        self._services.metrics.count_injected(chain.granted)
+
+    def _started_event(self) -> AuditEvent:
+        grant, request = self._grant, self._request
+        started = started_event(
+            self._who,
+            grant.chain,
+            self._isolation,
+            learning=grant.learning,
+            source_sha256=self._source.sha256,
+        )
+        if request.parent is None and not request.inputs.digests:
+            return started
+        parent = None if request.parent is None else request.parent.id
+        return replace(started, inputs=request.inputs.digests, parent=parent)
 
     async def _record_termination(self, error: CapsError) -> None:
         """Record why the host ended the execution, as a separate record."""
@@ -285,29 +315,38 @@ class _Execution:
             )
         else:
             return
-        await self._append_or_fail(event)
+        await self._append_or_fail(lambda: event)
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
+        progress, used, texts = self._progress, self._calls.used, self._texts
+        duration = time.perf_counter() - self._began
+        duration_us = int(duration * 1_000_000)
+        ended = functools.partial(self._ended_event, status, duration_us)
+        record = None
+        if texts is not None and status is ExecutionStatus.OK and used is not None:
+            calls = self._calls.meter.calls
+            record = texts.ended(calls, progress.output_bytes, duration_us, used)
+        try:
+            if await self._append_or_fail(ended, record):
+                status = ExecutionStatus.HOST_FAILED
+        finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
+            self._observe_end(status, duration)
+        return status
+
+    def _ended_event(self, status: ExecutionStatus, duration_us: int) -> AuditEvent:
         progress, used = self._progress, self._calls.used
         failure = progress.failure
-        duration = time.perf_counter() - self._began
-        ended = ExecutionEnded(
+        return ExecutionEnded(
             **self._who,
             status=status,
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
-            duration_us=int(duration * 1_000_000),
+            duration_us=duration_us,
             calls=self._calls.meter.calls,
             output_bytes=progress.output_bytes,
             cpu_us=used.cpu_us if used else None,
             max_rss_kb=used.max_rss_kb if used else None,
         )
-        try:
-            if await self._append_or_fail(ended):
-                status = ExecutionStatus.HOST_FAILED
-        finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
-            self._observe_end(status, duration)
-        return status
 
     def _recorded_message(self, failure: Failure) -> str:
         """The text of an error of the code may quote any value, so only its digest is recorded."""
@@ -325,28 +364,51 @@ class _Execution:
 
     def _record_now(self, event: AuditEvent) -> bool:
         """`append_now` exactly once, even if an interrupt comes during it or just after it."""
-        audit, events = self._services.audit, (event,)
+        events = (event,)
         try:
-            return audit.append_now(events)
+            return self._services.audit.append_now(events)
         except AuditError:
             raise
         except BaseException:
-            try:
-                if not audit.has_recorded(events):
-                    audit.append_now(events)
-            except AuditError as error:
-                self._fail_unless_recorded(error)  # the interrupt is raised, not this error
+            self._make_up(events, event)
             raise
 
-    async def _append_or_fail(self, event: Any) -> bool:
+    def _record_encoded(
+        self, record: EncodedRecord, kind: str, event: Callable[[], AuditEvent]
+    ) -> bool:
+        """The same for the record of `event` as text, by `append_encoded`."""
+        records = (record,)
+        try:
+            return self._services.audit.append_encoded(records, kind)
+        except AuditError:
+            raise
+        except BaseException:
+            self._make_up(records, event())
+            raise
+
+    def _make_up(self, interrupted: Sequence[object], event: AuditEvent) -> None:
+        """Record `event` after an append of it was interrupted, unless that had recorded it."""
+        audit = self._services.audit
+        try:
+            if not audit.has_recorded(interrupted):
+                audit.append_now((event,))
+        except AuditError as error:
+            self._fail_unless_recorded(error)  # the interrupt is raised, not this error
+
+    async def _append_or_fail(
+        self, event: Callable[[], AuditEvent], record: EncodedRecord | None = None
+    ) -> bool:
         """Write a record; if it cannot be written the execution has failed. True if it failed.
 
         If the write has to wait, a cancellation does not interrupt it.
         """
         try:
-            if not self._record_now(event):
+            if record is not None and self._record_encoded(record, ENDED, event):
+                return False
+            made = event()
+            if not self._record_now(made):
                 with anyio.CancelScope(shield=True):
-                    await self._services.audit.append(event)
+                    await self._services.audit.append(made)
         except AuditError as error:
             self._fail_unless_recorded(error)
             return True

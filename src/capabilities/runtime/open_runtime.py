@@ -200,7 +200,7 @@ class OpenRuntime:
                 grant,
                 request,
                 degraded=checked.verdict,
-                isolation=checked.enforced,
+                isolation=checked.recorded,
             )
         finally:
             self.executions.end()

@@ -158,7 +158,6 @@ class Lease:
         self, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         spare = self._spare or await self._borrow()
-        spare.worker.resume()
         try:
             message = await self._run_on(spare, job, calls, on_output)
         except CodeInterruptedError:

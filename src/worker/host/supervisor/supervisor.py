@@ -93,6 +93,9 @@ class Supervisor:
         # CPU time that the worker used before, to get ready, is not charged to the code.
         self._cpu_start_us = self.worker.cpu_us()
         all_sent = self._send_start()
+        if self.job.session:
+            # It was paused since its last cell. First sent and then resumed, it wakes up once.
+            self.worker.resume()
         outcome: ResultMessage | Exception | None = None
         try:
             outcome = await self._serve(all_sent)
