@@ -361,7 +361,7 @@ class HostConnection(_Connection[FromWorker]):
         if type(message) is StartedMessage and self.state is State.STARTING:
             self._code_ran = True
         elif type(message) is ResultMessage and self.state is State.RUNNING:
-            if message.error is not None or message.never_ran:
+            if message.error is not None or message.never_ran or not self._code_ran:
                 return False
         else:
             return False
