@@ -16,8 +16,10 @@ this to the rules of the lifecycle:
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -25,7 +27,7 @@ import anyio.lowlevel
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
-from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
+from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary, hashed
 from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import CUT_SHORT, IdempotencyCache, IdempotentCall
 from caps.capabilities.broker.in_flight import CallsInFlight
@@ -94,22 +96,15 @@ class ExecutionBroker:
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
-        self.caller = identity.who(grant.execution_id)
-        """Part of the context of every provider call, and with `degraded` of every record."""
-        self.who = {**self.caller, "via": identity.via, "degraded": degraded, **span.ids}
-        self.default_timeout_ms = services.default_timeout_ms
-        redactor = services.audit.redactor
-        self.telemetry: CallTelemetry = CallTelemetry(services.metrics, span, grant.terms, redactor)
-        around = None if outer is None else outer.artifacts
-        store = ArtifactStore(grant.limits, grant.policy_id, on_artifact, around)
-        self.artifacts: ArtifactStore = store
-        self.evidence = CallEvidence(redactor, services.metrics, self.who, on_decision, store)
         self.audit = services.audit
-        self.host = BrokerHost(self, services.host)
-        self._approvals = services.approvals
-        self._redactor = redactor
+        self.default_timeout_ms = services.default_timeout_ms
+        self._services = services
+        self._span = span
+        self._degraded = degraded
+        self._on_decision = on_decision
+        self._on_artifact = on_artifact
+        self._outer = outer
         self._clock = WallClock() if clock is None else clock
-        self._in_flight = CallsInFlight()
         self._by_key = IdempotencyCache() if keys is None else keys
         self.flow: FlowState = services.flows.of(identity) if flow is None else flow
         self.meter: UsageMeter = UsageMeter(
@@ -118,10 +113,79 @@ class ExecutionBroker:
             services.rates,
             self._by_key,
             self._clock,
-            redactor,
+            services.audit.redactor,
             None if outer is None else outer.meter,
         )
-        self._prepared = PreparedCalls(self)
+
+    # -- what only calls need: most executions make none ------------------------------------------
+    # All of it is made in the event loop, where no two tasks can make it at the same time.
+
+    @functools.cached_property
+    def caller(self) -> dict[str, Any]:
+        """Part of the context of every provider call, and with `degraded` of every record."""
+        return self.identity.who(self.grant.execution_id)
+
+    @functools.cached_property
+    def who(self) -> dict[str, Any]:
+        """What every record begins with."""
+        return {
+            **self.caller,
+            "via": self.identity.via,
+            "degraded": self._degraded,
+            **self._span.ids,
+        }
+
+    @functools.cached_property
+    def telemetry(self) -> CallTelemetry:
+        """Counts the calls."""
+        return CallTelemetry(
+            self._services.metrics, self._span, self.grant.terms, self.audit.redactor
+        )
+
+    @functools.cached_property
+    def artifacts(self) -> ArtifactStore:
+        """What the calls hand out."""
+        around = None if self._outer is None else self._outer.artifacts
+        return ArtifactStore(self.grant.limits, self.grant.policy_id, self._on_artifact, around)
+
+    @functools.cached_property
+    def evidence(self) -> CallEvidence:
+        """The records of the calls."""
+        return CallEvidence(
+            self.audit.redactor,
+            self._services.metrics,
+            self.who,
+            self._on_decision,
+            self.artifacts,
+        )
+
+    @functools.cached_property
+    def host(self) -> BrokerHost:
+        """What providers may ask for."""
+        return BrokerHost(self, self._services.host)
+
+    @functools.cached_property
+    def _in_flight(self) -> CallsInFlight:
+        return CallsInFlight()
+
+    @functools.cached_property
+    def _prepared(self) -> PreparedCalls:
+        return PreparedCalls(self)
+
+    @property
+    def has_listener(self) -> bool:
+        """Whether somebody is notified of each decision."""
+        return self._on_decision is not None
+
+    @property
+    def decisions(self) -> tuple[DecisionSummary, ...]:
+        """All decisions so far."""
+        return tuple(self.evidence.decisions) if "evidence" in self.__dict__ else ()
+
+    @property
+    def handed_out(self) -> tuple[Artifact, ...]:
+        """All artifacts so far."""
+        return tuple(self.artifacts.artifacts) if "artifacts" in self.__dict__ else ()
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""
@@ -129,7 +193,8 @@ class ExecutionBroker:
 
     def prepare(self, request: CapabilityRequestMessage) -> CapabilityRequestMessage:
         """The same request with its payload hashed. Runs in a thread, and changes nothing."""
-        return self.evidence.hashed(request, self.grant.terms.get(request.capability))
+        terms = self.grant.terms.get(request.capability)
+        return hashed(self.audit.redactor, request, terms)
 
     async def answer(
         self,
@@ -230,12 +295,12 @@ class ExecutionBroker:
             grant=self.grant,
             terms=bound,
             decision=call.decision,
-            redacted=self._redactor.split(call.request.payload, bound.spec.shown),
+            redacted=self.audit.redactor.split(call.request.payload, bound.spec.shown),
             rules=tuple(
                 asking_rules(link.terms[bound.name], call.answered) for link in self.grant.links
             ),
         )
-        standing = self._approvals.take(wanted)
+        standing = self._services.approvals.take(wanted)
         if standing is not None:
             result = ApprovalResult(ApprovalUse.GIVEN, standing)
         else:
@@ -243,14 +308,14 @@ class ExecutionBroker:
             left_ms = self.grant.limits.approval_ms - int(self._clock.paused_s * 1000)
             stoppable = self._in_flight.stoppable(bound.name)
             with stoppable as waiting, self._clock.paused(), waiting.scope:
-                result = await self._approvals.ask(wanted, left_ms)
+                result = await self._services.approvals.ask(wanted, left_ms)
         call.decide_again(result.use, result.approval_id)
 
     async def _call_with_key(
         self, call: Call, bound: BoundCapability, key: tuple[str, str]
     ) -> CallResponse:
         # The key is taken before the first await, so that a concurrent repeat finds it.
-        args_hmac = self._redactor.digest(call.request.payload)
+        args_hmac = self.audit.redactor.digest(call.request.payload)
         recorded = self._by_key[key] = IdempotentCall(args_hmac, self.grant.terms_sha256)
         try:
             answer = await self._approve_and_call(call, bound, recorded)

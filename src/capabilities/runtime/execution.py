@@ -82,7 +82,7 @@ _INLINE_DECODE_BYTES = 16 * 1024
 class _ExecutionState(msgspec.Struct):
     """What is known about an execution while it runs."""
 
-    printed: io.StringIO = msgspec.field(default_factory=io.StringIO)
+    printed: io.StringIO | None = None
     """One buffer: as an object each, a million prints of a byte would take sixty times that."""
     output_bytes: int = 0
     failure: Failure | None = None
@@ -153,7 +153,6 @@ class _Execution:
             on_artifact=request.on_artifact,
             outer=None if request.parent is None else request.parent.broker,
         )
-        self._who = self._calls.who
         self._progress = _ExecutionState()
         self._texts: ExecutionTexts | None = None
         self._began = time.perf_counter()
@@ -232,8 +231,11 @@ class _Execution:
         )
 
     def _add_output(self, text: str) -> None:
-        self._progress.printed.write(text)
-        self._progress.output_bytes += len(text.encode())
+        progress = self._progress
+        if progress.printed is None:
+            progress.printed = io.StringIO()
+        progress.printed.write(text)
+        progress.output_bytes += len(text.encode())
         if self._request.on_output is not None:
             self._request.on_output(text)
 
@@ -287,7 +289,7 @@ class _Execution:
     def _started_event(self) -> AuditEvent:
         grant, request = self._grant, self._request
         started = started_event(
-            self._who,
+            self._calls.who,
             grant.chain,
             self._isolation,
             learning=grant.learning,
@@ -303,12 +305,14 @@ class _Execution:
         if isinstance(error, ProtocolError):
             violation = str(error.details.get("violation", "unknown"))
             self._services.metrics.protocol_violated(violation)
-            event: Any = ProtocolViolated(**self._who, violation=violation, message=error.message)
+            event: Any = ProtocolViolated(
+                **self._calls.who, violation=violation, message=error.message
+            )
         elif isinstance(error, LimitExceededError):
             self._services.metrics.limit_reached(str(error.details["limit"]))
             limit, allowed = str(error.details["limit"]), error.details["allowed"]
             event = LimitReached(
-                **self._who,
+                **self._calls.who,
                 limit=limit,
                 allowed=round(allowed * MILLION) if limit == "cost" else int(allowed),
                 message=error.message,
@@ -337,7 +341,7 @@ class _Execution:
         progress, used = self._progress, self._calls.used
         failure = progress.failure
         return ExecutionEnded(
-            **self._who,
+            **self._calls.who,
             status=status,
             error_code=failure.code if failure else None,
             error_message=self._recorded_message(failure) if failure else None,
@@ -432,7 +436,7 @@ class _Execution:
             started=progress.started,
             value=progress.value,
             value_is_repr=progress.value_is_repr,
-            stdout=progress.printed.getvalue(),
+            stdout="" if progress.printed is None else progress.printed.getvalue(),
             error=progress.failure,
             usage=Resources(
                 duration_ms=round((time.perf_counter() - self._began) * 1000, 3),
@@ -441,6 +445,6 @@ class _Execution:
                 cpu_ms=used.cpu_us / 1000 if used else None,
                 max_rss_kb=used.max_rss_kb if used else None,
             ),
-            decisions=tuple(self._calls.evidence.decisions),
-            artifacts=tuple(self._calls.artifacts.artifacts),
+            decisions=self._calls.decisions,
+            artifacts=self._calls.handed_out,
         )
