@@ -406,7 +406,10 @@ class Runtime(RuntimeLifetime):
         return await self._open().run(grant, request)
 
     async def _chain(self, policy: PoliciesGiven | None, replace: bool) -> PolicyChain:
-        return await self._open_here().chain_for(self.registry, policy, replace)
+        opened = self._open_here()
+        if policy is None and replace is False:  # most often, and nothing has to be checked
+            return opened.chain
+        return await opened.chain_for(self.registry, policy, replace)
 
     def _inject(self, execution_id: str, chain: PolicyChain, budget: float | None = None) -> Grant:
         namespace = self._settings.namespace
