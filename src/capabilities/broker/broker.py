@@ -19,18 +19,17 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import anyio
 import anyio.lowlevel
 
-from caps.capabilities.artifacts import Artifact, ArtifactStore
+from caps.capabilities.artifacts import Artifact
 from caps.capabilities.broker.approvals import ApprovalCall, ApprovalResult
 from caps.capabilities.broker.batch import InlineBatch
-from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary, hashed
+from caps.capabilities.broker.call_parts import CallParts
+from caps.capabilities.broker.evidence import DecisionSummary, hashed
 from caps.capabilities.broker.flow import FlowState
 from caps.capabilities.broker.idempotency import CUT_SHORT, IdempotencyCache, IdempotentCall
-from caps.capabilities.broker.in_flight import CallsInFlight
 from caps.capabilities.broker.invoke import call_provider
 from caps.capabilities.broker.lifecycle import Call
 from caps.capabilities.broker.nested import BrokerHost
@@ -42,7 +41,6 @@ from caps.capabilities.broker.usage import UsageMeter
 from caps.capabilities.grant import BoundCapability, Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.provider import CallContext
-from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
 from caps.protocol.errors import AuditError
 from caps.protocol.messages import CapabilityRequestMessage
@@ -63,7 +61,7 @@ _UNRECORDED = AuditError(
 logger = logging.getLogger(__name__)
 
 
-class ExecutionBroker:
+class ExecutionBroker(CallParts):
     """Answers the requests of one execution."""
 
     def __init__(
@@ -86,24 +84,16 @@ class ExecutionBroker:
         the supervisor; `on_decision` and `on_artifact` are called with each decision and artifact.
         The default of `flow` is that of the session that `identity` names. `outer` is that of the
         execution that this one is nested in: what is revoked or used up there is so here."""
-        self.grant: Grant = grant if outer is None else grant.revoking(*outer.grant.revoked)
+        super().__init__(services, grant, identity, span, degraded, on_decision, on_artifact, outer)
         self.level: int = 0 if outer is None else outer.level + 1
         """The number of executions that this one is nested in."""
         self.inner: set[ExecutionBroker] = set()
         """Of the executions that are nested in this one, while they run."""
-        self.identity = identity
         self.used: ResourceUsage | None = None
         self.unrecorded: AuditError | None = None
         """Why the evidence of a call is missing, if it is; the first time."""
         self.channel_id = grant.execution_id if channel_id is None else channel_id
-        self.audit = services.audit
         self.default_timeout_ms = services.default_timeout_ms
-        self._services = services
-        self._span = span
-        self._degraded = degraded
-        self._on_decision = on_decision
-        self._on_artifact = on_artifact
-        self._outer = outer
         self._clock = WallClock() if clock is None else clock
         self._by_key = IdempotencyCache() if keys is None else keys
         self.flow: FlowState = services.flows.of(identity) if flow is None else flow
@@ -117,75 +107,14 @@ class ExecutionBroker:
             None if outer is None else outer.meter,
         )
 
-    # -- what only calls need: most executions make none ------------------------------------------
-    # All of it is made in the event loop, where no two tasks can make it at the same time.
-
-    @functools.cached_property
-    def caller(self) -> dict[str, Any]:
-        """Part of the context of every provider call, and with `degraded` of every record."""
-        return self.identity.who(self.grant.execution_id)
-
-    @functools.cached_property
-    def who(self) -> dict[str, Any]:
-        """What every record begins with."""
-        return {
-            **self.caller,
-            "via": self.identity.via,
-            "degraded": self._degraded,
-            **self._span.ids,
-        }
-
-    @functools.cached_property
-    def telemetry(self) -> CallTelemetry:
-        """Counts the calls."""
-        return CallTelemetry(
-            self._services.metrics, self._span, self.grant.terms, self.audit.redactor
-        )
-
-    @functools.cached_property
-    def artifacts(self) -> ArtifactStore:
-        """What the calls hand out."""
-        around = None if self._outer is None else self._outer.artifacts
-        return ArtifactStore(self.grant.limits, self.grant.policy_id, self._on_artifact, around)
-
-    @functools.cached_property
-    def evidence(self) -> CallEvidence:
-        """The records of the calls."""
-        return CallEvidence(
-            self.audit.redactor,
-            self._services.metrics,
-            self.who,
-            self._on_decision,
-            self.artifacts,
-        )
-
     @functools.cached_property
     def host(self) -> BrokerHost:
         """What providers may ask for."""
         return BrokerHost(self, self._services.host)
 
     @functools.cached_property
-    def _in_flight(self) -> CallsInFlight:
-        return CallsInFlight()
-
-    @functools.cached_property
     def _prepared(self) -> PreparedCalls:
         return PreparedCalls(self)
-
-    @property
-    def has_listener(self) -> bool:
-        """Whether somebody is notified of each decision."""
-        return self._on_decision is not None
-
-    @property
-    def decisions(self) -> tuple[DecisionSummary, ...]:
-        """All decisions so far."""
-        return tuple(self.evidence.decisions) if "evidence" in self.__dict__ else ()
-
-    @property
-    def handed_out(self) -> tuple[Artifact, ...]:
-        """All artifacts so far."""
-        return tuple(self.artifacts.artifacts) if "artifacts" in self.__dict__ else ()
 
     def begin(self) -> None:
         """Start the clock of the execution: its code is being sent."""

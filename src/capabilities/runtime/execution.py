@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 import anyio
@@ -31,6 +31,7 @@ from caps.capabilities.runtime.execution_records import (
     texts_for,
 )
 from caps.capabilities.runtime.execution_request import ExecutionRequest
+from caps.capabilities.runtime.record_writer import RecordWriter
 from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
@@ -51,7 +52,6 @@ from caps.protocol.errors import (
 )
 from caps.protocol.messages import REFUSED_REQUEST_MARGIN, ResultMessage, WorkerLimits
 from caps.protocol.values import decode_value
-from caps.security.audit.model.chain import EncodedRecord
 from caps.security.audit.model.records import (
     AuditEvent,
     ExecutionEnded,
@@ -111,7 +111,7 @@ def run_execution(
     return _Execution(services, runner, grant, request, degraded, isolation).run_to_end()
 
 
-class _Execution:
+class _Execution(RecordWriter):
     """The state of one execution on the host."""
 
     def __init__(
@@ -123,6 +123,7 @@ class _Execution:
         degraded: str | None,
         isolation: tuple[tuple[str, str], ...],
     ) -> None:
+        super().__init__(services.audit)
         self._services = services
         self._runner = runner
         self._grant = grant
@@ -200,7 +201,8 @@ class _Execution:
             progress.started = error.details.get("started", progress.started)
             await self._record_termination(error)
         finally:
-            self._fail_unless_recorded(self._calls.unrecorded)
+            if self._calls.unrecorded is not None:
+                self.fail(self._calls.unrecorded)
 
     def _job(self) -> Job:
         grant, limits, channel = self._grant, self._grant.limits, self._request.channel
@@ -261,19 +263,18 @@ class _Execution:
         return status_of(self._progress.failure, from_code=self._progress.from_code)
 
     async def _record_start(self) -> None:
-        audit = self._services.audit
         texts = self._texts = self._usual_texts()
         record = None if texts is None else texts.started(self._source.sha256)
-        if record is None or not self._record_encoded(record, STARTED, self._started_event):
+        if record is None or not self.write_encoded(record, STARTED, self._started_event):
             started = self._started_event()
-            if not self._record_now(started):
-                await audit.append(started)
+            if not self.write_now(started):
+                await self._audit.append(started)
         self._services.metrics.count_injected(self._grant.chain.granted)
 
     def _usual_texts(self) -> ExecutionTexts | None:
         """The texts of both records, if those of this execution can be cut out."""
         request, grant = self._request, self._grant
-        if not self._services.audit.takes_encoded or self._span.ids:
+        if not self._audit.takes_encoded or self._span.ids:
             return None
         if request.inputs.digests or request.parent is not None:
             return None
@@ -319,7 +320,7 @@ class _Execution:
             )
         else:
             return
-        await self._append_or_fail(lambda: event)
+        await self.append_or_fail(lambda: event)
 
     async def _record_end(self, status: ExecutionStatus) -> ExecutionStatus:
         progress, used, texts = self._progress, self._calls.used, self._texts
@@ -331,7 +332,7 @@ class _Execution:
             calls = self._calls.meter.calls
             record = texts.ended(calls, progress.output_bytes, duration_us, used)
         try:
-            if await self._append_or_fail(ended, record):
+            if await self.append_or_fail(ended, record, ENDED):
                 status = ExecutionStatus.HOST_FAILED
         finally:  # a shield does not stop a native asyncio cancellation; the write goes on then
             self._observe_end(status, duration)
@@ -356,7 +357,7 @@ class _Execution:
         """The text of an error of the code may quote any value, so only its digest is recorded."""
         if failure is not self._progress.reported:
             return failure.message
-        return redacted_error(self._services.audit.redactor, failure.type, failure.message)
+        return redacted_error(self._audit.redactor, failure.type, failure.message)
 
     def _observe_end(self, status: ExecutionStatus, duration: float) -> None:
         progress, used = self._progress, self._calls.used
@@ -366,64 +367,10 @@ class _Execution:
         if self._span.traced:
             self._span.settle(status.value, progress.failure.code if progress.failure else None)
 
-    def _record_now(self, event: AuditEvent) -> bool:
-        """`append_now` exactly once, even if an interrupt comes during it or just after it."""
-        events = (event,)
-        try:
-            return self._services.audit.append_now(events)
-        except AuditError:
-            raise
-        except BaseException:
-            self._make_up(events, event)
-            raise
-
-    def _record_encoded(
-        self, record: EncodedRecord, kind: str, event: Callable[[], AuditEvent]
-    ) -> bool:
-        """The same for the record of `event` as text, by `append_encoded`."""
-        records = (record,)
-        try:
-            return self._services.audit.append_encoded(records, kind)
-        except AuditError:
-            raise
-        except BaseException:
-            self._make_up(records, event())
-            raise
-
-    def _make_up(self, interrupted: Sequence[object], event: AuditEvent) -> None:
-        """Record `event` after an append of it was interrupted, unless that had recorded it."""
-        audit = self._services.audit
-        try:
-            if not audit.has_recorded(interrupted):
-                audit.append_now((event,))
-        except AuditError as error:
-            self._fail_unless_recorded(error)  # the interrupt is raised, not this error
-
-    async def _append_or_fail(
-        self, event: Callable[[], AuditEvent], record: EncodedRecord | None = None
-    ) -> bool:
-        """Write a record; if it cannot be written the execution has failed. True if it failed.
-
-        If the write has to wait, a cancellation does not interrupt it.
-        """
-        try:
-            if record is not None and self._record_encoded(record, ENDED, event):
-                return False
-            made = event()
-            if not self._record_now(made):
-                with anyio.CancelScope(shield=True):
-                    await self._services.audit.append(made)
-        except AuditError as error:
-            self._fail_unless_recorded(error)
-            return True
-        return False
-
-    def _fail_unless_recorded(self, error: AuditError | None) -> None:
-        """Mark the execution as failed if one of its records could not be written."""
-        if error is not None:
-            self._progress.failure = failure_of_host(error)
-            self._progress.from_code = False
-            self._progress.value = None
+    def fail(self, error: AuditError) -> None:
+        self._progress.failure = failure_of_host(error)
+        self._progress.from_code = False
+        self._progress.value = None
 
     def _result(self, status: ExecutionStatus) -> ExecutionResult:
         progress, used = self._progress, self._calls.used
