@@ -122,6 +122,7 @@ class AsyncioReader:
             raise
         finally:
             self._waiter = None
+            self._take = identity  # what the caller is would refer back to this object
         if isinstance(result, _Raised):
             raise result.error
         return result
