@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from caps import MemoryAuditLog
 from caps.capabilities.identity import Identity
 from caps.capabilities.runtime.execution import run_execution
-from caps.capabilities.runtime.execution_records import ENDED, STARTED
 from caps.capabilities.runtime.execution_request import ExecutionRequest
 from caps.capabilities.runtime.inputs import encode_inputs
+from caps.capabilities.runtime.recording.texts import ENDED, STARTED
 from caps.capabilities.telemetry.observers import MeteredAudit
 from caps.protocol.enforcement import Layer
 from caps.protocol.errors import AuditError, LimitExceededError, WorkerLostError

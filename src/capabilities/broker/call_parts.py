@@ -7,17 +7,41 @@ the same time.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from caps.capabilities.artifacts import Artifact, ArtifactStore
 from caps.capabilities.broker.evidence import CallEvidence, DecisionSummary
-from caps.capabilities.broker.in_flight import CallsInFlight
+from caps.capabilities.broker.invoke import CancellableCall
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import Grant
 from caps.capabilities.identity import Identity
 from caps.capabilities.telemetry.calls import CallTelemetry
 from caps.capabilities.telemetry.tracing import ExecutionSpan
+
+
+class CallsInFlight:
+    """Of one execution: calls that wait for a person, or for their provider."""
+
+    def __init__(self) -> None:
+        self._calls: set[CancellableCall] = set()
+
+    @contextmanager
+    def stoppable(self, capability: str) -> Iterator[CancellableCall]:
+        """What runs within ends when the capability is revoked."""
+        call = CancellableCall(capability)
+        self._calls.add(call)
+        try:
+            yield call
+        finally:
+            self._calls.remove(call)
+
+    def stop(self, capabilities: frozenset[str]) -> None:
+        """Stop the calls of these capabilities."""
+        for call in self._calls:
+            if call.capability in capabilities:
+                call.stop()
 
 
 class CallParts:

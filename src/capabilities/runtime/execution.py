@@ -23,15 +23,15 @@ from caps.capabilities.broker.idempotency import IdempotencyCache
 from caps.capabilities.broker.services import BrokerServices
 from caps.capabilities.grant import MILLION, Grant
 from caps.capabilities.runtime.budget import BudgetWatchdog
-from caps.capabilities.runtime.execution_records import (
+from caps.capabilities.runtime.execution_request import ExecutionRequest
+from caps.capabilities.runtime.recording.texts import (
     ENDED,
     STARTED,
     ExecutionTexts,
     started_event,
     texts_for,
 )
-from caps.capabilities.runtime.execution_request import ExecutionRequest
-from caps.capabilities.runtime.record_writer import RecordWriter
+from caps.capabilities.runtime.recording.writer import RecordWriter
 from caps.capabilities.runtime.result import (
     ExecutionResult,
     Failure,
