@@ -6,15 +6,10 @@ killed since its code did not stop at a limit, or when it was asked to, the next
 worker, without the names of the earlier runs. Every other such end is the end of the lease, which
 keeps its reason. Between runs, when no run's limits bound it, the
 worker is paused (SIGSTOP), so that no leftover code can run in it either.
-
-It is paused in the turn of the event loop after its result, and resumed when it has the code of the
-next run. If the next run begins within the same turn it goes on, and all that it used since its
-result counts for that run.
 """
 
 from __future__ import annotations
 
-import asyncio
 import enum
 import math
 import time
@@ -29,7 +24,6 @@ from caps.protocol.messages import ResultMessage
 from caps.worker.host.pool.pool import Spare, WorkerPool
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
 from caps.worker.host.supervisor.interruption import CodeInterruptedError, interrupt
-from caps.worker.host.supervisor.supervisor import CpuMark
 
 _LOST = "it was killed, and all names of the session are lost"
 
@@ -73,9 +67,6 @@ class Lease:
         self._code_runs: anyio.Event | None = None  # set only while someone waits for it
         self._was_stopped = False
         self._loss: str | None = None
-        # Pauses the worker in the next turn.
-        self._pausing: asyncio.Handle | None = None
-        self._charged = CpuMark()
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -170,7 +161,7 @@ class Lease:
         try:
             message = await self._run_on(spare, job, calls, on_output)
         except CodeInterruptedError:
-            self._pause_soon(spare)
+            spare.worker.pause()
             raise
         except WorkerLostError as lost:
             if lost.started or self._runs or self._pool.closed or self._spare is None:
@@ -180,39 +171,18 @@ class Lease:
             await self._pool.end(spare)
             spare = await self._borrow(fresh=True)
             message = await self._run_on(spare, job, calls, on_output)
-        self._pause_soon(spare)
-        return message
-
-    def _pause_soon(self, spare: Spare) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # another kind of event loop
-            self._pause(spare)
-        else:
-            self._pausing = loop.call_soon(self._pause, spare)
-
-    def _pause(self, spare: Spare) -> None:
-        self._pausing = None
         spare.worker.pause()
-
-    def _stay_awake(self) -> None:
-        """A run begins: the worker is not paused any more, if it is not yet."""
-        pausing, self._pausing = self._pausing, None
-        if pausing is None:  # it was paused, or is another worker
-            self._charged.us = None
-        else:
-            pausing.cancel()
+        return message
 
     async def _run_on(
         self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
-        self._stay_awake()
         self._running = spare
         waiting, self._code_runs = self._code_runs, None
         if waiting is not None:
             waiting.set()
         try:
-            return await self._pool.run_on(spare, job, calls, on_output, self._charged)
+            return await self._pool.run_on(spare, job, calls, on_output)
         finally:
             self._running = None
 

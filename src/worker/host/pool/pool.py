@@ -39,7 +39,7 @@ from caps.worker.host.supervisor.exit_reasons import (
     wait_reaped,
 )
 from caps.worker.host.supervisor.interface import CallHandler, Job, OutputHandler
-from caps.worker.host.supervisor.supervisor import SHORT_RUN_SECONDS, CpuMark, Supervisor
+from caps.worker.host.supervisor.supervisor import SHORT_RUN_SECONDS, Supervisor
 
 __all__ = ["MAX_SPARES", "Spare", "WorkerPool"]
 
@@ -203,23 +203,15 @@ class WorkerPool:
         return message
 
     async def run_on(
-        self,
-        spare: Spare,
-        job: Job,
-        calls: CallHandler,
-        on_output: OutputHandler,
-        charged: CpuMark,
+        self, spare: Spare, job: Job, calls: CallHandler, on_output: OutputHandler
     ) -> ResultMessage:
         """Run `job` in a borrowed worker. After an error, raised as by `run`, it is unusable.
 
-        Without a time in `charged` it is paused: it is resumed when it has the code, and so wakes
-        up once.
+        The worker may be paused: it is resumed when it has the code, and so wakes up once.
         """
         program = self._find_program(spare, job)
         execution = Supervisor(job, spare.worker, spare.connection, calls, on_output, program)
-        execution.charged = charged
-        if charged.us is None:
-            execution.on_sent = spare.worker.resume
+        execution.on_sent = spare.worker.resume
         try:
             return await self._supervise(execution, spare)
         finally:

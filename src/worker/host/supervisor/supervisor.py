@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import anyio
-import msgspec
 
 from caps.protocol.connection import HostConnection, State
 from caps.protocol.errors import (
@@ -57,15 +56,6 @@ def _noop() -> None:
     """The default of `on_slow`."""
 
 
-class CpuMark(msgspec.Struct):
-    """Up to which CPU time of its worker the runs of a session were charged.
-
-    None if it was paused since: then the next run is charged from its own beginning.
-    """
-
-    us: int | None = None
-
-
 @dataclass(slots=True)
 class Supervisor:
     """One job on one channel.
@@ -87,8 +77,6 @@ class Supervisor:
     used_at_result: ResourceUsage | None = None
     """What the code had used when it sent its result, if that can be measured while the worker
     lives; then the caller need not wait until the worker is reaped."""
-    charged: CpuMark = field(default_factory=CpuMark)
-    """That of a session."""
     killed_by_owner: bool = False
     """After a result, the caller kills the worker, once the result is passed on. Nobody reads what
     the code sends meanwhile. Not while calls are in flight."""
@@ -105,9 +93,7 @@ class Supervisor:
         """Send manifest and code, then serve requests until the result or the wall limit."""
         self.calls.begin()
         # CPU time that the worker used before, to get ready, is not charged to the code.
-        self._cpu_start_us = self.charged.us
-        if self._cpu_start_us is None:
-            self._cpu_start_us = self.worker.cpu_us()
+        self._cpu_start_us = self.worker.cpu_us()
         all_sent = self._send_start()
         self.on_sent()
         outcome: ResultMessage | Exception | None = None
@@ -141,7 +127,6 @@ class Supervisor:
         now_us = None if self._cpu_start_us is None else self.worker.cpu_us()
         if self._cpu_start_us is None or now_us is None:
             return None
-        self.charged.us = now_us
         return ResourceUsage(cpu_us=max(0, now_us - self._cpu_start_us), max_rss_kb=None)
 
     def _send_start(self) -> bool:

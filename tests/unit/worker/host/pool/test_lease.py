@@ -8,14 +8,13 @@ from types import SimpleNamespace
 import anyio
 import anyio.lowlevel
 import pytest
-import sniffio
 from msgspec.structs import replace
 
 from caps.protocol.errors import WorkerLostError
 from caps.protocol.messages import ResultMessage, StartedMessage
 from caps.worker.host.pool import lease as lease_module
 from caps.worker.host.pool.lease import Lease, SessionEnd
-from caps.worker.host.process.worker import ExitStatus, ResourceUsage
+from caps.worker.host.process.worker import ExitStatus
 from support.fake_workers import (
     JOB,
     FakeWorker,
@@ -138,90 +137,3 @@ async def test_a_session_that_grew_too_old_while_its_clock_stood_still_ends_with
             while lease.ended is None:
                 await anyio.lowlevel.checkpoint()
     assert lease.ended.reason is SessionEnd.WALL
-
-
-class Pauses:
-    """What happened to the worker of a session, in order."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen: list[str] = []
-        self.charged: list[int] = []
-        monkeypatch.setattr(FakeWorker, "pause", lambda _: self.seen.append("pause"))
-        monkeypatch.setattr(FakeWorker, "resume", lambda _: self.seen.append("resume"))
-
-    async def cells(self, worker: FakeWorker) -> None:
-        """Run each cell, for half a millisecond."""
-        await worker.take_code()
-        while True:
-            self.seen.append("cell")
-            await worker.say(StartedMessage)
-            worker.used_us += 500
-            await worker.say(ResultMessage, value=b"\x07")
-            worker.received += worker.connection.receive(await worker.theirs.receive())
-
-    async def run(self, lease: Lease) -> None:
-        await lease.run(CELL, self.calls(), print)
-        self.seen.append("result")
-
-    def calls(self) -> UnansweredCalls:
-        """Those of a cell, which note what it is charged."""
-        calls = UnansweredCalls()
-        charged = self.charged
-
-        def end(used: ResourceUsage | None) -> None:
-            assert used is not None
-            charged.append(used.cpu_us)
-
-        calls.end = end  # type: ignore[method-assign]
-        return calls
-
-
-async def test_a_worker_is_paused_between_runs_and_resumed_with_the_next_code(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It does not run for longer than the turn of the loop in which its result was passed on."""
-    pauses = Pauses(monkeypatch)
-    pool = PoolSetup(FakeWorkerSource(pauses.cells), 1)
-    with anyio.fail_after(20):
-        async with pool.pool.open():
-            lease = lease_of(pool)
-            await lease.open()
-            for _ in range(2):
-                await pauses.run(lease)
-                await anyio.lowlevel.checkpoint()
-                pauses.seen.append("next turn")
-                used_by(lease).used_us += 7000  # which is nobody's
-            await lease.end(SessionEnd.CLOSED, "it was closed")
-    once = ["cell", "result", "pause", "next turn"]
-    if sniffio.current_async_library() == "trio":
-        once[1:3] = ["pause", "result"]
-    assert pauses.seen == ["resume", *once, "resume", *once]
-    assert pauses.charged == [500, 500]
-
-
-async def test_a_run_that_begins_at_once_is_charged_what_came_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The worker goes on, and what it used since its result counts."""
-    pauses = Pauses(monkeypatch)
-    pool = PoolSetup(FakeWorkerSource(pauses.cells), 1)
-    with anyio.fail_after(20):
-        async with pool.pool.open():
-            lease = lease_of(pool)
-            await lease.open()
-            for _ in range(3):
-                await pauses.run(lease)
-                used_by(lease).used_us += 7000
-            await lease.end(SessionEnd.CLOSED, "it was closed")
-    if sniffio.current_async_library() == "trio":
-        assert pauses.seen == ["resume", "cell", "pause", "result"] * 3
-        assert pauses.charged == [500, 500, 500]
-    else:
-        assert pauses.seen == ["resume", *["cell", "result"] * 3, "pause"]
-        assert pauses.charged == [500, 7500, 7500]
-
-
-def used_by(lease: Lease) -> FakeWorker:
-    assert lease._spare is not None
-    assert isinstance(lease._spare.worker, FakeWorker)
-    return lease._spare.worker
